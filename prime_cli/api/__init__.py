@@ -1,0 +1,1 @@
+"""HubClient: the only importer of httpx."""

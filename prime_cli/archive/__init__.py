@@ -1,0 +1,1 @@
+"""Environment files as data: source lists, content hash, wheels, safe unpacking."""

@@ -1,0 +1,23 @@
+"""`prime env …`."""
+
+from prime_cli.commands.lazy import group
+
+_HERE = "prime_cli.commands.env"
+
+app = group(
+    "Write, publish and install environments.",
+    {
+        "init": (f"{_HERE}.init:init", "Start a new environment that runs as it is."),
+        "build": (f"{_HERE}.build:build", "Build a wheel and check that it can be used."),
+        "upload": (f"{_HERE}.upload:upload", "Build an environment and publish it on the hub."),
+        "install": (f"{_HERE}.install:install", "Install environments into the workspace."),
+        "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
+        "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
+        "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),
+        "list": (f"{_HERE}.list:list_environments", "List environments on the hub."),
+        "versions": (f"{_HERE}.versions:versions", "List the versions of an environment."),
+        "delete": (f"{_HERE}.delete:delete", "Delete an environment or one version of it."),
+        "inspect": (f"{_HERE}.inspect:inspect", "Look into the files of a published version."),
+    },
+    aliases={"push": "upload"},
+)

@@ -1,0 +1,67 @@
+"""Command groups whose commands are named up front and imported only when run."""
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+Table = dict[str, tuple[str, str]]
+"""Command name -> (`module:attribute`, one-line summary); order is the order of the help."""
+
+PLAIN: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "add_completion": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class LazyCommand(TyperGroup):
+    """A command known by its name and summary until someone runs it."""
+
+    def __init__(self, name: str, target: str, summary: str, *, hidden: bool = False) -> None:
+        super().__init__(name=name, help=summary, hidden=hidden)
+        self.target = target
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        command = load(self.target)
+        command.name = self.name
+        return command.make_context(info_name, args, parent=parent, **extra)
+
+
+class LazyGroup(TyperGroup):
+    """A group filled from its table; `aliases` are accepted but not listed."""
+
+    table: Table = {}
+    aliases: dict[str, str] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (target, summary) in self.table.items():
+            self.add_command(LazyCommand(name, target, summary), name)
+        for alias, name in self.aliases.items():
+            target, summary = self.table[name]
+            self.add_command(LazyCommand(alias, target, summary, hidden=True), alias)
+
+
+def group(summary: str, table: Table, aliases: dict[str, str] | None = None) -> typer.Typer:
+    """A Typer whose members are imported when they are called."""
+    cls = type("Group", (LazyGroup,), {"table": table, "aliases": aliases or {}})
+    return typer.Typer(cls=cls, help=summary, callback=_no_options, no_args_is_help=True, **PLAIN)
+
+
+def _no_options() -> None:
+    pass
+
+
+def load(target: str) -> Any:
+    """The click-style command behind `module:attribute`; a bare function becomes one command."""
+    module, _, attribute = target.partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(**PLAIN)
+        found.command(context_settings=PLAIN["context_settings"])(function)
+    return typer.main.get_command(found)

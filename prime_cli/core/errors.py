@@ -1,0 +1,197 @@
+"""Every failure a user can meet, and the exit code each one ends with.
+
+PrimeError
+├── UsageError (2)          wrong words on the command line or in a file
+│   ├── BadReference        not `owner/name` or `owner/name@version`
+│   └── BadProject          pyproject.toml is missing, broken or incomplete
+├── GateFailed (1)          a gate or a check did not pass
+├── PartialResult (3)       a run ended with errors above the limit, or at a cap
+├── NotAllowed (4)          the hub or an endpoint refused
+│   └── NotLoggedIn         no key where one is needed
+├── Unreachable (5)         no answer from a hub, an index or a model endpoint
+│   └── Offline             a socket was needed under `--offline`
+├── NotFound (6)            no such environment, version, run or file
+├── Conflict (7)            taken, already there, locked, or a refused resume
+├── IntegrityError (8)      bytes are not what was promised
+│   └── UnsafeContent       an archive, a path or a secret that must not pass
+├── EnvironmentFailed (9)   the environment or its tools failed
+│   ├── BuildFailed         the build backend failed
+│   ├── ResolveFailed       no set of packages fits
+│   └── LoadFailed          the environment's own code raised
+├── StorageFailed (74)      disk full, read-only, or not writable
+└── InternalError (70)      our own bug
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the shell sees; 70 and 74 follow BSD sysexits, 130 and 143 are 128 + the signal."""
+
+    OK = 0
+    GATE = 1
+    USAGE = 2
+    PARTIAL = 3
+    NOT_ALLOWED = 4
+    UNREACHABLE = 5
+    NOT_FOUND = 6
+    CONFLICT = 7
+    INTEGRITY = 8
+    ENVIRONMENT = 9
+    INTERNAL = 70
+    STORAGE = 74
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+class PrimeError(Exception):
+    """A failure told to the user in one sentence.
+
+    `hint` names the next command or step; `detail` holds lines from another program (a build
+    backend, a resolver, a traceback) shown below the sentence.
+    """
+
+    code = "error"
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, message: str, *, hint: str | None = None, detail: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+
+
+class UsageError(PrimeError):
+    """The command line, a flag's value or a file the user wrote cannot be understood."""
+
+    code = "usage"
+    exit_code = ExitCode.USAGE
+
+
+class BadReference(UsageError):
+    """The text is not `owner/name` or `owner/name@version`."""
+
+    code = "bad_reference"
+
+
+class BadProject(UsageError):
+    """A project's pyproject.toml is missing, broken or lacks a needed value."""
+
+    code = "bad_project"
+
+
+class GateFailed(PrimeError):
+    """A gate or a check did not pass."""
+
+    code = "gate_failed"
+    exit_code = ExitCode.GATE
+
+
+class PartialResult(PrimeError):
+    """Work ended with errors above the limit, or at a cap; what was done is kept."""
+
+    code = "partial_result"
+    exit_code = ExitCode.PARTIAL
+
+
+class NotAllowed(PrimeError):
+    """The hub or an endpoint refused what was asked."""
+
+    code = "not_allowed"
+    exit_code = ExitCode.NOT_ALLOWED
+
+
+class NotLoggedIn(NotAllowed):
+    """A key is needed and none is known, or the one sent is not valid."""
+
+    code = "not_logged_in"
+
+
+class Unreachable(PrimeError):
+    """No answer from a hub, a package index or a model endpoint."""
+
+    code = "unreachable"
+    exit_code = ExitCode.UNREACHABLE
+
+
+class Offline(Unreachable):
+    """A connection was needed while `--offline` or PRIME_OFFLINE is set."""
+
+    code = "offline"
+
+
+class NotFound(PrimeError):
+    """No such environment, version, run, file or model."""
+
+    code = "not_found"
+    exit_code = ExitCode.NOT_FOUND
+
+
+class Conflict(PrimeError):
+    """The name or version is taken, a folder is locked, or a resume is refused."""
+
+    code = "conflict"
+    exit_code = ExitCode.CONFLICT
+
+
+class IntegrityError(PrimeError):
+    """Bytes do not have the digest, size or form that was promised."""
+
+    code = "integrity"
+    exit_code = ExitCode.INTEGRITY
+
+
+class UnsafeContent(IntegrityError):
+    """An archive member, a path or a likely secret that must not pass."""
+
+    code = "unsafe_content"
+
+
+class EnvironmentFailed(PrimeError):
+    """The environment, or a tool that was run for it, failed."""
+
+    code = "environment_failed"
+    exit_code = ExitCode.ENVIRONMENT
+
+
+class BuildFailed(EnvironmentFailed):
+    """The build backend failed or built something that cannot be used."""
+
+    code = "build_failed"
+
+
+class ResolveFailed(EnvironmentFailed):
+    """No set of packages or no interpreter fits what the environment asks for."""
+
+    code = "resolve_failed"
+
+
+class LoadFailed(EnvironmentFailed):
+    """The environment's own code raised while it was imported or loaded."""
+
+    code = "load_failed"
+
+
+class StorageFailed(PrimeError):
+    """A folder or file could not be written or read: disk full, read-only, permissions."""
+
+    code = "storage_failed"
+    exit_code = ExitCode.STORAGE
+
+
+class InternalError(PrimeError):
+    """A bug of ours."""
+
+    code = "internal"
+    exit_code = ExitCode.INTERNAL
+
+
+def error_classes() -> dict[str, type[PrimeError]]:
+    """Every class of the tree by its `code`; the wire carries the code, so both sides agree."""
+    found: dict[str, type[PrimeError]] = {}
+    waiting: list[type[PrimeError]] = [PrimeError]
+    while waiting:
+        cls = waiting.pop()
+        found[cls.code] = cls
+        waiting.extend(cls.__subclasses__())
+    return found

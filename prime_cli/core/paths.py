@@ -1,0 +1,70 @@
+"""Where prime keeps its files, and how it writes them: atomically, readable by their owner only."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prime_cli.core.errors import StorageFailed
+
+
+def prime_home() -> Path:
+    """`$PRIME_HOME`, else `~/.prime`."""
+    named = os.environ.get("PRIME_HOME")
+    if named:
+        return Path(named).expanduser()
+    try:
+        return Path.home() / ".prime"
+    except RuntimeError as error:
+        raise StorageFailed(
+            "There is no home folder for prime's files",
+            hint="set PRIME_HOME to a folder that can be written",
+        ) from error
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError on `path` into StorageFailed with a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_failure(path, error) from error
+
+
+def storage_failure(path: Path, error: OSError) -> StorageFailed:
+    """The StorageFailed that an OSError on `path` stands for."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFailed(
+            f"The disk is full: {path} was not written",
+            hint="free some space, then run the same command again",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StorageFailed(
+            f"{path} cannot be written: {error.strerror}",
+            hint="set PRIME_HOME to a folder that can be written, or run elsewhere",
+        )
+    return StorageFailed(f"{path} failed: {error.strerror or error}")
+
+
+def make_folder(path: Path) -> Path:
+    """Create `path` (mode 0700) and its parents; raises StorageFailed when that cannot be."""
+    with storage_errors(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Write `content` beside `path`, fsync it, and rename it over; raises StorageFailed."""
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with storage_errors(path):
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

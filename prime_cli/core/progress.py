@@ -1,0 +1,56 @@
+"""How work reports itself without knowing about terminals; `terminal` implements it."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+
+class Task(Protocol):
+    """One piece of work under way, with an optional known total."""
+
+    def advance(self, amount: int = 1) -> None:
+        """Say that `amount` more units (bytes, rollouts, files) are done."""
+
+    def update(self, *, total: int | None = None, note: str | None = None) -> None:
+        """Learn the total, or change the short note shown beside the bar."""
+
+
+class Progress(Protocol):
+    """What a domain function is given to talk with while it works."""
+
+    def task(
+        self, description: str, *, total: int | None = None, unit: str = "items"
+    ) -> AbstractContextManager[Task]:
+        """Show work while the context is open; unit is `items`, `bytes` or `rollouts`."""
+
+    def say(self, message: str) -> None:
+        """One line about a choice that was made for the user; hidden by `--quiet`."""
+
+    def warn(self, message: str, *, hint: str | None = None) -> None:
+        """One line about something that went differently from what was asked."""
+
+
+class _SilentTask:
+    def advance(self, amount: int = 1) -> None:
+        pass
+
+    def update(self, *, total: int | None = None, note: str | None = None) -> None:
+        pass
+
+
+class Silent:
+    """A Progress that shows nothing; for library use and tests. Keeps what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.warned: list[str] = []
+
+    def task(
+        self, description: str, *, total: int | None = None, unit: str = "items"
+    ) -> AbstractContextManager[Task]:
+        return nullcontext(_SilentTask())
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+    def warn(self, message: str, *, hint: str | None = None) -> None:
+        self.warned.append(message)

@@ -1,0 +1,81 @@
+"""Names of environments: `owner/name@version` at the edges, `EnvRef` inside."""
+
+import re
+from dataclasses import dataclass, replace
+
+from prime_cli.core.errors import BadReference
+
+LATEST = "latest"
+
+_PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class EnvRef:
+    """An environment on a hub; `version` None means the newest finalised one."""
+
+    owner: str
+    name: str
+    version: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "EnvRef":
+        """Read `owner/name` or `owner/name@version`; raises BadReference on anything else."""
+        slug, at, version = text.strip().rpartition("@")
+        if not at:
+            slug, version = version, ""
+        owner, slash, name = slug.partition("/")
+        if not (slash and _PART.fullmatch(owner) and _PART.fullmatch(name)):
+            raise BadReference(
+                f"`{text}` is not an environment",
+                hint="write `owner/name` or `owner/name@version`, as `prime env list` prints them",
+            )
+        if at and not _VERSION.fullmatch(version):
+            raise BadReference(
+                f"`{version}` in `{text}` is not a version",
+                hint=f"see the versions with `prime env versions {owner}/{name}`",
+            )
+        return cls(owner, name, None if version in ("", LATEST) else version)
+
+    @property
+    def slug(self) -> str:
+        """`owner/name`, without the version."""
+        return f"{self.owner}/{self.name}"
+
+    @property
+    def wire_version(self) -> str:
+        """The version as the hub's routes spell it: `latest` when none is given."""
+        return self.version or LATEST
+
+    def at(self, version: str | None) -> "EnvRef":
+        """The same environment at another version."""
+        return replace(self, version=version)
+
+    def __str__(self) -> str:
+        return f"{self.slug}@{self.version}" if self.version else self.slug
+
+
+def is_reference(text: str) -> bool:
+    """Whether `text` has the form of a hub reference rather than of a bare name or a path."""
+    try:
+        EnvRef.parse(text)
+    except BadReference:
+        return False
+    return True
+
+
+def normalize_name(name: str) -> str:
+    """A distribution name as PEP 503 compares it: lower case, runs of `-_.` as one `-`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def module_name(name: str) -> str:
+    """The import name that verifiers derives from an environment's name: `-` to `_`."""
+    return name.replace("-", "_")
+
+
+def slugify(text: str) -> str:
+    """A hub owner slug made of any text: `[a-z0-9-]`, 3 to 30 characters (hub-api section 2)."""
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:30].strip("-")
+    return slug if len(slug) >= 3 else f"{slug or 'me'}-user"

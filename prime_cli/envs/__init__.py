@@ -1,0 +1,1 @@
+"""What `prime env …` does: project, scaffold, build, publish, install, pull."""

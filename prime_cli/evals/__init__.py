@@ -1,0 +1,1 @@
+"""What `prime eval …` does: plan, run, journal, results, summary."""

@@ -1,0 +1,1 @@
+"""The environments hub: `create_app(settings)`, embedded by default."""

@@ -1,0 +1,1 @@
+"""Model endpoints and the gateway through which every model call of a run goes."""

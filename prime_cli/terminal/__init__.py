@@ -1,0 +1,1 @@
+"""What a person or a script sees: the only importer of rich."""

@@ -1,0 +1,1 @@
+"""The JSON that hub and client both speak: msgspec Structs without behaviour."""

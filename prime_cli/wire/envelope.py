@@ -1,0 +1,13 @@
+"""The `{"data": …}` envelope that most hub answers wear (hub-api section 3)."""
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Envelope(msgspec.Struct, Generic[T]):
+    """`{"data": …}`."""
+
+    data: T

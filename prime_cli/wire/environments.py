@@ -1,0 +1,188 @@
+"""Environments on the wire; shapes of hub-api sections 3.1 to 3.3, our own additions marked."""
+
+from typing import Any
+
+import msgspec
+
+
+class Owner(msgspec.Struct):
+    """A user or team; `name` is the slug."""
+
+    name: str
+    type: str = "user"
+
+
+class EnvironmentItem(msgspec.Struct):
+    """One row of `GET /environmentshub/`."""
+
+    id: str
+    name: str
+    owner: Owner
+    description: str = ""
+    visibility: str = "PUBLIC"
+    latest_version: str | None = None
+    stars: int = 0
+    updated_at: str = ""
+    tags: list[str] = []
+
+
+class EnvironmentPage(msgspec.Struct):
+    """`GET /environmentshub/`: rows of one page, and how many there are in all."""
+
+    data: list[EnvironmentItem]
+    total_count: int = 0
+
+
+class EnvironmentMetadata(msgspec.Struct, omit_defaults=True):
+    """What a publisher says of a wheel or version (hub-api 3.3 step 2)."""
+
+    description: str = ""
+    tags: list[str] = []
+    license: Any = ""
+    dependencies: list[str] = []
+    python_requires: str = ">=3.8"
+    original_filename: str = ""
+    requires_dist: list[str] = []
+    fork_chain: list[Any] = []
+    origin: Any = None
+
+
+class VersionSummary(msgspec.Struct):
+    """The newest version as `status` and the detail name it."""
+
+    semantic_version: str
+    content_hash: str
+    created_at: str
+
+
+class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
+    """`GET /environmentshub/{owner}/{name}/@{version}` (hub-api 3.2).
+
+    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock` and `runtime_hint` are ours: the
+    public hub does not send them, so readers treat them as optional.
+    """
+
+    id: str
+    name: str
+    owner: Owner
+    visibility: str = "PUBLIC"
+    version_id: str | None = None
+    semantic_version: str | None = None
+    content_hash: str | None = None
+    sha256: str | None = None
+    metadata: EnvironmentMetadata = msgspec.field(default_factory=EnvironmentMetadata)
+    latest_version: VersionSummary | str | None = None
+    simple_index_url: str | None = None
+    install_index_url: str | None = None
+    wheel_url: str | None = None
+    package_url: str | None = None
+    tracked_package_url: str | None = None
+    url_dependencies: list[str] | None = None
+    stars: int = 0
+    created_at: str | None = None
+    updated_at: str | None = None
+    wheel_sha256: str | None = None
+    wheel_filename: str | None = None
+    wheel_size: int | None = None
+    has_lock: bool = False
+    runtime_hint: str | None = None
+
+
+class EnvironmentStatus(msgspec.Struct):
+    """`GET /environmentshub/{owner}/{name}/status`."""
+
+    name: str
+    description: str
+    visibility: str
+    latest_version: VersionSummary | None = None
+
+
+class VersionItem(msgspec.Struct):
+    """One row of `…/versions`; `sha256` is the content hash, `size` the number of artefacts."""
+
+    version: str
+    created_at: str
+    sha256: str
+    size: int
+
+
+class VersionList(msgspec.Struct):
+    """`…/versions`, newest first."""
+
+    versions: list[VersionItem]
+
+
+class ResolveRequest(msgspec.Struct, omit_defaults=True):
+    """`POST /environmentshub/resolve`: get or create."""
+
+    name: str
+    visibility: str | None = None
+    owner_slug: str | None = None
+    team_slug: str | None = None
+    team_id: str | None = None
+
+
+class ResolveReply(msgspec.Struct):
+    """What resolve found or made."""
+
+    id: str
+    name: str
+    owner: Owner
+    visibility: str
+    created: bool
+
+
+class ArtifactRequest(msgspec.Struct, omit_defaults=True):
+    """`POST …/wheels` and `POST …/versions`; only wheels carry `size` on the official wire."""
+
+    content_hash: str
+    filename: str
+    sha256: str
+    semantic_version: str
+    metadata: EnvironmentMetadata = msgspec.field(default_factory=EnvironmentMetadata)
+    size: int | None = None
+    runtime_hint: str | None = None
+
+
+class WheelTicket(msgspec.Struct):
+    """Where to PUT a wheel; `upload_url` None means the hub has these bytes already."""
+
+    wheel_id: str
+    upload_url: str | None = None
+
+
+class VersionTicket(msgspec.Struct):
+    """Where to PUT a source archive."""
+
+    version_id: str
+    upload_url: str | None = None
+
+
+class FinalizeReply(msgspec.Struct):
+    """Whether a finalize step took effect, and why not."""
+
+    success: bool
+    message: str | None = None
+
+
+class InspectEntry(msgspec.Struct, omit_defaults=True):
+    """One member of a source archive's directory listing."""
+
+    name: str
+    path: str
+    is_directory: bool
+    size: int | None = None
+    modified_at: str | None = None
+    content_hash: str | None = None
+
+
+class Inspection(msgspec.Struct, omit_defaults=True):
+    """`…/inspect`: a directory's entries, or a file's content (`truncated` past max_bytes)."""
+
+    kind: str
+    path: str
+    version_id: str
+    entries: list[InspectEntry] | None = None
+    content: str | None = None
+    truncated: bool = False
+    total_bytes: int | None = None

@@ -1,0 +1,74 @@
+"""Errors on the wire: `{"detail": sentence, "code": …, "hint": …}`.
+
+`detail` is what official clients show (hub-api section 1, Transport); `code` lets our own client
+raise the class that the hub raised.
+"""
+
+import msgspec
+
+from prime_cli.core.errors import (
+    Conflict,
+    IntegrityError,
+    InternalError,
+    NotAllowed,
+    NotFound,
+    NotLoggedIn,
+    PrimeError,
+    StorageFailed,
+    Unreachable,
+    UsageError,
+    error_classes,
+)
+
+STATUS_OF: dict[type[PrimeError], int] = {
+    NotLoggedIn: 401,
+    NotAllowed: 403,
+    NotFound: 404,
+    Conflict: 409,
+    IntegrityError: 422,
+    UsageError: 422,
+    StorageFailed: 507,
+}
+
+_BY_STATUS: dict[int, type[PrimeError]] = {
+    400: UsageError,
+    401: NotLoggedIn,
+    402: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    405: UsageError,
+    409: Conflict,
+    413: IntegrityError,
+    422: UsageError,
+    429: Unreachable,
+    507: StorageFailed,
+}
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """The body of every error answer."""
+
+    detail: str
+    code: str | None = None
+    hint: str | None = None
+
+
+def status_of(error: PrimeError) -> int:
+    """The HTTP status an error class travels under: that of its nearest listed ancestor."""
+    for cls in type(error).__mro__:
+        if cls in STATUS_OF:
+            return STATUS_OF[cls]
+    return 500
+
+
+def to_problem(error: PrimeError) -> Problem:
+    """What the hub answers for `error`."""
+    return Problem(detail=error.message, code=error.code, hint=error.hint)
+
+
+def to_error(status: int, detail: str, code: str | None, hint: str | None) -> PrimeError:
+    """The error a client raises: by `code` where the hub is one of ours, else by the status."""
+    cls = error_classes().get(code or "")
+    if cls is None:
+        cls = _BY_STATUS.get(status, Unreachable if status >= 500 else InternalError)
+    return cls(detail, hint=hint)
