@@ -1,1 +1,1 @@
-"""Model endpoints and the gateway through which every model call of a run goes."""
+"""Language models as a run sees them: endpoints, their registry, and the gateway to them."""

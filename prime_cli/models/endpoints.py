@@ -1,0 +1,242 @@
+"""From `-m`, `-b`, `-k`, `-p` and a registry to the endpoint that a run calls."""
+
+import difflib
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit, urlunsplit
+
+from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
+from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
+from prime_cli.models.providers import OPENAI, find_provider, is_hosted
+from prime_cli.models.registry import Entry, Registry
+
+DEFAULT_MODEL = "gpt-4.1-mini"
+BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model behind a base URL (`…/v1`, no slash at the end).
+
+    `said` tells what was chosen for the user. `others` are the rest of a round-robin group.
+    A built-in model has an empty URL and needs neither key nor network.
+    """
+
+    model: str
+    url: str = ""
+    key: Secret | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    alias: str | None = None
+    builtin: bool = False
+    said: str | None = None
+    others: tuple["Endpoint", ...] = ()
+
+    @property
+    def group(self) -> tuple["Endpoint", ...]:
+        """The endpoint itself, then the rest of its round-robin group."""
+        return (self, *self.others)
+
+
+def resolve_endpoint(
+    model: str | None,
+    base_url: str | None,
+    key_var: str | None,
+    registry: Registry,
+    environ: Mapping[str, str],
+    *,
+    provider: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    offline: bool = False,
+) -> Endpoint:
+    """The endpoint of a run; flags win over the registry, the registry over the defaults.
+
+    Raises NotFound for a name that a registry given with `-e` does not know, NotLoggedIn where
+    a hosted service needs a key that is not set, Offline for another host under `--offline`,
+    UsageError for flags that cannot be meant.
+    """
+    name = model or DEFAULT_MODEL
+    if name.startswith("builtin/"):
+        return _builtin(name)
+    _check_key_flag(key_var)
+    ignore_registry = provider is not None or (base_url is not None and key_var is not None)
+    entries = () if ignore_registry else registry.find(name)
+    if entries:
+        group = [_from_entry(entry, name, base_url, key_var, environ) for entry in entries]
+        endpoint = replace(group[0], others=tuple(group[1:]))
+    elif registry.explicit and base_url is None and provider is None:
+        raise _unknown_alias(name, registry)
+    else:
+        endpoint = _from_flags(name, base_url, key_var, provider, environ)
+    if headers:
+        endpoint = _with_headers(endpoint, headers)
+    if offline:
+        check_offline(endpoint)
+    return endpoint
+
+
+def endpoint_of(entries: tuple[Entry, ...], name: str, environ: Mapping[str, str]) -> Endpoint:
+    """The round-robin group that `entries` of a registry describe."""
+    group = [_from_entry(entry, name, None, None, environ) for entry in entries]
+    return replace(group[0], others=tuple(group[1:]))
+
+
+def parse_headers(lines: Iterable[str]) -> dict[str, str]:
+    """`--header 'Name: value'`, repeated; raises UsageError that shows only the name."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        name, value = name.strip(), value.strip()
+        if not colon or not name or not name.isascii() or any(char in " \r\n" for char in name):
+            raise UsageError("A `--header` is not `Name: value`", hint="--header 'X-Team: blue'")
+        if "\n" in value or "\r" in value:
+            raise UsageError(f"The value of `--header {name}` has a line break")
+        headers[name] = value
+    return headers
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` stays on this machine."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_offline(endpoint: Endpoint) -> None:
+    """Raise Offline unless every endpoint of the group is on this machine or built in."""
+    for member in endpoint.group:
+        if not member.builtin and not is_loopback(member.url):
+            raise Offline(
+                f"`{member.model}` is at {urlsplit(member.url).netloc}, and this run is offline",
+                hint="use `-m builtin/oracle`, or a server on this machine with `-b URL`",
+            )
+
+
+def clean_url(url: str) -> tuple[str, str | None]:
+    """`url` as it is called, and a sentence where it had to be changed.
+
+    A slash or `/chat/completions` at the end is dropped; an address to listen on (0.0.0.0, ::)
+    becomes the loopback one. Raises UsageError when it is not an http(s) URL.
+    """
+    parts = urlsplit(url.strip())
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageError(f"`{url}` is not an address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError(
+            f"`{url}` is not the address of a model server",
+            hint="write it in full, as in `-b http://localhost:8000/v1`",
+        )
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, never bound
+        return urlunsplit((parts.scheme, parts.netloc, path, "", "")), None
+    called = "127.0.0.1" if host == "0.0.0.0" else "[::1]"  # noqa: S104
+    netloc = f"{called}:{port}" if port else called
+    said = f"{host} is an address to listen on, so {called} is called"
+    return urlunsplit((parts.scheme, netloc, path, "", "")), said
+
+
+def _builtin(name: str) -> Endpoint:
+    if name not in BUILTIN_MODELS:
+        raise NotFound(
+            f"There is no built-in model `{name}`",
+            hint=f"built in are {' and '.join(f'`{known}`' for known in BUILTIN_MODELS)}",
+        )
+    return Endpoint(model=name, builtin=True)
+
+
+def _check_key_flag(key_var: str | None) -> None:
+    if key_var is not None and not is_variable_name(key_var):
+        raise UsageError(
+            "`-k` takes the name of an environment variable, not the key itself",
+            hint="put the key into a variable: `export MY_KEY=…`, then `-k MY_KEY`",
+        )
+
+
+def _from_entry(
+    entry: Entry,
+    name: str,
+    base_url: str | None,
+    key_var: str | None,
+    environ: Mapping[str, str],
+) -> Endpoint:
+    if not entry.speaks_openai:
+        raise UsageError(
+            f"`{entry.alias}` is of the type `{entry.type}`, which is not an OpenAI-compatible one",
+            hint="give the OpenAI-compatible address of the same service",
+        )
+    url, changed = clean_url(base_url or entry.url)
+    # A key or header written for one host is not sent to another one.
+    own_host = base_url is None or urlsplit(url).netloc == urlsplit(entry.url).netloc
+    source = KeySource.parse(key_var or OPENAI.key_var)
+    if own_host and key_var is None:
+        source = entry.key
+    key, missing = _key_for(url, source, environ)
+    matched = None
+    if name != entry.alias:
+        matched = f"`{name}` is the model of the registry's `{entry.alias}` at {url}"
+    elif entry.alias != entry.model:
+        matched = f"`{entry.alias}` is `{entry.model}` at {url}"
+    said = _join(matched, changed, missing)
+    headers = entry.headers if own_host else {}
+    return Endpoint(entry.model, url, key, headers, entry.alias, said=said)
+
+
+def _from_flags(
+    name: str,
+    base_url: str | None,
+    key_var: str | None,
+    provider: str | None,
+    environ: Mapping[str, str],
+) -> Endpoint:
+    service = find_provider(provider) if provider else OPENAI
+    default = environ.get("OPENAI_BASE_URL") if provider is None else None
+    url, changed = clean_url(base_url or default or service.url)
+    source = KeySource.parse(key_var or service.key_var)
+    key, missing = _key_for(url, source, environ)
+    found = f"OPENAI_BASE_URL is set: {url} is called" if default and not base_url else None
+    headers: dict[str, str] = {}
+    if service.name == "prime" and environ.get("PRIME_TEAM_ID"):
+        headers["X-Prime-Team-ID"] = environ["PRIME_TEAM_ID"]
+    return Endpoint(name, url, key, headers, said=_join(found, changed, missing))
+
+
+def _key_for(url: str, source: KeySource, environ: Mapping[str, str]) -> tuple[Secret, str | None]:
+    key = source.find(environ)
+    if key is not None and not (key.reveal() == EMPTY and is_hosted(url)):
+        return key, None
+    if is_hosted(url):
+        variable = source.variable or OPENAI.key_var
+        raise NotLoggedIn(
+            f"{urlsplit(url).hostname} needs a key and {variable} is not set",
+            hint=f"`export {variable}=…`, or try without a key: `-m builtin/oracle`",
+        )
+    said = f"{source.variable} is not set, so the key sent is EMPTY" if source.variable else None
+    return Secret(EMPTY), said
+
+
+def _unknown_alias(name: str, registry: Registry) -> NotFound:
+    known = list(dict.fromkeys([*registry.aliases, *(entry.model for entry in registry.entries)]))
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    listed = ", ".join(registry.aliases) or "none"
+    guess = f"did you mean `-m {close[0]}`? " if close else ""
+    return NotFound(
+        f"`{name}` is not in {registry.path}",
+        hint=f"{guess}known there: {listed}; or give the address with `-b URL`",
+    )
+
+
+def _with_headers(endpoint: Endpoint, headers: Mapping[str, str]) -> Endpoint:
+    others = tuple(
+        replace(other, headers={**other.headers, **headers}) for other in endpoint.others
+    )
+    return replace(endpoint, headers={**endpoint.headers, **headers}, others=others)
+
+
+def _join(*sentences: str | None) -> str | None:
+    return "; ".join(sentence for sentence in sentences if sentence) or None
