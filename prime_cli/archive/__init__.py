@@ -1,1 +1,1 @@
-"""Environment files as data: source lists, content hash, wheels, safe unpacking."""
+"""Environment files as data: source lists, content hash, wheels, safe unpacking. No code is run."""

@@ -1,0 +1,58 @@
+"""What an archive may hold, and how a member may be named."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from prime_cli.core.errors import UnsafeContent
+
+MEBIBYTE = 1024 * 1024
+
+_UNPORTABLE = frozenset({"Cc", "Cs"})
+"""Unicode categories: control characters, and surrogates (a file name that was no UTF-8)."""
+
+_WINDOWS_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one archive, counted while it is decompressed: stated sizes are not trusted.
+
+    `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds
+    content against the compressed size; up to `free_bytes` it is not looked at, since short
+    repetitive files compress by any factor.
+    """
+
+    members: int = 5_000
+    total_bytes: int = 1024 * MEBIBYTE
+    ratio: int = 200
+    free_bytes: int = 64 * MEBIBYTE
+    name_length: int = 1_024
+
+    def content_bytes(self, compressed: int) -> int:
+        """How many bytes an archive of `compressed` bytes may unpack to."""
+        return min(self.total_bytes, max(self.free_bytes, self.ratio * compressed))
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def safe_name(raw: str, *, limits: Limits = DEFAULT_LIMITS) -> str:
+    """The POSIX relative path that a member is named by, without a leading `./`.
+
+    `""` stands for the root folder itself. Raises UnsafeContent on absolute paths, `..`, drive
+    letters, backslashes, control characters and names that are no UTF-8.
+    """
+    parts = [part for part in raw.split("/") if part not in ("", ".")]
+    name = "/".join(parts)
+    if raw.startswith("/") or ".." in parts or _WINDOWS_DRIVE.match(name):
+        raise UnsafeContent(f"The archive member `{_shown(raw)}` points outside of its folder")
+    if len(name) > limits.name_length:
+        raise UnsafeContent(f"The archive member `{_shown(raw)}` has a name that is too long")
+    if "\\" in name or any(unicodedata.category(letter) in _UNPORTABLE for letter in name):
+        raise UnsafeContent(f"The archive member `{_shown(raw)}` has a name that is not portable")
+    return name
+
+
+def _shown(raw: str) -> str:
+    return ascii(raw[:120])[1:-1]

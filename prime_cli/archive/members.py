@@ -1,0 +1,180 @@
+"""Read the members of a tar.gz or zip that someone else made, one by one and within limits."""
+
+import calendar
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, BinaryIO
+
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits, safe_name
+from prime_cli.core.errors import IntegrityError, UnsafeContent
+
+_HEADER_BYTES = MEBIBYTE
+"""What tar headers (long names, PAX records) of one member may take."""
+
+_ENCRYPTED = 0x1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+"""The zip methods that the standard library decompresses in bounded steps; wheels use no others."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A plain file in an archive: POSIX relative path, size in bytes, time in epoch seconds."""
+
+    path: str
+    size: int
+    modified: int
+    executable: bool = False
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to give more than `ceiling` bytes; the ceiling may be moved."""
+
+    def __init__(self, stream: gzip.GzipFile, ceiling: int) -> None:
+        self._stream = stream
+        self.given = 0
+        self.ceiling = ceiling
+
+    def read(self, size: int = -1) -> bytes:
+        left = self.ceiling - self.given
+        block = self._stream.read(left + 1 if size < 0 else min(size, left + 1))
+        self.given += len(block)
+        if self.given > self.ceiling:
+            raise UnsafeContent("The archive unpacks to far more than its size allows")
+        return block
+
+
+def read_members(
+    file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[Member, IO[bytes]]]:
+    """Each plain file with a stream of its content, valid until the next one is asked for.
+
+    Folders are left out. Raises UnsafeContent on links, devices, unsafe or repeated names and
+    anything above `limits`; IntegrityError when the bytes are no tar.gz or zip, or damaged.
+    """
+    magic = file.read(4)
+    file.seek(0)
+    with archive_errors():
+        if magic.startswith(b"\x1f\x8b"):
+            yield from _read_tar(file, limits)
+        elif magic.startswith(b"PK"):
+            yield from _read_zip(file, limits)
+        else:
+            raise IntegrityError("The archive is neither a tar.gz nor a zip file")
+
+
+@contextmanager
+def archive_errors() -> Iterator[None]:
+    """Turn what the standard library raises on damaged archives into IntegrityError."""
+    try:
+        yield
+    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise IntegrityError(f"The archive is damaged: {error}") from error
+    except NotImplementedError as error:
+        raise IntegrityError(f"The archive cannot be read: {error}") from error
+
+
+def index_zip(
+    archive: zipfile.ZipFile, *, limits: Limits = DEFAULT_LIMITS
+) -> dict[str, zipfile.ZipInfo]:
+    """The plain files of a zip by safe path; raises UnsafeContent as `read_members` does."""
+    names = _Names(limits)
+    files = {}
+    for info in archive.infolist():
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise UnsafeContent(f"The archive member `{info.filename}` is a link or device")
+        if info.flag_bits & _ENCRYPTED:
+            raise UnsafeContent(f"The archive member `{info.filename}` is encrypted")
+        if info.compress_type not in _METHODS:
+            raise UnsafeContent(f"The archive member `{info.filename}` is not deflated")
+        name = names.take(info.filename, folder=info.is_dir())
+        if not info.is_dir():
+            files[name] = info
+    return files
+
+
+class _Names:
+    """The names seen so far in one archive; a second use of one is refused."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._count = 0
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def take(self, raw: str, *, folder: bool) -> str:
+        self._count += 1
+        if self._count > self._limits.members:
+            raise UnsafeContent(f"The archive has more than {self._limits.members} members")
+        name = safe_name(raw, limits=self._limits)
+        ancestors = {name[:at] for at, letter in enumerate(name) if letter == "/"}
+        if folder:
+            ancestors.add(name)
+        elif not name or name in self._files or name in self._folders:
+            raise UnsafeContent(f"The archive names `{name}` twice")
+        else:
+            self._files.add(name)
+        if not ancestors.isdisjoint(self._files):
+            raise UnsafeContent(f"The archive uses a file as the folder of `{name}`")
+        self._folders |= ancestors
+        return name
+
+
+def _read_tar(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
+    allowed = limits.content_bytes(_size_of(file))
+    names = _Names(limits)
+    with gzip.GzipFile(fileobj=file) as plain:
+        bounded = _Bounded(plain, _HEADER_BYTES)
+        with tarfile.open(fileobj=bounded, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
+            while (info := archive.next()) is not None:
+                if not (info.isreg() or info.isdir()) or info.issparse():
+                    raise UnsafeContent(f"The archive member `{info.name}` is a link or device")
+                name = names.take(info.name, folder=info.isdir())
+                allowed -= info.size
+                if allowed < 0:
+                    raise UnsafeContent("The archive unpacks to far more than its size allows")
+                bounded.ceiling = bounded.given + info.size + _HEADER_BYTES
+                content = archive.extractfile(info)
+                if content is not None:
+                    yield _tar_member(name, info), content
+        bounded.ceiling = bounded.given + _HEADER_BYTES
+        # The checksum of a gzip stream is compared at its very end.
+        while bounded.read(tarfile.RECORDSIZE):
+            pass
+
+
+def _tar_member(name: str, info: tarfile.TarInfo) -> Member:
+    return Member(name, info.size, int(info.mtime), bool(info.mode & 0o100))
+
+
+def _read_zip(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
+    allowed = limits.content_bytes(_size_of(file))
+    with zipfile.ZipFile(file) as archive:
+        for name, info in index_zip(archive, limits=limits).items():
+            allowed -= info.file_size
+            if allowed < 0:
+                raise UnsafeContent("The archive unpacks to far more than its size allows")
+            with archive.open(info) as content:
+                yield _zip_member(name, info), content
+
+
+def _zip_member(name: str, info: zipfile.ZipInfo) -> Member:
+    executable = bool((info.external_attr >> 16) & 0o100)
+    return Member(name, info.file_size, _zip_time(info), executable)
+
+
+def _zip_time(info: zipfile.ZipInfo) -> int:
+    return calendar.timegm((*info.date_time, 0, 0, 0))
+
+
+def _size_of(file: BinaryIO) -> int:
+    size = file.seek(0, 2)
+    file.seek(0)
+    return size

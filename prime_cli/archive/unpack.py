@@ -1,0 +1,96 @@
+"""Unpack an archive that someone else made: all of it, or nothing."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from prime_cli.archive.limits import DEFAULT_LIMITS, Limits, safe_name
+from prime_cli.archive.members import Member, archive_errors, read_members
+from prime_cli.core.errors import NotFound, UnsafeContent
+from prime_cli.core.paths import make_folder, storage_errors
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class MemberContent:
+    """The first bytes of a member; `total_bytes` is its whole size, `truncated` if cut."""
+
+    content: bytes
+    total_bytes: int
+
+    @property
+    def truncated(self) -> bool:
+        return len(self.content) < self.total_bytes
+
+
+def unpack_archive(path: Path, target: Path, *, limits: Limits = DEFAULT_LIMITS) -> list[Path]:
+    """Unpack the tar.gz or zip at `path` into the folder `target`; returns the files written.
+
+    Everything is unpacked beside `target` first, so a refused or damaged archive leaves no trace.
+    Files of the same name in an existing `target` are replaced. Raises UnsafeContent,
+    IntegrityError or StorageFailed.
+    """
+    make_folder(target.parent)
+    with storage_errors(target), _staging(target) as staged:
+        with path.open("rb") as file:
+            names = [_write_member(staged, *entry) for entry in read_members(file, limits=limits)]
+        if not target.exists():
+            staged.rename(target)
+        else:
+            for name in names:
+                _move_into(target, name, staged)
+    return [target / name for name in names]
+
+
+def inspect_archive(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> list[Member]:
+    """The plain files of a tar.gz or zip, in the order of the archive; raises as unpacking does."""
+    return [member for member, _ in read_members(file, limits=limits)]
+
+
+def read_member(
+    file: BinaryIO, path: str, *, max_bytes: int, limits: Limits = DEFAULT_LIMITS
+) -> MemberContent:
+    """The first `max_bytes` of the member at `path`; raises NotFound when there is none."""
+    wanted = safe_name(path, limits=limits)
+    for member, content in read_members(file, limits=limits):
+        if member.path == wanted:
+            return MemberContent(content.read(max_bytes), member.size)
+    raise NotFound(f"There is no file `{wanted}` in the archive")
+
+
+@contextmanager
+def _staging(target: Path) -> Iterator[Path]:
+    """An empty folder on the same file system as `target`; what is left in it is removed."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        staged = folder / target.name
+        staged.mkdir()
+        yield staged
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_member(root: Path, member: Member, content: IO[bytes]) -> str:
+    path = root / member.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file, archive_errors():
+        shutil.copyfileobj(content, file, _BLOCK)
+    if member.executable:
+        path.chmod(path.stat().st_mode | 0o111)
+    return member.path
+
+
+def _move_into(target: Path, name: str, staged: Path) -> None:
+    """Move one file into a folder that exists, never through a link that lies there."""
+    folder = target
+    for part in Path(name).parent.parts:
+        folder /= part
+        if folder.is_symlink():
+            raise UnsafeContent(f"{folder} is a link, so nothing is unpacked through it")
+        folder.mkdir(exist_ok=True)
+    (staged / name).replace(target / name)
