@@ -1,7 +1,7 @@
 """Command groups whose commands are named up front and imported only when run."""
 
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
@@ -35,8 +35,8 @@ class LazyCommand(TyperGroup):
 class LazyGroup(TyperGroup):
     """A group filled from its table; `aliases` are accepted but not listed."""
 
-    table: Table = {}
-    aliases: dict[str, str] = {}
+    table: ClassVar[Table] = {}
+    aliases: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

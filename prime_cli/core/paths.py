@@ -65,6 +65,6 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, path)
+            temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

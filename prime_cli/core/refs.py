@@ -8,6 +8,7 @@ from prime_cli.core.errors import BadReference
 LATEST = "latest"
 
 _PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_SHORTEST_SLUG = 3
 _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 
 
@@ -76,6 +77,6 @@ def module_name(name: str) -> str:
 
 
 def slugify(text: str) -> str:
-    """A hub owner slug made of any text: `[a-z0-9-]`, 3 to 30 characters (hub-api section 2)."""
+    """An owner slug made of any text: `[a-z0-9-]`, 3 to 30 characters, as the public hub asks."""
     slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:30].strip("-")
-    return slug if len(slug) >= 3 else f"{slug or 'me'}-user"
+    return slug if len(slug) >= _SHORTEST_SLUG else f"{slug or 'me'}-user"

@@ -1,0 +1,63 @@
+"""Options that several commands share, spelled once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.session import Session
+
+
+class OutputMode(StrEnum):
+    """How data is written to stdout."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+OutputOpt = Annotated[
+    OutputMode | None,
+    typer.Option(
+        "--output",
+        help="How to print: table, plain (tab-separated, no header), json, or jsonl.",
+        show_default="table",
+    ),
+]
+QuietOpt = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print data, warnings and errors only.")
+]
+ContextOpt = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="The hub to talk to, instead of the current."),
+]
+OfflineOpt = Annotated[
+    bool | None,
+    typer.Option("--offline", help="Open no connection; use what is on this machine."),
+]
+YesOpt = Annotated[bool, typer.Option("--yes", "-y", help="Go ahead without asking.")]
+ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+DryRunOpt = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; do nothing.")]
+PythonOpt = Annotated[
+    str | None,
+    typer.Option("--python", metavar="PYTHON", help="A Python version or interpreter to use."),
+]
+PathOpt = Annotated[
+    Path, typer.Option("--path", "-p", help="The environment's folder.", show_default=".")
+]
+
+
+def open_session(
+    ctx: typer.Context,
+    *,
+    output: OutputMode | None = None,
+    quiet: bool = False,
+    context: str | None = None,
+    offline: bool | None = None,
+) -> Session:
+    """The session of this invocation, set to what the shared options say."""
+    session: Session = ctx.find_root().obj
+    session.configure(mode=output, quiet=quiet, context=context, offline=offline)
+    return session

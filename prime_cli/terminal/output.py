@@ -1,0 +1,204 @@
+"""The one sink of every command: data to stdout, talk to stderr, in four modes."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TextIO
+
+from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.terminal.progress import Lines, Quiet
+from prime_cli.terminal.prompts import ask_choice, ask_yes_no
+from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
+
+MODES = ("table", "plain", "json", "jsonl")
+_RED, _YELLOW, _DIM, _OFF = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
+
+Line = tuple[str, str]
+"""A label and its text."""
+
+
+class Output:
+    """Verbs to show what a command found and did.
+
+    `table` (the default) draws for people: with colour and fitted to the screen on a terminal,
+    with every value whole elsewhere. `plain` is tab-separated, without headers. `json` is one
+    document, `jsonl` one record a line. `quiet` keeps only data, warnings and errors.
+    """
+
+    def __init__(
+        self,
+        mode: str | None = None,
+        *,
+        quiet: bool = False,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
+    ) -> None:
+        if mode is not None and mode not in MODES:
+            raise UsageError(f"`{mode}` is not an output", hint=f"choose one of {', '.join(MODES)}")
+        self.mode = mode or "table"
+        self.quiet = quiet
+        self._out = Stream(out or sys.stdout)
+        self._err = Stream(err or sys.stderr)
+        self._above_bars: Callable[[str], None] | None = None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether stdout carries JSON."""
+        return self.mode in ("json", "jsonl")
+
+    def show(self, value: Any, *, lines: Sequence[Line] | None = None) -> None:
+        """One record: its JSON, or its labelled `lines` (by default its own fields)."""
+        if self.is_json:
+            self._write_json(value)
+        else:
+            self._write_lines(_lines_of(value) if lines is None else lines)
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        records: Sequence[Any],
+        page: Any | None = None,
+        title: str | None = None,
+    ) -> None:
+        """Many records: rows under columns, or JSON of `page` (else of `records`).
+
+        `jsonl` always writes one of `records` a line.
+        """
+        match self.mode:
+            case "json":
+                self._write_json(list(records) if page is None else page)
+            case "jsonl":
+                for record in records:
+                    self._write_json(record)
+            case "plain":
+                self._write("".join("\t".join(_one_line(c) for c in row) + "\n" for row in rows))
+            case _:
+                self._draw_table(columns, rows, title)
+
+    def done(self, sentence: str, *, value: Any = None) -> None:
+        """Say that the work is done; in JSON modes also write `value` to stdout."""
+        if self.is_json and value is not None:
+            self._write_json(value)
+        if not self.quiet:
+            self._talk(sentence)
+
+    def say(self, text: str) -> None:
+        """One line about a choice that was made for the user."""
+        if not self.quiet:
+            self._talk(self._painted(_DIM, text))
+
+    def hint(self, text: str) -> None:
+        """Name the next command."""
+        if not self.quiet:
+            self._talk(f"{self._painted(_DIM, 'hint:')} {clean(text)}")
+
+    def warn(self, text: str, *, hint: str | None = None) -> None:
+        """One line about something that went differently from what was asked."""
+        self._talk(f"{self._painted(_YELLOW, 'warning:')} {clean(text)}")
+        if hint:
+            self._talk(f"{self._painted(_DIM, 'hint:')} {clean(hint)}")
+
+    def fail(self, error: PrimeError) -> None:
+        """Tell a failure: its sentence, another program's last lines, what to do next.
+
+        In JSON modes it is one line `{"error": {"code", "message", "hint", "detail"}}` on stderr.
+        """
+        if self.is_json:
+            told = {
+                "code": error.code,
+                "message": error.message,
+                "hint": error.hint,
+                "detail": error.detail,
+            }
+            self._talk(as_json({"error": told}, ascii_only=not self._err_is_unicode))
+            return
+        self._talk(f"{self._painted(_RED, 'error:')} {clean(error.message)}")
+        for line in (error.detail or "").rstrip().splitlines():
+            self._talk(f"  {clean(line)}".rstrip())
+        if error.hint:
+            self._talk(f"{self._painted(_DIM, 'hint:')} {clean(error.hint)}")
+
+    def confirm(self, question: str, *, yes: bool, flag: str = "--yes") -> bool:
+        """Ask on a terminal; without one `yes` must be given, else UsageError names `flag`."""
+        return yes or ask_yes_no(question, self._err, flag=flag)
+
+    def choose(self, question: str, options: Sequence[str], *, flag: str | None = None) -> str:
+        """Let the user pick one of `options`; without a terminal UsageError lists them."""
+        return ask_choice(question, options, self._err, flag=flag)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """How domain code reports: bars on a terminal, lines elsewhere, only warnings if quiet."""
+        if self.quiet:
+            return Quiet(self)
+        if not self._err.is_tty or not self._err.colour:
+            return Lines(self)
+        from prime_cli.terminal.bars import Bars
+
+        return Bars(self, self._err)
+
+    def write_above(self, write: Callable[[str], None] | None) -> None:
+        """While bars are drawn, talk through `write`, which prints above them."""
+        self._above_bars = write
+
+    @property
+    def _err_is_unicode(self) -> bool:
+        return self._err.encoding.lower().startswith("utf")
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+
+    def _talk(self, line: str) -> None:
+        (self._above_bars or self._err.write)(f"{line}\n")
+
+    def _painted(self, colour: str, text: str) -> str:
+        text = clean(text)
+        return f"{colour}{text}{_OFF}" if self._err.colour else text
+
+    def _write_json(self, value: Any) -> None:
+        ascii_only = not self._out.encoding.lower().startswith("utf")
+        indent = 2 if self.mode == "json" else None
+        self._write(as_json(value, indent=indent, ascii_only=ascii_only) + "\n")
+
+    def _write_lines(self, lines: Sequence[Line]) -> None:
+        if self.mode == "plain":
+            self._write("".join(f"{label}\t{_one_line(text)}\n" for label, text in lines))
+            return
+        size = max((len(label) for label, _ in lines), default=0) + 2
+        shown = [_labelled(label, text, size, colour=self._out.colour) for label, text in lines]
+        self._write("".join(shown))
+
+    def _draw_table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None
+    ) -> None:
+        cells = [[_one_line(cell) for cell in row] for row in rows]
+        if self._out.is_tty:
+            from prime_cli.terminal.tables import draw
+
+            self._write(draw(columns, cells, title=title, stream=self._out))
+            return
+        lines = [*([title] if title else []), *aligned(columns, cells)]
+        self._write("".join(f"{line}\n" for line in lines))
+
+
+def _lines_of(value: Any) -> list[Line]:
+    fields = builtins_of(value)
+    if not isinstance(fields, dict):
+        return [("value", str(fields))]
+    return [(name, "" if item is None else str(item)) for name, item in fields.items()]
+
+
+def _labelled(label: str, text: str, size: int, *, colour: bool) -> str:
+    """A label and its text; the text's further lines are indented below its first."""
+    first, *rest = clean(text).splitlines() or [""]
+    shown = f"{label:<{size}}"
+    head = f"{_DIM}{shown}{_OFF}{first}" if colour else f"{shown}{first}".rstrip()
+    return "".join(f"{line}\n" for line in (head, *(" " * size + line for line in rest)))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())

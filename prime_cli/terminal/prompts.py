@@ -1,0 +1,43 @@
+"""Questions to a person at a terminal; anywhere else a needed answer is an error."""
+
+import sys
+from collections.abc import Sequence
+
+from prime_cli.core.errors import UsageError
+from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.words import clean
+
+
+def ask_yes_no(question: str, err: Stream, *, flag: str) -> bool:
+    """Ask `question [y/N]`; raises UsageError that names `flag` when nobody can answer."""
+    if not can_ask(err):
+        raise UsageError(
+            f"{question} Nobody can answer here: this is not a terminal",
+            hint=f"add `{flag}` to go ahead",
+        )
+    return _answer(f"{question} [y/N] ", err).lower() in ("y", "yes")
+
+
+def ask_choice(question: str, options: Sequence[str], err: Stream, *, flag: str | None) -> str:
+    """Ask for a number; raises UsageError with the options when nobody can answer."""
+    if not can_ask(err):
+        name = f"with `{flag}`" if flag else "one of them"
+        raise UsageError(f"{question} {', '.join(options)}", hint=f"name {name}")
+    for number, option in enumerate(options, start=1):
+        err.write(f"  {number}  {clean(option)}\n")
+    answer = _answer(f"{question} [1-{len(options)}] ", err)
+    if answer in options:
+        return answer
+    if answer.isdecimal() and 1 <= int(answer) <= len(options):
+        return options[int(answer) - 1]
+    raise UsageError(f"`{answer}` is not one of the choices")
+
+
+def can_ask(err: Stream) -> bool:
+    """Whether a person reads stderr and types into stdin."""
+    return err.is_tty and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _answer(question: str, err: Stream) -> str:
+    err.write(clean(question))
+    return sys.stdin.readline().strip()

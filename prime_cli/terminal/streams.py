@@ -1,0 +1,56 @@
+"""stdout and stderr as they really are: closed, piped into `head`, full, or not UTF-8."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Mapping
+from typing import TextIO
+
+from prime_cli.core.errors import StorageFailed
+from prime_cli.terminal.words import encodable
+
+
+class Stream:
+    """A text stream that writes what it can and remembers when its reader has gone.
+
+    A reader that leaves early (`| head`) is no failure: later text is dropped, and the command
+    ends with the code that its work deserves.
+    """
+
+    def __init__(self, target: TextIO | None, environ: Mapping[str, str] = os.environ) -> None:
+        self.target = target
+        self.is_tty = target is not None and not target.closed and target.isatty()
+        self.colour = self.is_tty and _wants_colour(environ)
+
+    @property
+    def encoding(self) -> str:
+        """The stream's encoding; UTF-8 where it does not say."""
+        return getattr(self.target, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> None:
+        """Write and flush; raises StorageFailed when the file behind the stream is full."""
+        if self.target is None or self.target.closed:
+            return
+        try:
+            self.target.write(encodable(text, self.target))
+            self.target.flush()
+        except OSError as error:
+            self._give_up()
+            # EINVAL is what Windows says of a pipe without a reader.
+            if error.errno not in (errno.EPIPE, errno.EINVAL):
+                raise StorageFailed(f"The output could not be written: {error.strerror}") from error
+
+    def _give_up(self) -> None:
+        """Point the descriptor at nothing, or the interpreter complains when it flushes at exit."""
+        target, self.target = self.target, None
+        with contextlib.suppress(OSError, AttributeError):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, target.fileno() if target else -1)
+            os.close(nothing)
+
+
+def _wants_colour(environ: Mapping[str, str]) -> bool:
+    """https://no-color.org, dumb terminals, and old Windows consoles get none."""
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        return False
+    return os.name != "nt" or "WT_SESSION" in environ

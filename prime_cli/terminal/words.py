@@ -1,0 +1,80 @@
+"""Text made fit for a terminal: safe, encodable, and aligned."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any, TextIO
+from unicodedata import east_asian_width
+
+import msgspec
+
+_PLAIN_MARKS = str.maketrans(
+    {"…": "...", "\u2013": "-", "—": "-", "±": "+/-", "→": "->", "·": "-", "✓": "ok", "\u00d7": "x"}
+)
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160)))
+
+
+def clean(text: str) -> str:
+    """`text` without control characters, which could move the cursor or rewrite the screen."""
+    return text.translate(_CONTROLS)
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """`text` in characters that `stream` can write; others become plain marks, or `?`."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN_MARKS).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def is_unicode(stream: TextIO) -> bool:
+    """Whether `stream` can write any character."""
+    return (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+
+
+def width(text: str) -> int:
+    """Terminal cells that `text` fills: wide East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A header and rows as lines, columns two spaces apart, every value whole."""
+    table = [list(columns), *(list(row) for row in rows)]
+    widths = [max(width(row[index]) for row in table) for index in range(len(columns))]
+    return [
+        "  ".join(
+            cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in table
+    ]
+
+
+def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """JSON of wire structs, dataclasses and plain values; NaN and infinities become null."""
+    return json.dumps(_finite(builtins_of(value)), indent=indent, ensure_ascii=ascii_only)
+
+
+def builtins_of(value: Any) -> Any:
+    """Dicts, lists and scalars of a record; paths become text."""
+    return msgspec.to_builtins(value, enc_hook=_path_text)
+
+
+def _path_text(value: Any) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotImplementedError(f"no JSON form for {type(value).__name__}")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value
