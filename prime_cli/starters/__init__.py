@@ -1,0 +1,1 @@
+"""Environment projects that are published on the embedded hub under the owner `starter`."""
