@@ -51,34 +51,46 @@ class _Reader:
         self._path = path
         self._environ = environ
         self._names: dict[str, ast.expr] = {}
+        self._parts: list[ast.expr] = []
         self._depth = 0
 
     def read_statement(self, statement: ast.stmt) -> None:
         """Remember what is assigned; values are read only when ENDPOINTS needs them."""
         match statement:
+            case ast.Assign(targets=[ast.Name(id="ENDPOINTS")], value=value):
+                self._parts = [value]
+            case ast.AnnAssign(target=ast.Name(id="ENDPOINTS"), value=ast.expr() as value):
+                self._parts = [value]
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id="ENDPOINTS"), slice=alias)], value=value
+            ):
+                self._parts.append(ast.copy_location(ast.Dict([alias], [value]), statement))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._names[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                self._names[name] = value
             case _:
-                return
+                self._refuse_hidden_entries(statement)
 
     def endpoints(self) -> dict[str, dict[str, Any]]:
-        node = self._names.get("ENDPOINTS")
-        if node is None:
+        """ENDPOINTS as the statements read so far leave it."""
+        if not self._parts:
             raise UsageError(
                 f"{self._path} does not assign ENDPOINTS",
                 hint="write `ENDPOINTS = {...}`, or better an endpoints.toml",
             )
-        value = self._read(node)
-        if not isinstance(value, dict):
-            raise self._refusal(node, "ENDPOINTS is not a dict")
-        for alias, entry in value.items():
-            if not (isinstance(alias, str) and isinstance(entry, dict)):
-                raise self._refusal(node, "ENDPOINTS is not a dict of dicts by name")
-        return value
+        found: dict[str, dict[str, Any]] = {}
+        for part in self._parts:
+            value = self._read(part)
+            if not isinstance(value, dict) or not _all_dicts(value):
+                raise self._refusal(part, "ENDPOINTS is not a dict of dicts by name")
+            found.update(value)
+        return found
+
+    def _refuse_hidden_entries(self, statement: ast.stmt) -> None:
+        if any(_changes_endpoints(node) for node in ast.walk(statement)):
+            raise self._refusal(statement, "ENDPOINTS is changed by code")
 
     def _read(self, node: ast.expr) -> Any:
+        value: Any
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._refusal(node, "the value is nested too deeply, or names itself")
@@ -143,11 +155,26 @@ class _Reader:
             raise self._refusal(node, "a text is needed here")
         return value
 
-    def _refusal(self, node: ast.expr, reason: str) -> UsageError:
+    def _refusal(self, node: ast.expr | ast.stmt, reason: str) -> UsageError:
         return UsageError(
             f"{self._path} line {node.lineno} cannot be read: {reason}",
             hint="the file is parsed, not run; write the value out, or use an endpoints.toml",
         )
+
+
+def _all_dicts(value: dict[str, Any]) -> bool:
+    return all(isinstance(entry, dict) for entry in value.values())
+
+
+def _changes_endpoints(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id="ENDPOINTS", ctx=ast.Store()):
+            return True
+        case ast.Subscript(value=ast.Name(id="ENDPOINTS"), ctx=ast.Store() | ast.Del()):
+            return True
+        case ast.Attribute(value=ast.Name(id="ENDPOINTS"), attr=method):
+            return method not in ("get", "items", "keys", "values")
+    return False
 
 
 def _dotted(node: ast.expr) -> str:
