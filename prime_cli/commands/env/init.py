@@ -1,0 +1,53 @@
+"""`prime env init`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import ForceOpt, OutputMode, OutputOpt, QuietOpt, open_session
+from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
+
+
+def init(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The environment's name, such as my-env.")],
+    template: Annotated[
+        TemplateKind, typer.Option("--template", help="What the model does in it.")
+    ] = TemplateKind.SINGLE_TURN,
+    v1: Annotated[
+        bool, typer.Option("--v1", help="A v1 Taskset instead of load_environment.")
+    ] = False,
+    multi_file: Annotated[
+        bool, typer.Option("--multi-file", help="A package instead of a single module.")
+    ] = False,
+    path: Annotated[
+        Path, typer.Option("--path", "-p", help="The folder in which the project is made.")
+    ] = Path("environments"),
+    force: ForceOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Start a new environment that runs as it is.
+
+    \b
+    Example:
+      prime env init my-env --template tool
+      prime eval run my-env -m builtin/oracle -n 3
+    \b
+    See also: `prime env build`, `prime env upload`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    scaffold = plan_scaffold(name, path, kind=template, v1=v1, multi_file=multi_file)
+    written = write_scaffold(scaffold, force=force)
+    record = {
+        "name": scaffold.name,
+        "module": scaffold.module,
+        "path": str(scaffold.root),
+        "files": [str(file) for file in written],
+    }
+    session.output.done(f"Made {scaffold.root} with {len(written)} files", value=record)
+    session.output.hint(
+        f"run it with `prime eval run {name} -m builtin/oracle -n 3`, then publish it with "
+        f"`prime env upload {name}`"
+    )
