@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ForceOpt, OutputMode, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import ForceOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
 
 

@@ -46,7 +46,9 @@ def next_question(names: list[str], by: str) -> str:
     )
 
 
-def make_rows(count: int, *, max_turns: int, names_per_turn: int, seed: int) -> list[dict[str, Any]]:
+def make_rows(
+    count: int, *, max_turns: int, names_per_turn: int, seed: int
+) -> list[dict[str, Any]]:
     """`count` examples with one to `max_turns` turns of `names_per_turn` names each."""
     rng = random.Random(seed)
     everyone = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]

@@ -75,7 +75,11 @@ def make_rows(count: int, *, largest: int, seed: int) -> list[dict[str, Any]]:
             )
             expression = f"{boxes * each + extra} - {boxes} * {each}"
         rows.append(
-            {"question": question, "answer": calculate(expression), "info": {"expression": expression}}
+            {
+                "question": question,
+                "answer": calculate(expression),
+                "info": {"expression": expression},
+            }
         )
     return rows
 
