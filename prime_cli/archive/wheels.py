@@ -1,0 +1,206 @@
+"""What a wheel says and holds, read from its bytes; none of its code is run."""
+
+import configparser
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.metadata import RawMetadata, parse_email
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from prime_cli.archive.exposure import Generation, find_generation
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.archive.members import archive_errors, index_zip
+from prime_cli.core.errors import IntegrityError
+from prime_cli.core.paths import storage_errors
+from prime_cli.core.refs import module_name, normalize_name
+
+_TEXT_BYTES = 8 * MEBIBYTE
+"""What is read of one METADATA or module; a larger one is refused."""
+
+_MODULE_SUFFIXES = (".py", ".so", ".pyd")
+_SITE_SUFFIXES = (*_MODULE_SUFFIXES, ".pyi", ".pth")
+
+
+@dataclass(frozen=True)
+class WheelFacts:
+    """A wheel as read from its file.
+
+    `name` and `version` are as METADATA spells them; `members` are POSIX paths without `./`;
+    `tags` are compatibility tags such as `py3-none-any`; `top_level` are import names; `module`
+    is the one that exposes an environment, and `exposes` its generation. `root_files` are files
+    that land in site-packages itself and are no modules, where those of two wheels collide.
+    """
+
+    filename: str
+    name: str
+    version: str
+    summary: str = ""
+    license: str = ""
+    readme: str = ""
+    requires_python: str | None = None
+    requires_dist: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    top_level: tuple[str, ...] = ()
+    root_files: tuple[str, ...] = ()
+    entry_points: tuple[tuple[str, str, str], ...] = ()
+    module: str | None = None
+    exposes: Generation | None = None
+
+    @property
+    def direct_urls(self) -> tuple[str, ...]:
+        """The requirements that name a URL instead of a version, as `name @ url`."""
+        return tuple(text for text in self.requires_dist if _has_url(text))
+
+
+def read_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> WheelFacts:
+    """The facts of the wheel at `path`.
+
+    Raises IntegrityError when it is no wheel or its metadata is missing or says otherwise than
+    its file name, UnsafeContent when a member must not be unpacked.
+    """
+    tags = _read_filename(path.name)
+    with open_wheel(path, limits=limits) as wheel:
+        metadata = wheel.metadata()
+        members = tuple(wheel.members)
+        top_level = _top_level(members)
+        module = wheel.find_module(top_level, metadata["name"])
+        return WheelFacts(
+            filename=path.name,
+            name=metadata["name"],
+            version=metadata["version"],
+            summary=metadata.get("summary", ""),
+            license=metadata.get("license_expression") or metadata.get("license", ""),
+            readme=metadata.get("description", ""),
+            requires_python=metadata.get("requires_python"),
+            requires_dist=tuple(metadata.get("requires_dist", ())),
+            extras=tuple(metadata.get("provides_extra", ())),
+            tags=tags,
+            members=members,
+            top_level=top_level,
+            root_files=_root_files(members),
+            entry_points=wheel.entry_points(),
+            module=module,
+            exposes=find_generation(module, wheel.source) if module else None,
+        )
+
+
+class Wheel:
+    """An open wheel; `members` are its plain files by POSIX path."""
+
+    def __init__(self, archive: zipfile.ZipFile, limits: Limits) -> None:
+        self._archive = archive
+        self.members = index_zip(archive, limits=limits)
+        self._installed = {_installed_path(path): path for path in self.members}
+
+    def read(self, path: str, *, limit: int = _TEXT_BYTES) -> bytes | None:
+        """The bytes of a member, or None; raises IntegrityError when it is above `limit`."""
+        info = self.members.get(path)
+        if info is None:
+            return None
+        with archive_errors(), self._archive.open(info) as content:
+            found = content.read(limit + 1)
+        if len(found) > limit:
+            raise IntegrityError(f"`{path}` in the wheel is larger than {limit} bytes")
+        return found
+
+    def text(self, path: str) -> str | None:
+        """The text of a member, or None; bytes that are no UTF-8 are replaced."""
+        content = self.read(path)
+        return None if content is None else content.decode("utf-8", errors="replace")
+
+    def source(self, path: str) -> str | None:
+        """The text of the file that lands at `path` below site-packages, or None."""
+        return self.text(self._installed.get(path, path))
+
+    def metadata(self) -> RawMetadata:
+        """The parsed METADATA, which has at least a name and a version."""
+        raw, _ = parse_email(self.read(f"{self.dist_info()}/METADATA") or b"")
+        if not raw.get("name") or not raw.get("version"):
+            raise IntegrityError("The wheel's METADATA has no name or no version")
+        return raw
+
+    def dist_info(self) -> str:
+        """The one `*.dist-info` folder."""
+        found = {
+            path.split("/")[0] for path in self.members if path.endswith(".dist-info/METADATA")
+        }
+        if len(found) != 1:
+            raise IntegrityError(
+                f"The wheel has {len(found) or 'no'} METADATA files where there must be one"
+            )
+        return found.pop()
+
+    def entry_points(self) -> tuple[tuple[str, str, str], ...]:
+        """Rows of (group, name, `module:attribute`)."""
+        parser = configparser.RawConfigParser(delimiters=("=",), strict=False)
+        parser.optionxform = str  # type: ignore[assignment, method-assign]  # the documented way
+        try:
+            parser.read_string(self.text(f"{self.dist_info()}/entry_points.txt") or "")
+        except configparser.Error as error:
+            raise IntegrityError("The wheel's entry_points.txt cannot be read") from error
+        return tuple(
+            (group, name, target)
+            for group in parser.sections()
+            for name, target in parser.items(group)
+        )
+
+    def find_module(self, top_level: tuple[str, ...], name: str) -> str | None:
+        """The top-level module that exposes an environment; the project's namesake goes first."""
+        namesakes = {module_name(name), module_name(normalize_name(name))}
+        ordered = sorted(top_level, key=lambda module: (module not in namesakes, module))
+        return next((module for module in ordered if find_generation(module, self.source)), None)
+
+
+@contextmanager
+def open_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Wheel]:
+    """Open a wheel for reading; raises as `read_wheel` does."""
+    with (
+        storage_errors(path),
+        path.open("rb") as file,
+        archive_errors(),
+        zipfile.ZipFile(file) as archive,
+    ):
+        yield Wheel(archive, limits)
+
+
+def _read_filename(filename: str) -> tuple[str, ...]:
+    try:
+        _, _, _, tags = parse_wheel_filename(filename)
+    except InvalidWheelFilename as error:
+        raise IntegrityError(f"`{filename}` is not the name of a wheel: {error}") from error
+    return tuple(sorted(str(tag) for tag in tags))
+
+
+def _top_level(members: tuple[str, ...]) -> tuple[str, ...]:
+    """Import names: root modules, and folders that hold any module."""
+    found = set()
+    for path in map(_installed_path, members):
+        first, slash, _ = path.partition("/")
+        if path.endswith(_MODULE_SUFFIXES) and not first.endswith((".dist-info", ".data")):
+            found.add(first if slash else first.split(".")[0])
+    return tuple(sorted(name for name in found if name.isidentifier()))
+
+
+def _root_files(members: tuple[str, ...]) -> tuple[str, ...]:
+    paths = map(_installed_path, members)
+    return tuple(path for path in paths if "/" not in path and not path.endswith(_SITE_SUFFIXES))
+
+
+def _installed_path(path: str) -> str:
+    """Where a member lands below site-packages: `x-1.data/purelib/m.py` is `m.py` there."""
+    first, _, rest = path.partition("/")
+    scheme, _, inner = rest.partition("/")
+    return inner if first.endswith(".data") and scheme in ("purelib", "platlib") else path
+
+
+def _has_url(requirement: str) -> bool:
+    try:
+        return Requirement(requirement).url is not None
+    except InvalidRequirement:
+        return False
