@@ -1,0 +1,84 @@
+"""Other programs: run by argument list, never through a shell, and never left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a program ended: its exit code (negative: the signal that ended it) and its output."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+    def last_lines(self, count: int = 20) -> str:
+        """The end of what the program said: its error stream, or its output if that is empty."""
+        return "\n".join((self.err.strip() or self.out.strip()).splitlines()[-count:])
+
+
+class TimedOut(Exception):  # noqa: N818 - the state of a program, cured by whoever started it
+    """A program did not end in time and was killed; `partial` is what it had said."""
+
+    def __init__(self, program: str, seconds: float, partial: Completed) -> None:
+        super().__init__(f"{program} did not end within {seconds:g} seconds")
+        self.partial = partial
+
+
+def run(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    input: str | None = None,  # noqa: A002 - the name that subprocess gives it
+) -> Completed:
+    """Run a program to its end and capture what it says, read as UTF-8.
+
+    `env` replaces the whole environment. The program gets a process group of its own, which is
+    killed when it takes longer than `timeout` seconds (TimedOut) or when we are interrupted.
+    Raises FileNotFoundError or PermissionError as the system does when it cannot be started.
+    """
+    process = subprocess.Popen(
+        [os.fspath(word) for word in argv],
+        cwd=cwd,
+        env=None if env is None else dict(env),
+        stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=sys.platform != "win32",
+    )
+    try:
+        out, err = process.communicate(input, timeout)
+    except subprocess.TimeoutExpired:
+        _kill_group(process)
+        out, err = process.communicate()
+        partial = Completed(process.returncode, out, err)
+        raise TimedOut(str(argv[0]), timeout or 0, partial) from None
+    except BaseException:
+        _kill_group(process)
+        process.wait()
+        raise
+    return Completed(process.returncode, out, err)
+
+
+def _kill_group(process: "subprocess.Popen[str]") -> None:
+    # The group may be gone already: that is what was wanted.
+    with suppress(ProcessLookupError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)

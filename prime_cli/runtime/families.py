@@ -1,0 +1,178 @@
+"""What is known of the releases of verifiers: when, for which Python, and with which names.
+
+Source: upload times and `Requires-Python` of the final releases on PyPI, and the public names of
+`verifiers/__init__.py` and the methods of `MultiTurnEnv` in those wheels (read in October 2026).
+Newer releases are learned from the resolver when a package is resolved.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+
+@dataclass(frozen=True)
+class Release:
+    """One final release: when it appeared, and the Pythons it installs on."""
+
+    version: Version
+    published: datetime
+    python: str
+
+
+@dataclass(frozen=True)
+class Span:
+    """The first and the last release that have something; None where there is no such end."""
+
+    first: str | None = None
+    last: str | None = None
+
+
+_TABLE = (
+    ("0.1.0", "2025-06-05T06:27:17Z", ">=3.11,<3.13"),
+    ("0.1.1", "2025-06-18T22:59:44Z", ">=3.11,<3.13"),
+    ("0.1.2", "2025-07-31T02:37:24Z", ">=3.11,<3.13"),
+    ("0.1.2.post0", "2025-08-09T00:38:26Z", ">=3.11,<3.13"),
+    ("0.1.2.post1", "2025-08-23T08:20:48Z", ">=3.11,<3.13"),
+    ("0.1.3", "2025-08-26T12:09:53Z", ">=3.11,<3.13"),
+    ("0.1.3.post0", "2025-09-05T18:42:17Z", ">=3.11,<3.13"),
+    ("0.1.4", "2025-09-22T06:39:55Z", ">=3.11,<3.13"),
+    ("0.1.5", "2025-10-08T22:49:21Z", ">=3.10"),
+    ("0.1.5.post0", "2025-10-09T21:18:24Z", ">=3.10,<3.14"),
+    ("0.1.6", "2025-10-21T01:06:30Z", ">=3.10,<3.14"),
+    ("0.1.6.post0", "2025-10-21T01:59:49Z", ">=3.10,<3.14"),
+    ("0.1.7", "2025-11-07T08:03:20Z", ">=3.10,<3.14"),
+    ("0.1.7.post0", "2025-11-07T22:22:47Z", ">=3.10,<3.14"),
+    ("0.1.8", "2025-11-19T23:15:15Z", ">=3.10,<3.14"),
+    ("0.1.8.post0", "2025-11-25T00:01:14Z", ">=3.10,<3.14"),
+    ("0.1.8.post1", "2025-11-26T07:50:28Z", ">=3.10,<3.14"),
+    ("0.1.8.post2", "2025-12-11T03:20:42Z", ">=3.10,<3.14"),
+    ("0.1.9", "2026-01-08T21:23:48Z", ">=3.10,<3.14"),
+    ("0.1.9.post0", "2026-01-08T22:02:14Z", ">=3.10,<3.14"),
+    ("0.1.9.post1", "2026-01-10T02:00:49Z", ">=3.10,<3.14"),
+    ("0.1.9.post2", "2026-01-10T06:56:28Z", ">=3.10,<3.14"),
+    ("0.1.9.post3", "2026-01-14T19:08:35Z", ">=3.10,<3.14"),
+    ("0.1.10", "2026-02-11T00:32:59Z", ">=3.10,<3.14"),
+    ("0.1.11", "2026-03-13T06:47:10Z", ">=3.10,<3.14"),
+    ("0.1.12", "2026-04-17T17:34:56Z", ">=3.10,<3.14"),
+    ("0.1.14", "2026-05-07T06:12:11Z", ">=3.10,<3.14"),
+    ("0.2.0", "2026-07-10T20:36:18Z", ">=3.11,<3.14"),
+    ("0.2.1", "2026-07-20T20:15:50Z", ">=3.11,<3.14"),
+    ("0.3.0", "2026-08-07T17:08:05Z", ">=3.11,<3.14"),
+    ("0.3.1", "2026-08-24T20:53:05Z", ">=3.11,<3.14"),
+    ("0.4.0", "2026-10-12T21:23:41Z", ">=3.11,<3.15"),
+)
+
+RELEASES = tuple(
+    Release(Version(version), datetime.fromisoformat(published), python)
+    for version, published, python in _TABLE
+)
+
+# The newest release of each stretch without a break in what environments may write.
+REPRESENTATIVES = ("0.4.0", "0.3.1", "0.1.14", "0.1.12", "0.1.9.post3", "0.1.5.post0")
+
+LAST_V0 = "0.3.1"
+GENERATIONS = {"v0": Span(last=LAST_V0), "v1": Span(first="0.2.0")}
+
+# Names that environments take from `verifiers` and that not every v0 release has.
+NAMES = {
+    "ThinkParser": Span("0.1.1"),
+    "EnvGroup": Span("0.1.1"),
+    "ToolRubric": Span("0.1.2", "0.1.8.post2"),
+    "load_environment": Span("0.1.2"),
+    "MathRubric": Span("0.1.3.post0"),
+    "StatefulToolEnv": Span("0.1.4"),
+    "PythonEnv": Span("0.1.5"),
+    "SandboxEnv": Span("0.1.5"),
+    "TextArenaEnv": Span("0.1.5"),
+    "MaybeThinkParser": Span("0.1.7"),
+    "stop": Span("0.1.8"),
+    "cleanup": Span("0.1.8"),
+    "teardown": Span("0.1.8"),
+    "CliAgentEnv": Span("0.1.9"),
+    "HarborEnv": Span("0.1.9"),
+    "MCPEnv": Span("0.1.9"),
+    "GymEnv": Span("0.1.9"),
+    "BrowserEnv": Span("0.1.10"),
+    "DatasetBuilder": Span("0.1.10"),
+    "OpenEnvEnv": Span("0.1.10"),
+    "MissingKeyError": Span("0.1.10"),
+    "ensure_keys": Span("0.1.10"),
+    "Client": Span("0.1.11"),
+    "OpenAIChatCompletionsClient": Span("0.1.11"),
+    "AnthropicMessagesClient": Span("0.1.11"),
+    "OpenAIResponsesClient": Span("0.1.14"),
+    "advantage": Span("0.1.14"),
+    "metric": Span("0.1.14"),
+    "reward": Span("0.1.14"),
+    "setup": Span("0.1.14"),
+    "Taskset": Span("0.1.14", "0.1.14"),
+    "TasksetConfig": Span("0.1.14", "0.1.14"),
+    "HarborTaskset": Span("0.1.14", "0.1.14"),
+    "Harness": Span("0.1.14", "0.1.14"),
+    "TaskSplit": Span("0.2.0"),
+}
+
+# Submodules of `verifiers` that environments import.
+SUBMODULES = {
+    "tools": Span(last="0.1.1"),
+    "prompts": Span(last="0.1.1"),
+    "trainers": Span(last="0.1.6.post0"),
+    "inference": Span(last="0.1.6.post0"),
+    "types": Span("0.1.2"),
+    "decorators": Span("0.1.9"),
+    "errors": Span("0.1.9"),
+    "gepa": Span("0.1.10"),
+    "clients": Span("0.1.11"),
+}
+
+# How environments override methods, and which releases call them in that way.
+TURN_BASED_COMPLETION = Span(last="0.1.7.post0")
+PLAIN_TASK_COLUMN = Span(last="0.1.12")
+
+
+def newest_release(
+    *, within: SpecifierSet | None = None, before: datetime | None = None
+) -> Release | None:
+    """The newest known release inside `within` that was out by `before`."""
+    return next(iter(_fitting(reversed(RELEASES), within, before)), None)
+
+
+def first_release_after(moment: datetime, within: SpecifierSet | None = None) -> Release | None:
+    """The first known release published after `moment`."""
+    later = (release for release in RELEASES if release.published > moment)
+    return next(iter(_fitting(later, within, None)), None)
+
+
+def end_of_era(version: Version) -> datetime | None:
+    """When the release after `version` appeared: until then `version` was the newest."""
+    return next((r.published for r in RELEASES if r.version > version), None)
+
+
+def known_release(version: Version) -> Release | None:
+    """The table's row for exactly `version`."""
+    return next((release for release in RELEASES if release.version == version), None)
+
+
+def candidates(within: SpecifierSet) -> list[Release]:
+    """One release of each family inside `within`, newest first; any release if none fits."""
+    chosen = [
+        release
+        for text in REPRESENTATIVES
+        if (release := known_release(Version(text))) and within.contains(release.version)
+    ]
+    if chosen:
+        return chosen
+    newest = newest_release(within=within)
+    return [] if newest is None else [newest]
+
+
+def _fitting(
+    releases: Iterable[Release], within: SpecifierSet | None, before: datetime | None
+) -> Iterable[Release]:
+    for release in releases:
+        inside = within is None or within.contains(release.version)
+        if inside and (before is None or release.published <= before):
+            yield release

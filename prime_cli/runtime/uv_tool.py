@@ -1,0 +1,87 @@
+"""uv, which resolves, makes virtual environments and installs for us."""
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, Unreachable
+from prime_cli.core.process import Completed, TimedOut, run
+
+# A resolver that downloads gigabytes may be slow; one that hangs must not hang us for ever.
+_LONGEST_SECONDS = 3600
+
+_NETWORK = re.compile(
+    r"error sending request|dns error|connection (refused|reset)|failed to fetch|"
+    r"request failed after|tcp connect error|timed out|temporary failure in name resolution",
+    re.IGNORECASE,
+)
+_NEEDS_NETWORK = re.compile(
+    r"network (was|is) disabled|network connectivity is disabled|"
+    r"unavailable because the network|not found in the cache|--offline",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1)
+def find_uv() -> str:
+    """The path of uv: the copy that prime depends on, else one on PATH."""
+    # The package finds its own binary beside this interpreter, also when PATH has another one.
+    import uv
+
+    try:
+        return uv.find_uv_bin()
+    except FileNotFoundError:
+        found = shutil.which("uv")
+    if found is None:
+        raise EnvironmentFailed(
+            "uv is not installed beside prime",
+            hint="install it with `pip install uv`",
+        )
+    return found
+
+
+def run_uv(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    offline: bool = False,
+    cwd: Path | None = None,
+    download_python: bool = False,
+) -> Completed:
+    """Run uv; its exit code is for the caller to judge.
+
+    Never downloads an interpreter unless `download_python`. The variables of an active virtual
+    environment are taken out: every call names its interpreter.
+    """
+    env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    env["UV_PYTHON_DOWNLOADS"] = "automatic" if download_python else "never"
+    env["UV_NO_PROGRESS"] = "1"
+    words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
+    try:
+        return run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)
+    except TimedOut as error:
+        raise Unreachable(
+            f"uv did not finish within {_LONGEST_SECONDS // 60} minutes",
+            hint="see whether the package index answers, then run the same command again",
+            detail=error.partial.last_lines(),
+        ) from error
+
+
+def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None:
+    """The error behind a failed uv call if the network was at fault; None if it was not."""
+    said = completed.last_lines(40)
+    if offline and _NEEDS_NETWORK.search(said):
+        return Offline(
+            "A package that is needed is not in uv's cache, and no connection may be opened",
+            hint="run the same command once without `--offline`",
+            detail=completed.last_lines(),
+        )
+    if _NETWORK.search(said):
+        return Unreachable(
+            "The package index did not answer",
+            hint="see whether the index is up, or add `--offline` to use only what is cached",
+            detail=completed.last_lines(),
+        )
+    return None
