@@ -7,9 +7,10 @@ import verifiers as vf
 from datasets import Dataset
 
 WORDS = (
-    "amber anchor basket birch candle cedar copper coral desert dragon ember falcon feather forest "
-    "garden glacier harbor island jungle lantern marble meadow mirror mountain ocean orchard pebble "
-    "quartz river saffron shadow silver stone summer thunder timber valley velvet willow winter"
+    "amber anchor basket birch candle cedar copper coral desert dragon ember falcon feather "
+    "forest garden glacier harbor island jungle lantern marble meadow mirror mountain ocean "
+    "orchard pebble quartz river saffron shadow silver stone summer thunder timber valley "
+    "velvet willow winter "
 ).split()
 
 SYSTEM_PROMPT = "Reply with the given text reversed letter by letter, and nothing else."
