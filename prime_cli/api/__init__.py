@@ -1,1 +1,1 @@
-"""HubClient: the only importer of httpx."""
+"""The client of an environments hub, over a socket or in process; the only importer of httpx."""

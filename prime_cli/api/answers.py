@@ -1,0 +1,106 @@
+"""What a hub answered: JSON to wire structs, refusals to the errors of `core`.
+
+Lenient where the official client is: most answers wear `{"data": …}`, some do not, and null
+means the same as a field that is left out.
+"""
+
+from typing import Any, TypeVar
+
+import httpx
+import msgspec
+
+from prime_cli.core.errors import NotLoggedIn, PrimeError, Unreachable
+from prime_cli.wire.problems import to_error
+
+T = TypeVar("T")
+
+_LONGEST_DETAIL = 300
+
+
+def read_body(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer without its nulls; raises Unreachable for anything else."""
+    try:
+        body = msgspec.json.decode(response.content) if response.content else {}
+    except msgspec.DecodeError as error:
+        raise nonsense(response, "it is not JSON") from error
+    if not isinstance(body, dict):
+        raise nonsense(response, "it is not a JSON object")
+    return {key: _without_nulls(value) for key, value in body.items() if value is not None}
+
+
+def unwrap(body: dict[str, Any]) -> Any:
+    """What is inside `{"data": …}`, or the object itself when it has no such envelope."""
+    return body.get("data", body)
+
+
+def convert(response: httpx.Response, value: Any, kind: type[T]) -> T:
+    """`value` as a wire struct; raises Unreachable that names the field that is wrong."""
+    try:
+        return msgspec.convert(value, type=kind)
+    except msgspec.ValidationError as error:
+        raise nonsense(response, str(error)) from error
+
+
+def nonsense(response: httpx.Response, reason: str) -> Unreachable:
+    """The failure for an answer that no hub would give."""
+    return Unreachable(
+        f"{_origin(response)} did not answer like an environments hub: {reason}",
+        hint="check the address with `prime config show`",
+    )
+
+
+def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
+    """The error that a status of 400 or above stands for."""
+    problem = _problem_of(response)
+    hint = problem.get("hint")
+    error = to_error(
+        response.status_code,
+        _sentence(problem.get("detail"), response),
+        problem.get("code") if isinstance(problem.get("code"), str) else None,
+        hint if isinstance(hint, str) else None,
+    )
+    if isinstance(error, NotLoggedIn) and error.hint is None:
+        error.hint = (
+            f"{_origin(response)} does not know this key; see where it comes from with "
+            "`prime config show`"
+            if with_key
+            else f"set PRIME_API_KEY to a key of {_origin(response)}"
+        )
+    return error
+
+
+def _problem_of(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = msgspec.json.decode(response.content)
+    except msgspec.DecodeError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _sentence(detail: Any, response: httpx.Response) -> str:
+    """One line of `detail`, which is text, FastAPI's list of `{loc, msg}`, or missing."""
+    if isinstance(detail, list):
+        detail = "; ".join(_field_error(item) for item in detail)
+    if isinstance(detail, str) and detail.strip():
+        return detail.strip()[:_LONGEST_DETAIL]
+    return f"{_origin(response)} answered {response.status_code} {response.reason_phrase}".strip()
+
+
+def _field_error(item: Any) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    place = ".".join(str(part) for part in item.get("loc", ()) if part != "body")
+    return f"{place}: {item.get('msg', 'not valid')}" if place else str(item.get("msg", item))
+
+
+def _origin(response: httpx.Response) -> str:
+    url = response.request.url
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,80 @@
+"""A hub as the rest of prime sees it: one group of calls for each resource."""
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+
+import httpx
+
+from prime_cli.api.accounts import Accounts
+from prime_cli.api.connection import CONNECT_SECONDS, Connection
+from prime_cli.api.environments import Environments
+from prime_cli.api.locks import Locks
+from prime_cli.api.retries import ATTEMPTS
+from prime_cli.api.uploads import Uploads
+from prime_cli.core.errors import NotFound
+from prime_cli.wire.locks import Capabilities
+
+
+class HubClient:
+    """Calls to the hub at `base_url` (an origin: no trailing slash, no `/api/v1`).
+
+    `transport` is the way there (None: a socket; an AppTransport: the hub in this process) and
+    `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin
+    only. `upstream` is the hub that is asked for what this one does not have. `attempts`,
+    `connect_seconds` and `sleep` are those of Connection.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+        outside: httpx.BaseTransport | None = None,
+        upstream: "HubClient | None" = None,
+        attempts: int = ATTEMPTS,
+        connect_seconds: float = CONNECT_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._connection = Connection(
+            base_url,
+            key=key,
+            transport=transport,
+            outside=outside,
+            attempts=attempts,
+            connect_seconds=connect_seconds,
+            sleep=sleep,
+        )
+        self.upstream = upstream
+        self.environments = Environments(self._connection)
+        self.uploads = Uploads(self._connection)
+        self.accounts = Accounts(self._connection)
+        self.locks = Locks(self._connection)
+
+    @property
+    def base_url(self) -> str:
+        """The hub's origin."""
+        return str(self._connection.base_url)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the hub is told who asks."""
+        return self._connection.has_key
+
+    @cached_property
+    def _capabilities(self) -> Capabilities:
+        try:
+            return self._connection.call("GET", "/capabilities").read(Capabilities)
+        except NotFound:
+            return Capabilities(hub=self.base_url, version="")
+
+    def capabilities(self) -> Capabilities:
+        """What the hub offers beyond the public wire; no features where it does not say."""
+        return self._capabilities
+
+    def close(self) -> None:
+        """Close the connections to the hub and to its upstream."""
+        self._connection.close()
+        if self.upstream is not None:
+            self.upstream.close()

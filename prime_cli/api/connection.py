@@ -1,0 +1,283 @@
+"""One hub at the other end: every request, upload and download goes through here.
+
+The key is put on a request only when the request goes to the hub's own origin (scheme, host and
+port) and is not an upload, whose URL is a capability by itself. Redirects are followed here, one
+hop at a time, so this holds for every hop.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeVar
+
+import httpx
+import msgspec
+
+from prime_cli import __version__
+from prime_cli.api import answers, retries
+from prime_cli.core.errors import Unreachable
+
+T = TypeVar("T")
+Query = Mapping[str, str | int | Sequence[str] | None]
+
+API = "/api/v1"
+CONNECT_SECONDS = 10.0
+_ANSWER_SECONDS = 30.0
+_TRANSFER_SECONDS = 300.0
+_MOST_REDIRECTS = 5
+
+
+class Connection:
+    """Requests to one hub.
+
+    `transport` is the way to the hub and `outside` the way to every other host that the hub
+    names (None: sockets). `attempts` bounds how often one request is sent, `connect_seconds` how
+    long a socket may take to open, `sleep` is how to wait in between.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+        outside: httpx.BaseTransport | None = None,
+        attempts: int = retries.ATTEMPTS,
+        connect_seconds: float = CONNECT_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.base_url = parse_url(base_url.rstrip("/"))
+        self._key = key
+        self._transport = transport
+        self._outside_transport = outside
+        self._attempts = attempts
+        self._timeout = httpx.Timeout(_ANSWER_SECONDS, connect=connect_seconds)
+        self._sleep = sleep
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests to the hub carry a key."""
+        return self._key is not None
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: msgspec.Struct | Mapping[str, Any] | None = None,
+        repeatable: bool | None = None,
+    ) -> "Answer":
+        """Ask the hub for `path` (below /api/v1); raises the error that a refusal stands for.
+
+        `repeatable` says that asking twice does no more than once; GET and PUT always are.
+        """
+        request = self._request(method, f"{self.base_url}{API}{path}", query=query, body=body)
+        repeatable = method in ("GET", "PUT") if repeatable is None else repeatable
+        with self._send(request, repeatable=repeatable) as response:
+            response.read()
+        return Answer(response)
+
+    def read(self, url: str) -> httpx.Response:
+        """The whole answer at an absolute `url`, for a package index page."""
+        with self._send(self._request("GET", url), repeatable=True) as response:
+            response.read()
+        return response
+
+    @contextmanager
+    def open(
+        self,
+        method: str,
+        url: str,
+        *,
+        content: Iterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        with_key: bool = True,
+    ) -> Iterator[httpx.Response]:
+        """The unread answer at an absolute `url`, for bodies that are streamed.
+
+        A `content` is read once, so such a request is never repeated here.
+        """
+        request = self._request(
+            method,
+            url,
+            content=content,
+            headers=headers,
+            with_key=with_key,
+            seconds=_TRANSFER_SECONDS,
+        )
+        attempts = self._attempts if content is None else 1
+        with self._send(request, repeatable=content is None, attempts=attempts) as response:
+            yield response
+
+    def close(self) -> None:
+        """Close the sockets that were opened."""
+        for name in ("_hub", "_outside"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
+
+    @cached_property
+    def _hub(self) -> httpx.Client:
+        return httpx.Client(transport=self._transport, timeout=self._timeout)
+
+    @cached_property
+    def _outside(self) -> httpx.Client:
+        return httpx.Client(transport=self._outside_transport, timeout=self._timeout)
+
+    def _is_hub(self, url: httpx.URL) -> bool:
+        return _origin(url) == _origin(self.base_url)
+
+    def _request(
+        self,
+        method: str,
+        address: str,
+        *,
+        query: Query | None = None,
+        body: msgspec.Struct | Mapping[str, Any] | None = None,
+        content: Iterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        with_key: bool = True,
+        seconds: float | None = None,
+    ) -> httpx.Request:
+        url = parse_url(address)
+        sent = {"user-agent": f"prime/{__version__}", **(headers or {})}
+        encoded = None if body is None else msgspec.json.encode(body)
+        if encoded is not None:
+            sent["content-type"] = "application/json"
+        if with_key and self._key and self._is_hub(url):
+            sent["authorization"] = f"Bearer {self._key}"
+        return httpx.Request(
+            method,
+            url,
+            params=_parameters(query) if query else None,
+            content=content if content is not None else encoded,
+            headers=sent,
+            extensions={"timeout": self._timeouts(seconds)},
+        )
+
+    def _timeouts(self, seconds: float | None) -> dict[str, float | None]:
+        if seconds is None:
+            return self._timeout.as_dict()
+        return httpx.Timeout(seconds, connect=self._timeout.connect).as_dict()
+
+    @contextmanager
+    def _send(
+        self, request: httpx.Request, *, repeatable: bool, attempts: int | None = None
+    ) -> Iterator[httpx.Response]:
+        """The answer to `request`, unread; refusals and lost connections as errors of `core`."""
+        with _failures(request.url):
+            response = self._follow(
+                request, repeatable=repeatable, attempts=attempts or self._attempts
+            )
+            try:
+                if response.is_error:
+                    response.read()
+                    raise answers.read_error(
+                        response, with_key="authorization" in response.request.headers
+                    )
+                yield response
+            finally:
+                response.close()
+
+    def _follow(self, request: httpx.Request, *, repeatable: bool, attempts: int) -> httpx.Response:
+        for _ in range(_MOST_REDIRECTS):
+            response = self._repeat(request, repeatable=repeatable, last=attempts)
+            if not response.is_redirect:
+                return response
+            response.close()
+            if request.method != "GET":
+                raise Unreachable(
+                    f"{request.url.host} sent the request on to {response.headers['location']}",
+                    hint="name the hub by its final address; see `prime config show`",
+                )
+            request = self._request("GET", _next_hop(request.url, response.headers["location"]))
+        raise Unreachable(f"{request.url.host} redirects without end")
+
+    def _repeat(self, request: httpx.Request, *, repeatable: bool, last: int) -> httpx.Response:
+        client = self._hub if self._is_hub(request.url) else self._outside
+        for attempt in range(1, last + 1):
+            wait: float | None
+            try:
+                response = client.send(request, stream=True)
+            except httpx.TransportError as error:
+                if attempt == last or not retries.is_worth_repeating(error, repeatable=repeatable):
+                    raise
+                wait = retries.backoff(attempt)
+            else:
+                wait = retries.wait_before_repeat(response, attempt)
+                if wait is None or attempt == last or not repeatable:
+                    return response
+                response.close()
+            self._sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+
+class Answer:
+    """What the hub said, ready to be read as a wire struct."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The whole JSON object, nulls left out."""
+        return answers.read_body(self._response)
+
+    def read(self, kind: type[T]) -> T:
+        """What is in the `{"data": …}` envelope, as a `kind`; raises Unreachable if it is not."""
+        return self.convert(answers.unwrap(self.body), kind)
+
+    def convert(self, value: Any, kind: type[T]) -> T:
+        """A part of the body as a `kind`."""
+        return answers.convert(self._response, value, kind)
+
+
+@contextmanager
+def _failures(url: httpx.URL) -> Iterator[None]:
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise Unreachable(
+            f"{url.host} did not answer in time", hint="try again, or use `--offline`"
+        ) from error
+    except httpx.TransportError as error:
+        raise Unreachable(
+            f"{url.host} cannot be reached: {error}",
+            hint="check the network and the address (`prime config show`), or use `--offline`",
+        ) from error
+    except httpx.DecodingError as error:
+        raise Unreachable(f"{url.host} sent an answer that cannot be read: {error}") from error
+
+
+def parse_url(text: str) -> httpx.URL:
+    """An absolute http or https URL; raises Unreachable for anything else."""
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise Unreachable(f"`{text}` is not an address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise Unreachable(
+            f"`{text}` is not an absolute http or https address",
+            hint="check the hub's address with `prime config show`",
+        )
+    return url
+
+
+def _next_hop(url: httpx.URL, location: str) -> str:
+    try:
+        return str(url.join(location))
+    except httpx.InvalidURL as error:
+        raise Unreachable(f"{url.host} redirects to `{location}`, no address") from error
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _parameters(query: Query) -> dict[str, str | list[str]]:
+    return {
+        name: list(value) if not isinstance(value, (str, int)) else str(value)
+        for name, value in query.items()
+        if value is not None
+    }

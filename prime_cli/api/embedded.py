@@ -1,0 +1,132 @@
+"""The hub application in this process, reached like any other hub.
+
+httpx's own ASGITransport is asynchronous only and holds whole bodies in memory. This one needs no
+event loop and no thread: it drives the application's coroutine by hand. `receive` is answered at
+once from the request's byte stream; `send` suspends the coroutine until the reader of the
+response asks for more. So bodies stream both ways, one chunk at a time, and the application may
+await nothing but `receive` and `send`.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
+from typing import Any
+
+import httpx
+
+from prime_cli.core.errors import InternalError, PrimeError
+
+Message = MutableMapping[str, Any]
+App = Callable[
+    [
+        MutableMapping[str, Any],
+        Callable[[], Awaitable[Message]],
+        Callable[[Message], Awaitable[None]],
+    ],
+    Awaitable[None],
+]
+"""An ASGI 3 application."""
+
+
+class AppTransport(httpx.BaseTransport):
+    """Answers requests with an ASGI application that runs in the caller's thread.
+
+    Raises InternalError when the application raises, or awaits what is not there (an event loop).
+    """
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        exchange = _Exchange(self.app, request)
+        start = exchange.next_message()
+        if start is None or start["type"] != "http.response.start":
+            exchange.close()
+            raise InternalError("The hub in this process gave no answer")
+        return httpx.Response(start["status"], headers=start["headers"], stream=_Body(exchange))
+
+
+class _Body(httpx.SyncByteStream):
+    """The response body; reading it is what lets the application go on."""
+
+    def __init__(self, exchange: "_Exchange") -> None:
+        self._exchange = exchange
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (message := self._exchange.next_message()) is not None:
+            if chunk := message.get("body"):
+                yield chunk
+
+    def close(self) -> None:
+        self._exchange.close()
+
+
+class _Sent:
+    """Awaiting it hands `message` to whoever drives the coroutine."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def __await__(self) -> Generator[Message, None, None]:
+        yield self._message
+
+
+class _Exchange:
+    """One request under way: the application's coroutine and the request body it reads."""
+
+    def __init__(self, app: App, request: httpx.Request) -> None:
+        if not isinstance(request.stream, httpx.SyncByteStream):
+            raise InternalError("The hub in this process takes synchronous requests only")
+        self._chunks = iter(request.stream)
+        self._body_ended = False
+        self._coroutine = _as_coroutine(app(_scope(request), self._receive, self._send))
+
+    async def _receive(self) -> Message:
+        if self._body_ended:
+            return {"type": "http.disconnect"}
+        chunk = next(self._chunks, None)
+        self._body_ended = chunk is None
+        return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
+
+    async def _send(self, message: Message) -> None:
+        await _Sent(message)
+
+    def next_message(self) -> Message | None:
+        """Run the application to its next `send`; None when it has returned."""
+        try:
+            message = self._coroutine.send(None)
+        except StopIteration:
+            return None
+        except (PrimeError, httpx.HTTPError):
+            raise
+        except Exception as error:
+            raise InternalError(
+                f"The hub in this process failed: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(message, MutableMapping):
+            self.close()
+            raise InternalError(f"The hub in this process awaited {message!r}")
+        return message
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+
+async def _as_coroutine(awaitable: Awaitable[None]) -> None:
+    await awaitable
+
+
+def _scope(request: httpx.Request) -> dict[str, Any]:
+    """The ASGI scope of `request`; spec 2.4 lets Starlette stream without a task group."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": request.url.scheme,
+        "path": request.url.path,
+        "raw_path": request.url.raw_path.partition(b"?")[0],
+        "query_string": request.url.query,
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "server": (request.url.host, request.url.port),
+        "client": ("127.0.0.1", 0),
+    }

@@ -1,0 +1,137 @@
+"""`/environmentshub`: environments and their versions."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from prime_cli.api import transfers
+from prime_cli.api.connection import Connection
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environments import (
+    EnvironmentDetail,
+    EnvironmentItem,
+    EnvironmentPage,
+    EnvironmentStatus,
+    Inspection,
+    ResolveReply,
+    ResolveRequest,
+    VersionItem,
+)
+
+ROOT = "/environmentshub"
+
+# Below, `list` is a method.
+_Items = list[EnvironmentItem]
+_Versions = list[VersionItem]
+
+
+def environment_path(ref: EnvRef) -> str:
+    """The route of an environment, whatever its version."""
+    return f"{ROOT}/{quote(ref.owner)}/{quote(ref.name)}"
+
+
+def version_path(ref: EnvRef) -> str:
+    """The route of one version: `…/@1.2`, or `…/@latest`."""
+    return f"{environment_path(ref)}/@{quote(ref.wire_version)}"
+
+
+class Environments:
+    """What a hub knows of environments; every method raises NotFound for what is not there."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        sort_by: str = "created_at",
+        sort_order: str = "desc",
+        owner: str | None = None,
+        visibility: str | None = None,
+        search: str | None = None,
+        tags: Sequence[str] = (),
+        starred_only: bool = False,
+        mine_only: bool = False,
+    ) -> EnvironmentPage:
+        """One page of environments; `sort_by` is name, created_at, updated_at or stars."""
+        answer = self._connection.call(
+            "GET",
+            f"{ROOT}/",
+            query={
+                "include_teams": "true",
+                "limit": limit,
+                "offset": offset,
+                "sort_by": sort_by,
+                "sort_order": sort_order,
+                "owner": owner,
+                "visibility": visibility,
+                "search": search,
+                "tags": tags or None,
+                "starred_only": "true" if starred_only else None,
+                "mine_only": "true" if mine_only else None,
+            },
+        )
+        body = answer.body
+        rows = body.get("data", body.get("environments", []))
+        return EnvironmentPage(
+            data=answer.convert(rows, _Items),
+            total_count=answer.convert(body.get("total_count", body.get("total", 0)), int),
+        )
+
+    def get(self, ref: EnvRef) -> EnvironmentDetail:
+        """Everything about one version."""
+        answer = self._connection.call("GET", version_path(ref))
+        return answer.convert(_named_version(answer.read(dict)), EnvironmentDetail)
+
+    def status(self, ref: EnvRef) -> EnvironmentStatus:
+        """What is newest, in short."""
+        answer = self._connection.call("GET", f"{environment_path(ref)}/status")
+        return answer.read(EnvironmentStatus)
+
+    def versions(self, ref: EnvRef) -> _Versions:
+        """Every finalised version, newest first."""
+        answer = self._connection.call("GET", f"{environment_path(ref)}/versions")
+        inner = answer.read(object)
+        rows = inner.get("versions", []) if isinstance(inner, dict) else inner
+        return answer.convert(rows, _Versions)
+
+    def inspect(self, ref: EnvRef, path: str | None = None, max_bytes: int = 100_000) -> Inspection:
+        """A folder's entries or a file's first `max_bytes` bytes, out of the source archive."""
+        answer = self._connection.call(
+            "GET", f"{version_path(ref)}/inspect", query={"max_bytes": max_bytes, "path": path}
+        )
+        return answer.read(Inspection)
+
+    def delete(self, ref: EnvRef) -> None:
+        """Delete an environment with all its versions."""
+        self._connection.call("DELETE", environment_path(ref))
+
+    def delete_version(self, ref: EnvRef, content_hash: str) -> None:
+        """Delete the version with this content hash, or a prefix of at least 8 characters."""
+        self._connection.call("DELETE", f"{environment_path(ref)}/@{quote(content_hash)}")
+
+    def resolve(self, request: ResolveRequest) -> ResolveReply:
+        """The environment of this name, made if there is none."""
+        answer = self._connection.call("POST", f"{ROOT}/resolve", body=request, repeatable=True)
+        return answer.read(ResolveReply)
+
+    def download(self, url: str, target: Path, *, sha256: str | None, progress: Progress) -> str:
+        """Stream a wheel or source archive that a detail names; returns its sha256."""
+        return transfers.download(self._connection, url, target, sha256=sha256, progress=progress)
+
+    def index_page(self, url: str) -> tuple[str, str]:
+        """A package's page in a simple index (PEP 503): its final URL and its HTML."""
+        response = self._connection.read(url)
+        return str(response.url), response.text
+
+
+def _named_version(detail: dict[str, Any]) -> dict[str, Any]:
+    """Some hubs call the version `semanticVersion` or `version`, as the official client knows."""
+    for other in ("semanticVersion", "version"):
+        if isinstance(detail.get(other), str):
+            detail.setdefault("semantic_version", detail[other])
+    return detail

@@ -1,0 +1,88 @@
+"""Files to and from a hub, in blocks, with digests checked on the way."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+
+from prime_cli.api.connection import Connection
+from prime_cli.core.errors import IntegrityError
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.progress import Progress
+
+_BLOCK = 1 << 16
+
+
+def download(
+    connection: Connection, url: str, target: Path, *, sha256: str | None, progress: Progress
+) -> str:
+    """Stream `url` to `target`, which appears only when it is whole; returns its sha256.
+
+    The key goes along only to the hub's own host. Raises IntegrityError when the bytes do not
+    have the digest (hex) or the length that was promised.
+    """
+    make_folder(target.parent)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with connection.open("GET", url) as response:
+            found = _receive(response, part, target.name, progress)
+        if sha256 is not None and found != sha256.lower():
+            raise IntegrityError(
+                f"{target.name} has sha256 {found}, but {sha256} was promised",
+                hint="nothing was kept; the owner of the environment must publish it again",
+            )
+        with storage_errors(target):
+            part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return found
+
+
+def upload(connection: Connection, url: str, path: Path, progress: Progress) -> None:
+    """PUT the bytes of `path` to `url`, a capability by itself: the key stays here."""
+    with storage_errors(path):
+        size = path.stat().st_size
+    with (
+        progress.task(f"Uploading {path.name}", total=size, unit="bytes") as task,
+        connection.open(
+            "PUT",
+            url,
+            content=_blocks_of(path, task.advance),
+            headers={"content-type": "application/octet-stream", "content-length": str(size)},
+            with_key=False,
+        ) as response,
+    ):
+        response.read()
+
+
+def _receive(response: httpx.Response, part: Path, name: str, progress: Progress) -> str:
+    """Write the body to `part`, synced; returns its sha256."""
+    length = response.headers.get("content-length", "")
+    expected = int(length) if length.isdigit() else None
+    hasher = hashlib.sha256()
+    received = 0
+    with (
+        progress.task(f"Downloading {name}", total=expected, unit="bytes") as task,
+        storage_errors(part),
+        part.open("wb") as file,
+    ):
+        # Raw: a wheel or archive is kept as stored, whatever its Content-Encoding claims.
+        for block in response.iter_raw(_BLOCK):
+            file.write(block)
+            hasher.update(block)
+            received += len(block)
+            task.advance(len(block))
+        file.flush()
+        os.fsync(file.fileno())
+    if expected is not None and received != expected:
+        raise IntegrityError(f"{name} ended after {received} of {expected} bytes", hint="try again")
+    return hasher.hexdigest()
+
+
+def _blocks_of(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
+    with storage_errors(path), path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+            advance(len(block))
