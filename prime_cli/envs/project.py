@@ -1,0 +1,173 @@
+"""An environment project: its pyproject.toml, read and checked, before anything is built."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from prime_cli.archive.exposure import find_generation
+from prime_cli.core.errors import BadProject, NotFound
+from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.envs.pyproject import FILENAME, get_table, get_text, get_texts, read_pyproject
+
+_WHOLE_NUMBERS = {"num_examples": -1, "rollouts_per_example": 1, "max_tokens": 1}
+"""Keys of `[tool.verifiers.eval]` and their least value; -1 examples are all of them."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project folder with a usable `[project]` table.
+
+    `name` is as written there and `version` None where the backend computes it. `module` is the
+    import name read from the sources (the wheel has the last word). `license` is text or a table,
+    as TOML holds it. `eval_defaults` are those of `[tool.verifiers.eval]`, `uv_sources` the names
+    under `[tool.uv.sources]`, `allowed_secrets` the globs of `[tool.prime] allow-secrets`.
+    """
+
+    root: Path
+    name: str
+    version: str | None
+    module: str
+    pyproject: Mapping[str, Any]
+    description: str = ""
+    has_readme: bool = False
+    tags: tuple[str, ...] = ()
+    license: Any = ""
+    dependencies: tuple[str, ...] = ()
+    requires_python: str | None = None
+    eval_defaults: Mapping[str, Any] = field(default_factory=dict)
+    uv_sources: tuple[str, ...] = ()
+    allowed_secrets: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """Its pyproject.toml."""
+        return self.root / FILENAME
+
+
+def find_project(target: str | None, folder: Path) -> Path:
+    """The project folder that a word on the command line means, seen from `folder`.
+
+    None is `folder` itself; a path is that path; a bare NAME is `./NAME` if that is a project,
+    else `./environments/<module>`. Raises NotFound when there is none.
+    """
+    if target is None:
+        return folder
+    modules = (module_name(target), module_name(normalize_name(target)))
+    named = Path(target).expanduser()
+    candidates = [folder / named]
+    if not named.is_absolute():
+        candidates += [folder / "environments" / module for module in modules]
+    for candidate in candidates:
+        if (candidate / FILENAME).is_file():
+            return candidate
+    if candidates[0].is_dir():
+        return candidates[0]
+    raise NotFound(
+        f"There is no environment `{target}` here",
+        hint=f"give its folder, or start one with `prime env init {named.name}`",
+    )
+
+
+def load_project(path: Path) -> Project:
+    """Read the project in the folder `path`; raises BadProject that names file and reason."""
+    file = path / FILENAME
+    table = read_pyproject(file)
+    project = table.get("project")
+    if not isinstance(project, dict):
+        raise BadProject(
+            f"{file} has no [project] table", hint='add `[project]` with `name = "…"` and a version'
+        )
+    tools = get_table(table, "tool", file)
+    name = _read_name(project, file)
+    return Project(
+        root=path,
+        name=name,
+        version=_read_version(project, file),
+        module=_find_module(path, name),
+        pyproject=table,
+        description=get_text(project, "description", file) or "",
+        has_readme=_has_readme(project, path),
+        tags=get_texts(project, "tags", file)
+        or get_texts(get_table(tools, "prime", file), "tags", file),
+        license=project.get("license", ""),
+        dependencies=get_texts(project, "dependencies", file),
+        requires_python=get_text(project, "requires-python", file),
+        eval_defaults=_read_eval_defaults(tools, file),
+        uv_sources=tuple(get_table(get_table(tools, "uv", file), "sources", file)),
+        allowed_secrets=get_texts(get_table(tools, "prime", file), "allow-secrets", file),
+    )
+
+
+def _read_name(project: dict[str, Any], file: Path) -> str:
+    name = get_text(project, "name", file)
+    if not name:
+        raise BadProject(f"{file} has no project name", hint='add `name = "…"` below `[project]`')
+    try:
+        canonicalize_name(name, validate=True)
+    except InvalidName as error:
+        raise BadProject(
+            f"`{name}` in {file} cannot be the name of a package",
+            hint="use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
+        ) from error
+    return name
+
+
+def _read_version(project: dict[str, Any], file: Path) -> str | None:
+    version = get_text(project, "version", file)
+    if version is None:
+        if "version" in get_texts(project, "dynamic", file):
+            return None
+        raise BadProject(f"{file} has no version", hint='add `version = "0.1.0"` below `[project]`')
+    try:
+        Version(version)
+    except InvalidVersion as error:
+        raise BadProject(
+            f"`{version}` in {file} is not a version",
+            hint="write it as PEP 440 does, such as `0.1.0`",
+        ) from error
+    return version
+
+
+def _read_eval_defaults(tools: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
+    defaults = get_table(get_table(tools, "verifiers", file), "eval", file)
+    for key, least in _WHOLE_NUMBERS.items():
+        value = defaults.get(key, least)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise BadProject(
+                f"`{key}` of [tool.verifiers.eval] in {file} must be a whole number",
+                hint=f"write {least} or more" + (", -1 for all examples" if least < 0 else ""),
+            )
+    return defaults
+
+
+def _has_readme(project: dict[str, Any], root: Path) -> bool:
+    return bool(project.get("readme")) or (root / "README.md").is_file()
+
+
+def _find_module(root: Path, name: str) -> str:
+    """The module that exposes an environment; if none does, the one the project is named after."""
+    sources = [root, root / "src"]
+    found = sorted({module for folder in sources for module in _modules_in(folder)})
+    wanted = (module_name(name), module_name(normalize_name(name)))
+    ordered = sorted(found, key=lambda module: (module not in wanted, module))
+
+    def read(path: str) -> str | None:
+        for folder in sources:
+            if (folder / path).is_file():
+                return (folder / path).read_text("utf-8", errors="replace")
+        return None
+
+    exposing = (module for module in ordered if find_generation(module, read))
+    return next(exposing, ordered[0] if ordered and ordered[0] in wanted else wanted[1])
+
+
+def _modules_in(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    modules = [path.stem for path in folder.glob("*.py")]
+    packages = [path.parent.name for path in folder.glob("*/__init__.py")]
+    return [name for name in modules + packages if name.isidentifier()]
