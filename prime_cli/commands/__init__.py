@@ -1,6 +1,27 @@
 """The root table: what `prime` can do, by name."""
 
+from typing import Annotated
+
+import typer
+
+from prime_cli import __version__
 from prime_cli.commands.lazy import group
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"prime {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
 
 app = group(
     "Write, share, evaluate and train on RL environments.",
@@ -14,4 +35,5 @@ app = group(
             "Print shell completion for bash, zsh, fish or PowerShell.",
         ),
     },
+    callback=_root,
 )

@@ -1,10 +1,14 @@
 """Command groups whose commands are named up front and imported only when run."""
 
+import difflib
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
+
+from prime_cli.core.errors import UsageError
 
 Table = dict[str, tuple[str, str]]
 """Command name -> (`module:attribute`, one-line summary); order is the order of the help."""
@@ -33,10 +37,14 @@ class LazyCommand(TyperGroup):
 
 
 class LazyGroup(TyperGroup):
-    """A group filled from its table; `aliases` are accepted but not listed."""
+    """A group filled from its table.
+
+    `aliases` are accepted but not listed; `default` is the command meant when none is named.
+    """
 
     table: ClassVar[Table] = {}
     aliases: ClassVar[dict[str, str]] = {}
+    default: ClassVar[str | None] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,15 +54,38 @@ class LazyGroup(TyperGroup):
             target, summary = self.table[name]
             self.add_command(LazyCommand(alias, target, summary, hidden=True), alias)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.default and args and args[0] not in (*self.commands, "-h", "--help"):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
 
-def group(summary: str, table: Table, aliases: dict[str, str] | None = None) -> typer.Typer:
-    """A Typer whose members are imported when they are called."""
-    cls = type("Group", (LazyGroup,), {"table": table, "aliases": aliases or {}})
-    return typer.Typer(cls=cls, help=summary, callback=_no_options, no_args_is_help=True, **PLAIN)
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            raise self._unknown(ctx.command_path, args[0])
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, path: str, name: str) -> UsageError:
+        nearest = difflib.get_close_matches(name, self.commands, n=1)
+        hint = f"did you mean `{path} {nearest[0]}`?" if nearest else f"see `{path} --help`"
+        return UsageError(f"`{path}` has no command `{name}`", hint=hint)
 
 
 def _no_options() -> None:
     pass
+
+
+def group(
+    summary: str,
+    table: Table,
+    *,
+    aliases: dict[str, str] | None = None,
+    default: str | None = None,
+    callback: Callable[..., None] = _no_options,
+) -> typer.Typer:
+    """A Typer whose members are imported when they are called; `callback` holds its options."""
+    members = {"table": table, "aliases": aliases or {}, "default": default}
+    cls = type("Group", (LazyGroup,), members)
+    return typer.Typer(cls=cls, help=summary, callback=callback, no_args_is_help=True, **PLAIN)
 
 
 def load(target: str) -> Any:

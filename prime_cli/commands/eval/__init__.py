@@ -11,4 +11,5 @@ app = group(
         "list": (f"{_HERE}.list:list_runs", "List the evaluations saved here."),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
     },
+    default="run",
 )

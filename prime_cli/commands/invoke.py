@@ -1,0 +1,89 @@
+"""From words to a command: parse, call, and put Typer's complaints into our own words."""
+
+import difflib
+import re
+from typing import Any
+
+import typer
+
+from prime_cli.commands import app
+from prime_cli.core.errors import ExitCode, UsageError
+from prime_cli.session import Session
+
+_TyperUsageError: Any = typer.BadParameter.__base__
+_MODES = ("table", "plain", "json", "jsonl")
+
+
+def invoke(argv: list[str], session: Session) -> int:
+    """Run the command that `argv` names; raises UsageError, and what the command raises."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("prime", argv, obj=session) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return ExitCode.INTERRUPTED
+    except _TyperUsageError as error:
+        return _explain(error)
+    return ExitCode.OK
+
+
+def output_mode(argv: list[str]) -> str | None:
+    """The `--output` among `argv`, read before parsing so that its failure has this form too."""
+    for index, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if name == "--output":
+            value = value if equals else "".join(argv[index + 1 : index + 2])
+            return value if value in _MODES else None
+    return None
+
+
+def _explain(error: Any) -> int:
+    """Print the help of a bare group; raise anything else as a UsageError of ours."""
+    path = error.ctx.command_path if error.ctx else "prime"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.format_message(), err=True)
+        return ExitCode.USAGE
+    hint = f"see `{path} --help`"
+    unknown = getattr(error, "option_name", None)
+    if unknown and hasattr(error, "possibilities"):
+        nearest = difflib.get_close_matches(unknown, _options(error.ctx), n=1)
+        hint = f"did you mean `{nearest[0]}`? Otherwise {hint}" if nearest else hint
+        raise UsageError(f"`{path}` has no option `{unknown}`", hint=hint) from error
+    if type(error).__name__ == "MissingParameter":
+        raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
+    raise UsageError(_reworded(error), hint=hint) from error
+
+
+def _options(context: typer.Context | None) -> list[str]:
+    parameters = context.command.get_params(context) if context else []
+    return [name for parameter in parameters for name in parameter.opts if name.startswith("-")]
+
+
+def _wanted(error: Any) -> str:
+    parameter = error.param
+    if parameter is None:
+        return "one more argument"
+    return (
+        f"`{max(parameter.opts, key=len)}`"
+        if _is_option(parameter)
+        else parameter.human_readable_name
+    )
+
+
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "option")
+
+
+def _reworded(error: Any) -> str:
+    """Typer's sentence without its prefix and full stop, and with values in backticks."""
+    if getattr(error, "param", None) is not None:
+        name = max(error.param.opts, key=len) if _is_option(error.param) else error.param.name
+        text = f"`{name}`: {error.message}"
+    else:
+        text = error.format_message()
+    text = re.sub(
+        r"Got unexpected extra argument\S* \((.*)\)", r"No argument `\1` is expected", text
+    )
+    return re.sub(r"'([^']*)'", r"`\1`", text).rstrip(".")

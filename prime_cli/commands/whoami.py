@@ -1,0 +1,55 @@
+"""`prime whoami`."""
+
+from typing import Any
+
+import typer
+
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.core.config import Config
+
+
+def whoami(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show who you are on which hub.
+
+    On the local hub there is no login: the owner is PRIME_OWNER, `owner` in config.toml, or
+    the name of the system user.
+
+    \b
+    Example: prime whoami --output json
+    See also: prime config show
+    """
+    session = open_session(ctx, output=output, context=context, offline=offline)
+    config = session.config
+    account = session.hub.accounts.whoami()
+    owner = account.slug or account.name or account.id
+    record = _record(config, owner, account.email)
+    hub = config.context
+    source = "the hub" if not hub.embedded else config.owner.source
+    session.output.show(
+        record,
+        lines=[
+            ("owner", f"{owner}  (from {source})"),
+            ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
+            ("context", hub.name),
+            ("key", hub.key_source if hub.key is None else f"set  (from {hub.key_source})"),
+            *([("email", account.email)] if account.email else []),
+        ],
+    )
+
+
+def _record(config: Config, owner: str, email: str | None) -> dict[str, Any]:
+    hub = config.context
+    return {
+        "owner": owner,
+        "owner_source": config.owner.source if hub.embedded else "hub",
+        "email": email,
+        "context": hub.name,
+        "context_source": hub.source,
+        "hub": hub.base_url,
+        "key_source": hub.key_source if hub.key else None,
+    }
