@@ -1,0 +1,61 @@
+"""Real interpreters with a real verifiers, made once by uv and kept for later test runs."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import uv
+
+from prime_cli.runtime.pythons import find_pythons
+
+INSTALL_SECONDS = 600
+
+
+@cache
+def venv_python(*requirements: str, python: str | None = None) -> Path:
+    """The interpreter of a venv that holds `requirements`; made on first use, then reused.
+
+    Venvs lie in `$PRIME_TEST_VENVS`, else in the temporary folder. Two test processes that want
+    the same one at once make it once: the folder is published by rename.
+    """
+    name = "-".join([_version_of(python), *requirements]).replace("/", "_").replace(" ", "")
+    home = _venvs_folder() / "".join(c if c.isalnum() or c in "._-=" else "_" for c in name)
+    interpreter = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if interpreter.exists():
+        return interpreter
+    making = Path(tempfile.mkdtemp(dir=_venvs_folder()))
+    _uv("venv", "--quiet", "--python", python or sys.executable, str(making / "venv"))
+    inside = making / "venv" / interpreter.relative_to(home)
+    _uv("pip", "install", "--quiet", "--python", str(inside), *requirements)
+    try:
+        (making / "venv").rename(home)
+    except OSError:
+        if not interpreter.exists():
+            raise
+    return interpreter
+
+
+def python_at_hand(version: str) -> str | None:
+    """The path of an interpreter of `version` (`3.12`) on this machine, or None."""
+    found = (p for p in find_pythons() if str(p.version).startswith(f"{version}."))
+    return next((str(p.path) for p in found), None)
+
+
+def _venvs_folder() -> Path:
+    named = os.environ.get("PRIME_TEST_VENVS")
+    folder = Path(named) if named else Path(tempfile.gettempdir()) / "prime-test-venvs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _version_of(python: str | None) -> str:
+    if python is None:
+        return f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Path(python).parent.parent.name if os.sep in python else python
+
+
+def _uv(*arguments: str) -> None:
+    subprocess.run([uv.find_uv_bin(), *arguments], check=True, timeout=INSTALL_SECONDS)

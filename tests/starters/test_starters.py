@@ -1,0 +1,42 @@
+"""Each starter's own tests, run as its users run them: by an interpreter with verifiers."""
+
+import os
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.venvs import venv_python
+
+STARTERS = Path(str(resources.files("prime_cli") / "starters"))
+V0 = ("alphabet_sort", "reverse_text", "calculator")
+
+
+def run_own_tests(starter: str, interpreter: Path) -> subprocess.CompletedProcess[str]:
+    folder = STARTERS / starter
+    environ = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    argv = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
+    return subprocess.run(
+        [*argv, folder / "tests"],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verifiers", ["0.1.14", "0.3.1"])
+@pytest.mark.parametrize("starter", V0)
+def test_v0_starters_pass_their_own_tests(starter: str, verifiers: str) -> None:
+    done = run_own_tests(starter, venv_python(f"verifiers=={verifiers}", "pytest"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_v1_starter_passes_its_own_tests() -> None:
+    done = run_own_tests("word_ladder", venv_python("verifiers==0.4.0", "pytest"))
+    assert done.returncode == 0, done.stdout + done.stderr
