@@ -1,1 +1,1 @@
-"""What `prime eval …` does: plan, run, journal, results, summary."""
+"""What `prime eval …` does: plan, run, journal, results, summary, and reading them again."""

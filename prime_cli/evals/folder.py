@@ -1,0 +1,118 @@
+"""Where the files of a run lie, and who may write them."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from prime_cli.core.errors import Conflict
+from prime_cli.core.paths import storage_errors
+from prime_cli.core.refs import module_name
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run; its name is the run's id."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        return self.path.name
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal.jsonl"
+
+    @property
+    def results(self) -> Path:
+        return self.path / "results.jsonl"
+
+    @property
+    def metadata(self) -> Path:
+        return self.path / "metadata.json"
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "worker.log"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / ".lock"
+
+
+def runs_folder(environment: str, model: str, cwd: Path) -> Path:
+    """Where vf-eval puts runs: `outputs/evals/<environment>--<model>`, a slash in either as `--`.
+
+    Below `environments/<module>/` when that folder exists, else below `cwd`.
+    """
+    project = cwd / "environments" / module_name(environment)
+    base = project if project.is_dir() else cwd
+    return base / "outputs" / "evals" / f"{environment}--{model}".replace("/", "--")
+
+
+def new_run_folder(parent: Path) -> RunFolder:
+    """A fresh folder under `parent`, named by 8 random hex characters; raises StorageFailed."""
+    path = parent / secrets.token_hex(4)
+    with storage_errors(path):
+        path.mkdir(parents=True)
+    return RunFolder(path)
+
+
+@contextmanager
+def writing(folder: RunFolder) -> Iterator[None]:
+    """Be the only writer of `folder`; raises Conflict while another process is.
+
+    The system drops the lock when its holder dies, however it dies, so none is ever stale; the
+    number of the process is in the file for the message alone.
+    """
+    with storage_errors(folder.lock):
+        file = folder.lock.open("a+", encoding="ascii")
+    with file:
+        if not _take(file):
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise Conflict(
+                f"{folder.path} is being written by another prime (process {holder})",
+                hint="wait for it to end, or stop that process",
+            )
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def is_being_written(folder: RunFolder) -> bool:
+    """Whether a living process holds `folder`."""
+    try:
+        with folder.lock.open("r+", encoding="ascii") as file:
+            return not _take(file)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        # A folder that this user may only read: the manifest's word stands.
+        return True
+
+
+def _take(file: IO[str]) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt  # type: ignore[import-not-found, unused-ignore]
+
+            # Byte 0 is the pid's first digit; lock one that is never read.
+            file.seek(1 << 20)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,119 @@
+"""The runs saved in a folder and its environments."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
+from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.saved import SavedRun, official_date, open_run, status_of
+
+
+class RunItem(msgspec.Struct, frozen=True):
+    """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null."""
+
+    run_id: str
+    environment: str
+    model: str
+    num_examples: int | None
+    rollouts_per_example: int | None
+    reward: float | None
+    errors: float | None
+    status: str
+    date: str
+    path: str
+
+
+def list_runs(cwd: Path) -> list[RunItem]:
+    """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
+
+    Only the small files are read. A folder that cannot be understood is left out.
+    """
+    items = []
+    for path in _run_folders(cwd):
+        try:
+            items.append(_item(open_run(path)))
+        except (NotFound, UsageError):
+            continue
+    return sorted(items, key=lambda item: _moment(item.date), reverse=True)
+
+
+def find_run(wanted: str | None, cwd: Path) -> SavedRun:
+    """The run in folder `wanted`, or whose id begins with it; the newest one for None.
+
+    Raises NotFound when there is none, UsageError when several ids begin so.
+    """
+    if wanted is not None and (cwd / wanted).exists():
+        path = cwd / wanted
+        return open_run(path.parent if path.is_file() else path)
+    items = list_runs(cwd)
+    if wanted is None:
+        found = items[:1]
+    else:
+        found = [item for item in items if item.run_id.startswith(wanted)]
+    if not found:
+        raise _no_run(wanted)
+    if len(found) > 1:
+        ids = ", ".join(item.run_id for item in found)
+        raise UsageError(f"`{wanted}` begins the ids of several runs: {ids}", hint="type one more")
+    return open_run(Path(found[0].path))
+
+
+def _no_run(wanted: str | None) -> PrimeError:
+    if wanted is None:
+        return NotFound(
+            "There are no evaluations here",
+            hint="make one: `prime eval run starter/alphabet-sort -m builtin/oracle`",
+        )
+    return NotFound(
+        f"There is no run `{wanted}` here", hint="see the saved ones with `prime eval list`"
+    )
+
+
+def _run_folders(cwd: Path) -> Iterator[Path]:
+    for pattern in ("outputs/evals/*/*", "environments/*/outputs/evals/*/*"):
+        yield from (path for path in cwd.glob(pattern) if path.is_dir())
+
+
+def _item(run: SavedRun) -> RunItem:
+    if run.manifest is not None:
+        return _own_item(run, run.manifest)
+    metadata = run.official or {}
+    return RunItem(
+        run_id=run.folder.run_id,
+        environment=str(metadata.get("env_id") or metadata.get("env") or "?"),
+        model=str(metadata.get("model", "?")),
+        num_examples=metadata.get("num_examples"),
+        rollouts_per_example=metadata.get("rollouts_per_example"),
+        reward=metadata.get("avg_reward"),
+        errors=metadata.get("avg_error"),
+        status="finished",
+        date=official_date(run.folder, metadata),
+        path=str(run.folder.path),
+    )
+
+
+def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
+    plan, counts = manifest.plan, manifest.counts
+    finished = counts.scored + counts.errored if counts else 0
+    return RunItem(
+        run_id=manifest.run_id,
+        environment=plan.environment.title,
+        model=plan.model,
+        num_examples=manifest.examples or plan.num_examples,
+        rollouts_per_example=plan.rollouts_per_example,
+        reward=manifest.reward.mean if manifest.reward else None,
+        errors=counts.errored / finished if counts and finished else None,
+        status=status_of(run.folder, manifest),
+        date=manifest.started,
+        path=str(run.folder.path),
+    )
+
+
+def _moment(date: str) -> float:
+    try:
+        return datetime.fromisoformat(date).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,84 @@
+"""run.json: what was run, with what, and how it ended."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli import __version__
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.rows import SCHEMA
+from prime_cli.evals.summary import Counts, Reward
+
+RUNNING = "running"
+FINISHED = "finished"
+INTERRUPTED = "interrupted"
+FAILED = "failed"
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """What executed the environment; `found_by` names the step that chose its packages."""
+
+    python: str
+    verifiers: str
+    generation: str
+    digest: str | None = None
+    found_by: str | None = None
+    lock_digest: str | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
+
+    `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
+    once the environment has loaded; `counts` and `reward` when the run has ended.
+    """
+
+    schema: int = SCHEMA
+    run_id: str
+    plan: EvalPlan
+    started: str
+    status: str = RUNNING
+    ended: str | None = None
+    seconds: float | None = None
+    examples: int | None = None
+    planned: int | None = None
+    fingerprint: str | None = None
+    unit: str | None = None
+    harness: str | None = None
+    interpreter: Interpreter | None = None
+    counts: Counts | None = None
+    reward: Reward | None = None
+    usage: dict[str, Any] = {}
+    failure: str | None = None
+    prime: str = __version__
+    system: str = msgspec.field(default_factory=platform.platform)
+
+
+def save_manifest(path: Path, manifest: Manifest) -> None:
+    """Write `manifest` atomically; raises StorageFailed."""
+    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    write_atomically(path, content + b"\n", mode=0o644)
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Read a run.json; raises UsageError when it is none, or of a newer prime."""
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        schema = msgspec.json.decode(content, type=_Versioned).schema
+        if schema > SCHEMA:
+            raise UsageError(
+                f"{path} was written by a newer prime (schema {schema})",
+                hint="upgrade prime to read it",
+            )
+        return msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} is not the manifest of a run: {error}") from error
+
+
+class _Versioned(msgspec.Struct):
+    schema: int

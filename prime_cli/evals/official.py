@@ -1,0 +1,123 @@
+"""Folders of vf-eval read as if they were ours: metadata.json beside results.jsonl."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.rows import Failure, Row
+
+_BASE = frozenset(
+    (
+        "id example_id rollout attempt prompt completion answer info task reward error timing "
+        "is_completed is_truncated stop_condition metrics tool_defs token_usage generation_ms "
+        "scoring_ms total_ms error_chain long_error_chain"
+    ).split()
+)
+"""Keys of a row that are no metrics; what else is a number there, is one (0.1.3 to 0.1.9)."""
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """The object in a metadata.json; raises UsageError when it is none."""
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} is not the metadata of an evaluation: {error}") from error
+
+
+def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[Row]:
+    """The rows of a results.jsonl, numbered by example and rollout.
+
+    verifiers 0.1.3 and 0.1.5 write examples 0..n-1 once per rollout, and an `id` that is wrong
+    whenever r > 1: there the position counts. Later ones write `example_id`, which repeats.
+    Lines that are no JSON objects (a torn last one) are skipped, as the official `eval push` does.
+    """
+    examples = _number_of_examples(metadata, results)
+    seen: Counter[int] = Counter()
+    for index, line in enumerate(_objects(results)):
+        if "example_id" in line:
+            example = int(line["example_id"])
+            rollout = int(line.get("rollout", seen[example]))
+            seen[example] += 1
+        else:
+            rollout, example = divmod(index, examples)
+        yield _row(line, example, rollout)
+
+
+def _number_of_examples(metadata: Mapping[str, Any], results: Path) -> int:
+    examples = metadata.get("num_examples")
+    if isinstance(examples, int) and examples > 0:
+        return examples
+    rollouts = metadata.get("rollouts_per_example")
+    rows = sum(1 for _ in _objects(results))
+    return max(1, rows // max(1, rollouts if isinstance(rollouts, int) else 1))
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    with storage_errors(path), path.open("rb") as file:
+        for line in file:
+            try:
+                # The standard decoder: official files may hold NaN, which msgspec refuses.
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
+    failure = _failure(line.get("error"))
+    metrics = line.get("metrics")
+    timing = line.get("timing")
+    return Row(
+        example_id=example,
+        rollout=rollout,
+        attempt=int(line.get("attempt", 1)),
+        # 0.1.14 stores 0.0 beside an error; an error is no score.
+        reward=None if failure else _number(line.get("reward")),
+        metrics=metrics if isinstance(metrics, dict) else _flat_metrics(line),
+        prompt=line.get("prompt"),
+        completion=line.get("completion"),
+        answer=line.get("answer"),
+        info=line.get("info"),
+        task=line.get("task"),
+        error=failure,
+        timing=timing if isinstance(timing, dict) else {},
+        usage=_usage(line.get("token_usage")),
+        stop_condition=line.get("stop_condition"),
+        is_truncated=bool(line.get("is_truncated")),
+    )
+
+
+def _failure(error: object) -> Failure | None:
+    if not error:
+        return None
+    if not isinstance(error, dict):
+        return Failure("environment", "Error", str(error))
+    message = error.get("error_chain_str") or error.get("message") or ""
+    kind = str(error.get("error") or error.get("type") or "Error")
+    return Failure(
+        str(error.get("class") or "environment"), kind, str(message).removeprefix(f"{kind}: ")
+    )
+
+
+def _flat_metrics(line: dict[str, Any]) -> dict[str, Any]:
+    found = {name: _number(value) for name, value in line.items() if name not in _BASE}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _usage(usage: object) -> dict[str, Any] | None:
+    if not isinstance(usage, dict):
+        return None
+    return {"input": usage.get("input_tokens", 0), "output": usage.get("output_tokens", 0)}

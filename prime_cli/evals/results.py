@@ -1,0 +1,96 @@
+"""results.jsonl: what the official `eval push` and `vf-tui` read, made from the journal."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.journal import decode_row, last_attempts
+from prime_cli.evals.rows import Row
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def write_results(journal: Path, results: Path) -> None:
+    """Write one line per (example_id, rollout), its last attempt, in that order; atomically.
+
+    Rows are copied one by one: the memory needed does not grow with the transcripts. Raises
+    StorageFailed.
+    """
+    temporary = results.with_name(f".{results.name}.{os.getpid()}.tmp")
+    with storage_errors(results):
+        try:
+            with temporary.open("wb") as file:
+                for row in ordered_rows(journal):
+                    file.write(_ENCODER.encode(official_row(row)) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(results)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def ordered_rows(journal: Path) -> Iterator[Row]:
+    """The last attempt of every rollout, sorted by example and rollout."""
+    offsets = last_attempts(journal)
+    if not offsets:
+        return
+    with storage_errors(journal), journal.open("rb") as file:
+        for offset in offsets.values():
+            file.seek(offset)
+            yield decode_row(file.readline())
+
+
+def official_row(row: Row) -> dict[str, Any]:
+    """A row with the keys of verifiers 0.1.14, metrics also flat; `rollout` and `attempt` are ours.
+
+    A metric named like a key of the row stays in `metrics` alone.
+    """
+    known: dict[str, Any] = {
+        "example_id": row.example_id,
+        "rollout": row.rollout,
+        "attempt": row.attempt,
+        "prompt": row.prompt,
+        "completion": row.completion,
+        "answer": row.answer,
+        "info": row.info,
+        "task": row.task,
+        "reward": row.reward,
+        "error": _official_error(row),
+        "timing": row.timing,
+        "is_completed": row.error is None,
+        "is_truncated": row.is_truncated,
+        "stop_condition": row.stop_condition,
+        "metrics": row.metrics,
+        "token_usage": _official_usage(row),
+    }
+    kept = {name: value for name, value in known.items() if value is not None or name in _ALWAYS}
+    return row.metrics | row.state | kept
+
+
+_ALWAYS = ("prompt", "completion", "reward", "error", "stop_condition")
+
+
+def _official_error(row: Row) -> dict[str, Any] | None:
+    if row.error is None:
+        return None
+    chain = f"{row.error.type}({row.error.message})"
+    return {
+        "error": row.error.type,
+        "error_chain_repr": chain,
+        "error_chain_str": f"{row.error.type}: {row.error.message}",
+        "class": row.error.kind,
+        "retryable": row.error.retryable,
+    }
+
+
+def _official_usage(row: Row) -> dict[str, Any] | None:
+    if row.usage is None:
+        return None
+    return {
+        "input_tokens": row.usage.get("input", 0),
+        "output_tokens": row.usage.get("output", 0),
+    }

@@ -1,0 +1,57 @@
+"""One finished rollout as the journal keeps it."""
+
+import math
+from typing import Any
+
+import msgspec
+
+SCHEMA = 1
+"""Of the journal's lines and of run.json; readers accept this one and the one before."""
+
+
+class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
+    """Why a rollout has no reward.
+
+    `kind` (written as `class`) is `infra` (endpoint, network, sandbox), `model` (an answer that
+    could not be used) or `environment` (its own code); `type` is the name of the exception.
+    """
+
+    kind: str
+    type: str
+    message: str
+    retryable: bool = False
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One attempt at one rollout; `reward` is null exactly when `error` is not.
+
+    `timing` is in seconds, `usage` in tokens. A later attempt at the same (example_id, rollout)
+    replaces an earlier one.
+    """
+
+    schema: int = SCHEMA
+    example_id: int
+    rollout: int
+    attempt: int = 1
+    reward: float | None = None
+    metrics: dict[str, Any] = {}
+    prompt: Any = None
+    completion: Any = None
+    answer: Any = None
+    info: Any = None
+    task: Any = None
+    error: Failure | None = None
+    timing: dict[str, Any] = {}
+    usage: dict[str, Any] | None = None
+    stop_condition: str | None = None
+    is_truncated: bool = False
+    state: dict[str, Any] = {}
+
+
+def numeric(metrics: dict[str, Any]) -> dict[str, float]:
+    """The metrics that can be averaged; an environment may report others, which are only kept."""
+    return {
+        name: float(value)
+        for name, value in metrics.items()
+        if isinstance(value, int | float) and math.isfinite(value)
+    }

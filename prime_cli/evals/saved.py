@@ -1,0 +1,132 @@
+"""A run read back from its folder: ours, or one that vf-eval wrote."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import NotFound
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.folder import RunFolder, is_being_written
+from prime_cli.evals.journal import read_journal
+from prime_cli.evals.manifest import RUNNING, Manifest, load_manifest
+from prime_cli.evals.official import read_metadata, read_official_rows
+from prime_cli.evals.results import ordered_rows
+from prime_cli.evals.rows import Row
+from prime_cli.evals.summary import EnvironmentFacts, Summary, score
+from prime_cli.evals.tally import Tally
+
+STOPPED = "stopped"
+"""Status of a run whose process is gone and that did not come to write its end."""
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One run on disk. `official` holds vf-eval's metadata when the folder is not ours."""
+
+    folder: RunFolder
+    manifest: Manifest | None = None
+    official: Mapping[str, Any] | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """The last attempt of every rollout, by example and rollout."""
+        if self.manifest is not None:
+            return ordered_rows(self.folder.journal)
+        found = read_official_rows(self.folder.results, self.official or {})
+        return iter(sorted(found, key=lambda row: (row.example_id, row.rollout)))
+
+    def summary(self) -> Summary:
+        """The statistics, computed anew from the rows."""
+        tally = Tally()
+        if self.manifest is not None:
+            for row in read_journal(self.folder.journal):
+                tally.add(row)
+            return summary_of(self.folder, self.manifest, tally)
+        for row in self.rows():
+            tally.add(row)
+        return _official_summary(self.folder, self.official or {}, tally)
+
+
+def open_run(path: Path) -> SavedRun:
+    """The run in folder `path`; raises NotFound when it holds none."""
+    folder = RunFolder(path)
+    if folder.manifest.is_file():
+        return SavedRun(folder, manifest=load_manifest(folder.manifest))
+    if folder.metadata.is_file() and folder.results.is_file():
+        return SavedRun(folder, official=read_metadata(folder.metadata))
+    raise NotFound(
+        f"{path} holds no evaluation",
+        hint="see the ones saved here with `prime eval list`",
+    )
+
+
+def status_of(folder: RunFolder, manifest: Manifest) -> str:
+    """The manifest's status; `stopped` where it says `running` and no process writes."""
+    if manifest.status == RUNNING and not is_being_written(folder):
+        return STOPPED
+    return manifest.status
+
+
+def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
+    """The Summary of a run of ours whose scores are in `tally`."""
+    plan = manifest.plan
+    planned = manifest.planned or max(plan.num_examples, 0) * plan.rollouts_per_example
+    scores = score(tally, planned)
+    return Summary(
+        run_id=manifest.run_id,
+        path=str(folder.path),
+        environment=EnvironmentFacts(
+            ref=plan.environment.title,
+            sha256=plan.environment.sha256,
+            verifiers=manifest.interpreter.verifiers if manifest.interpreter else None,
+            version=plan.environment.version,
+        ),
+        model=plan.model,
+        counts=scores.counts,
+        reward=scores.reward,
+        metrics=scores.metrics,
+        usage=manifest.usage,
+        seconds=manifest.seconds,
+        status=status_of(folder, manifest),
+        num_examples=manifest.examples or plan.num_examples,
+        rollouts_per_example=plan.rollouts_per_example,
+        date=manifest.started,
+        rollouts=scores.rollouts,
+        errors=scores.errors,
+    )
+
+
+def _official_summary(folder: RunFolder, metadata: Mapping[str, Any], tally: Tally) -> Summary:
+    scores = score(tally, tally.finished)
+    versions = metadata.get("version_info") or {}
+    return Summary(
+        run_id=folder.run_id,
+        path=str(folder.path),
+        environment=EnvironmentFacts(
+            ref=str(metadata.get("env_id") or metadata.get("env") or "?"),
+            verifiers=versions.get("vf_version"),
+            version=versions.get("env_version"),
+        ),
+        model=str(metadata.get("model", "?")),
+        counts=scores.counts,
+        reward=scores.reward,
+        metrics=scores.metrics,
+        usage=metadata.get("usage") or {},
+        seconds=metadata.get("time") if isinstance(metadata.get("time"), int | float) else None,
+        num_examples=metadata.get("num_examples"),
+        rollouts_per_example=metadata.get("rollouts_per_example"),
+        date=official_date(folder, metadata),
+        rollouts=scores.rollouts,
+        errors=scores.errors,
+    )
+
+
+def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:
+    """When a vf-eval run was saved: 0.1.14 drops the date, so the file's own time stands in."""
+    date, time = metadata.get("date"), metadata.get("time")
+    if isinstance(date, str):
+        return f"{date}T{time}" if isinstance(time, str) and "T" not in date else date
+    with storage_errors(folder.metadata):
+        seconds = folder.metadata.stat().st_mtime
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,37 @@
+"""Run folders for the tests of this folder, written as a run writes them."""
+
+from pathlib import Path
+from typing import Any
+
+from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder
+from prime_cli.evals.journal import Journal
+from prime_cli.evals.manifest import FINISHED, Manifest, save_manifest
+from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
+from prime_cli.evals.rows import Row
+from prime_cli.evals.scrub import Scrubber
+
+PLAN = EvalPlan(
+    environment=PlannedEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2"),
+    model="org/model",
+    endpoint="http://localhost:8000/v1",
+    num_examples=2,
+    rollouts_per_example=2,
+    sampling={},
+    env_args={},
+    extra_args={},
+)
+
+
+def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
+    """A finished run of PLAN below `cwd`."""
+    folder = new_run_folder(runs_folder("wordle", "org/model", cwd))
+    told: dict[str, Any] = {
+        "started": "2026-01-02T03:04:05+00:00",
+        "status": FINISHED,
+        "planned": 4,
+    } | manifest
+    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, plan=PLAN, **told))
+    with Journal(folder.journal, Scrubber({})) as journal:
+        for row in rows:
+            journal.append(row)
+    return folder
