@@ -1,0 +1,75 @@
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
+
+KINDS = [
+    (TemplateKind.SINGLE_TURN, False, False),
+    (TemplateKind.SINGLE_TURN, False, True),
+    (TemplateKind.MULTI_TURN, False, False),
+    (TemplateKind.TOOL, False, True),
+    (TemplateKind.SINGLE_TURN, True, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "v1", "multi_file"), KINDS)
+def test_every_scaffold_is_valid_toml_and_python(
+    tmp_path: Path, kind: TemplateKind, v1: bool, multi_file: bool
+) -> None:
+    plan = plan_scaffold("My-Env.2", tmp_path, kind=kind, v1=v1, multi_file=multi_file)
+    written = write_scaffold(plan)
+    project = tomllib.loads((plan.root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["name"] == "My-Env.2"
+    assert project["tool"]["verifiers"]["eval"] == {"num_examples": 5, "rollouts_per_example": 3}
+    for path in written:
+        assert "$" not in path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            ast.parse(path.read_text(encoding="utf-8"))
+    sources = {"my_env_2.py"} if not (v1 or multi_file) else {"my_env_2/__init__.py"}
+    assert sources <= set(plan.files)
+
+
+def test_the_project_goes_into_a_folder_named_as_the_module(tmp_path: Path) -> None:
+    assert plan_scaffold("word-count", tmp_path).root == tmp_path / "word_count"
+
+
+def test_an_existing_file_is_never_overwritten_without_force(tmp_path: Path) -> None:
+    plan = plan_scaffold("mine", tmp_path)
+    plan.root.mkdir()
+    (plan.root / "README.md").write_text("kept", encoding="utf-8")
+    with pytest.raises(Conflict) as caught:
+        write_scaffold(plan)
+    assert "README.md" in str(caught.value)
+    assert [path.name for path in plan.root.iterdir()] == ["README.md"]
+    write_scaffold(plan, force=True)
+    assert (plan.root / "README.md").read_text(encoding="utf-8") != "kept"
+
+
+@pytest.mark.parametrize(
+    "name", ["1x", "", "a/b", "class", "verifiers", "../up", "-x", "x-", "a b"]
+)
+def test_names_that_cannot_be_packages_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        plan_scaffold(name, tmp_path)
+
+
+def test_a_v1_tool_template_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no v1 template for `tool`"):
+        plan_scaffold("x-env", tmp_path, kind=TemplateKind.TOOL, v1=True)
+
+
+@given(st.text(max_size=20))
+def test_any_name_gives_a_plan_inside_the_folder_or_a_usage_error(name: str) -> None:
+    folder = Path("environments")
+    try:
+        plan = plan_scaffold(name, folder)
+    except UsageError:
+        return
+    assert plan.root.parent == folder
+    assert plan.module.isidentifier()
