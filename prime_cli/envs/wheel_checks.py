@@ -1,0 +1,139 @@
+"""What is looked at in a built wheel before anyone installs it; no code of it is run here."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_version
+
+from prime_cli.archive.exposure import LOADER
+from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.errors import BuildFailed
+from prime_cli.core.refs import normalize_name
+from prime_cli.envs.project import Project
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something about a wheel that is allowed but will surprise someone."""
+
+    check: str
+    message: str
+    hint: str
+
+
+def check_wheel(facts: WheelFacts, project: Project | None = None) -> list[Caution]:
+    """Refuse a wheel that cannot work, and return what is worth a warning.
+
+    Without a `project` (an already built wheel) only the wheel itself is looked at. Raises
+    BuildFailed from the first check that fails.
+    """
+    for refuse in (_check_exposure, _check_requirements):
+        refuse(facts)
+    if project is not None:
+        _check_identity(facts, project)
+    return list(_cautions(facts, project))
+
+
+def _check_exposure(facts: WheelFacts) -> None:
+    if facts.exposes is not None:
+        return
+    if not facts.top_level:
+        raise BuildFailed(
+            f"`{facts.filename}` holds no Python module",
+            hint="tell the build backend which files to put into the wheel",
+        )
+    raise BuildFailed(
+        f"`{facts.filename}` exposes no environment (modules: {', '.join(facts.top_level)})",
+        hint=f"define `{LOADER}()` in the module, or name a Taskset in its `__all__`",
+    )
+
+
+def _check_requirements(facts: WheelFacts) -> None:
+    for text in facts.requires_dist:
+        try:
+            Requirement(text)
+        except InvalidRequirement as error:
+            raise BuildFailed(
+                f"`{text}` is not a requirement", hint="correct it below `dependencies`"
+            ) from error
+
+
+def _check_identity(facts: WheelFacts, project: Project) -> None:
+    if normalize_name(facts.name) != normalize_name(project.name):
+        raise BuildFailed(
+            f"The wheel is named `{facts.name}` and the project `{project.name}`",
+            hint="let the build backend take the name from `[project]`",
+        )
+    wanted = project.version
+    if wanted and canonicalize_version(facts.version) != canonicalize_version(wanted):
+        raise BuildFailed(
+            f"The wheel has version {facts.version} and the project {wanted}",
+            hint="let the build backend take the version from `[project]`",
+        )
+
+
+def _cautions(facts: WheelFacts, project: Project | None) -> Iterator[Caution]:
+    yield from _caution_of_root_files(facts)
+    yield from _caution_of_direct_urls(facts)
+    if project is not None:
+        for check in _PROJECT_CAUTIONS:
+            yield from check(facts, project)
+
+
+def _caution_of_root_files(facts: WheelFacts) -> Iterator[Caution]:
+    if facts.root_files:
+        yield Caution(
+            "root-files",
+            f"The wheel puts {_listed(facts.root_files)} into the root of site-packages, where"
+            " those of another environment collide with it",
+            "leave it out of the wheel, or put it below the package's own folder",
+        )
+
+
+def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[Caution]:
+    if facts.direct_urls:
+        names = tuple(Requirement(text).name for text in facts.direct_urls)
+        yield Caution(
+            "direct-urls",
+            f"The wheel requires {_listed(names)} by URL, which an index refuses and a mirror"
+            " cannot serve",
+            "depend on a released version if there is one",
+        )
+
+
+def _caution_of_lost_sources(facts: WheelFacts, project: Project) -> Iterator[Caution]:
+    required = {normalize_name(Requirement(text).name) for text in facts.requires_dist}
+    lost = tuple(name for name in project.uv_sources if normalize_name(name) in required)
+    if lost:
+        yield Caution(
+            "uv-sources",
+            f"A wheel does not carry [tool.uv.sources], so {_listed(lost)} will come from the"
+            " package index",
+            "name it as `package @ git+https://…` below `dependencies`, or publish it",
+        )
+
+
+def _caution_of_no_readme(_: WheelFacts, project: Project) -> Iterator[Caution]:
+    if not project.has_readme:
+        yield Caution("readme", "The project has no README.md", "say there what a rollout is")
+
+
+def _caution_of_no_tags(_: WheelFacts, project: Project) -> Iterator[Caution]:
+    if not project.tags:
+        yield Caution(
+            "tags",
+            "The project has no tags, by which others find it",
+            'add `tags = ["single-turn", …]` below `[project]`, or `[tool.prime]`',
+        )
+
+
+_PROJECT_CAUTIONS: tuple[Callable[[WheelFacts, Project], Iterator[Caution]], ...] = (
+    _caution_of_lost_sources,
+    _caution_of_no_readme,
+    _caution_of_no_tags,
+)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
