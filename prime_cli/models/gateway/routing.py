@@ -1,0 +1,81 @@
+"""Where a call goes: by the name of the model that it asks for."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import cycle
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.models.endpoints import (
+    Endpoint,
+    check_offline,
+    endpoint_of,
+    resolve_endpoint,
+)
+from prime_cli.models.gateway.builtin import BuiltinModels
+from prime_cli.models.gateway.calls import Call, CallFailed, Reply
+from prime_cli.models.gateway.shapes import with_fields
+from prime_cli.models.gateway.upstream import Upstream
+from prime_cli.models.registry import Registry
+
+
+class Router:
+    """The end of the chain: the run's model goes to its endpoint, others where they are known.
+
+    Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
+    OPENAI_API_KEY. A group of endpoints is used in turn.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        registry: Registry,
+        *,
+        upstream: Upstream,
+        builtin: BuiltinModels,
+        environ: Mapping[str, str],
+        offline: bool,
+    ) -> None:
+        self._run = endpoint
+        self._registry = registry
+        self._upstream = upstream
+        self._builtin = builtin
+        self._environ = environ
+        self._offline = offline
+        own = cycle(endpoint.group)
+        self._routes: dict[str | None, Iterator[Endpoint]] = {None: own, endpoint.model: own}
+        if endpoint.alias is not None:
+            self._routes[endpoint.alias] = own
+
+    async def __call__(self, call: Call) -> Reply:
+        route = self._routes.get(call.head.model)
+        if route is None:
+            route = self._learn(call.head.model or "")
+        endpoint = next(route)
+        if endpoint.builtin:
+            return await self._builtin(call, endpoint.model)
+        if call.head.model not in (None, endpoint.model):
+            call = replace(call, body=with_fields(call.body, model=endpoint.model))
+        return await self._upstream.send(endpoint, call)
+
+    def _learn(self, name: str) -> Iterator[Endpoint]:
+        try:
+            endpoint = self._find(name)
+            if self._offline:
+                check_offline(endpoint)
+        except PrimeError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            raise CallFailed(
+                f"`{name}` is not the model of this run (`{self._run.model}`), "
+                f"and nothing else serves it: {error.message}{hint}",
+                status=404,
+                blame="environment",
+                code="model_not_found",
+            ) from error
+        route = self._routes[name] = cycle(endpoint.group)
+        return route
+
+    def _find(self, name: str) -> Endpoint:
+        entries = self._registry.find(name)
+        if entries:
+            return endpoint_of(entries, name, self._environ)
+        return resolve_endpoint(name, None, None, Registry(), self._environ)

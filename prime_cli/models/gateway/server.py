@@ -1,0 +1,207 @@
+"""The gateway itself: listening on this machine, checking the run's token, answering."""
+
+import asyncio
+import hmac
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, aclosing
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.builtin import BuiltinModels
+from prime_cli.models.gateway.calls import Call, CallFailed, Reply, chain
+from prime_cli.models.gateway.deadlines import Deadline
+from prime_cli.models.gateway.identity import POLICY, read_identity
+from prime_cli.models.gateway.ledger import Ledger
+from prime_cli.models.gateway.oracle import GoldAnswers
+from prime_cli.models.gateway.retries import Retries, RetryPolicy
+from prime_cli.models.gateway.routing import Router
+from prime_cli.models.gateway.shapes import error_body, read_head
+from prime_cli.models.gateway.streams import ask_for_usage
+from prime_cli.models.gateway.upstream import Upstream
+from prime_cli.models.registry import Registry
+from prime_cli.models.usage import Usage
+
+CALL_SECONDS = 1800.0
+"""The default deadline of one call; reasoning models do answer after many minutes."""
+
+_LARGEST_REQUEST = 512 * 1024 * 1024
+_LONGEST_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
+
+
+class Gateway:
+    """All model calls of one run; an async context manager.
+
+    Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
+    listens, `token` is the bearer token that the worker is given in place of a key.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        registry: Registry | None = None,
+        *,
+        run_id: str = "run",
+        gold: GoldAnswers | None = None,
+        environ: Mapping[str, str] | None = None,
+        offline: bool = False,
+        call_seconds: float = CALL_SECONDS,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.base_url = ""
+        self.socket_path: Path | None = None
+        self._upstream = Upstream()
+        self._ledger = Ledger()
+        self._stack = AsyncExitStack()
+        router = Router(
+            endpoint,
+            registry or Registry(),
+            upstream=self._upstream,
+            builtin=BuiltinModels(gold or GoldAnswers(), run_id),
+            environ=os.environ if environ is None else environ,
+            offline=offline,
+        )
+        steps = (
+            Deadline(call_seconds),
+            ask_for_usage,
+            self._ledger.read_answers,
+            Retries(retries or RetryPolicy()),
+        )
+        self._answer = chain(steps, router)
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._upstream)
+            server = web.Server(
+                self._serve,
+                request_factory=_large_request,
+                handler_cancellation=True,
+                access_log=None,
+            )
+            runner = web.ServerRunner(server, access_log=None, shutdown_timeout=1.0)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            port = await _listen_on_loopback(runner)
+            self.base_url = f"http://127.0.0.1:{port}/v1"
+            self.socket_path = await _listen_on_socket(runner, stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def calls(self) -> int:
+        """Completed calls so far, of all roles."""
+        return self._ledger.total().calls
+
+    def usage_of(
+        self, example: int, rollout: int, attempt: int, role: str | None = POLICY
+    ) -> Usage:
+        """What one attempt at a rollout used in `role`; None means all roles together."""
+        return self._ledger.used_by(example, rollout, attempt, role)
+
+    def usage_total(self) -> Usage:
+        """What the run used, unattributed calls included."""
+        return self._ledger.total()
+
+    def usage_by_role(self) -> dict[str, Usage]:
+        """What the run used, by role: policy, judge, unattributed and so on."""
+        return self._ledger.by_role()
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            self._check_token(request.headers)
+            call = _read_call(request, await request.read())
+            reply = await self._answer(call)
+        except CallFailed as failure:
+            body = error_body(failure.message, code=failure.code, blame=failure.blame)
+            reply = Reply(failure.status, body, {"content-type": "application/json"})
+        if reply.chunks is not None:
+            return await _send_stream(request, reply, reply.chunks)
+        if reply.status >= HTTPStatus.BAD_REQUEST:
+            # OpenAI's clients obey this; without it they would multiply our retries by theirs.
+            reply.headers["x-should-retry"] = "false"
+        return web.Response(status=reply.status, body=reply.body, headers=reply.headers)
+
+    def _check_token(self, headers: Mapping[str, str]) -> None:
+        scheme, _, given = headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            given = headers.get("x-api-key", "")
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+            raise CallFailed(
+                "This gateway serves one run and its token only",
+                status=401,
+                blame="environment",
+                code="invalid_api_key",
+            )
+
+
+def _read_call(request: web.BaseRequest, body: bytes) -> Call:
+    path, _, query = request.raw_path.partition("?")
+    identity, path = read_identity(path, request.headers)
+    if not path.startswith("/v1/") or ".." in path or "%2e" in path.lower():
+        raise CallFailed(
+            f"{path} is not a path below /v1", status=404, blame="environment", code="not_found"
+        )
+    rest = path.removeprefix("/v1/").strip("/")
+    head = read_head(body)
+    return Call(request.method, rest, query, request.headers, body, identity, head)
+
+
+async def _send_stream(
+    request: web.BaseRequest, reply: Reply, chunks: AsyncGenerator[bytes, None]
+) -> web.StreamResponse:
+    response = web.StreamResponse(status=reply.status, headers=reply.headers)
+    async with aclosing(chunks):
+        await response.prepare(request)
+        async for chunk in chunks:
+            await response.write(chunk)
+    await response.write_eof()
+    return response
+
+
+def _large_request(
+    message: Any, payload: Any, protocol: Any, writer: Any, task: "asyncio.Task[None]"
+) -> web.BaseRequest:
+    # aiohttp refuses bodies over 1 MB unless told; images and long rollouts are larger.
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(
+        message, payload, protocol, writer, task, loop, client_max_size=_LARGEST_REQUEST
+    )
+
+
+async def _listen_on_loopback(runner: web.ServerRunner) -> int:
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    port: int = listener.getsockname()[1]
+    await web.SockSite(runner, listener, backlog=1024).start()
+    return port
+
+
+async def _listen_on_socket(runner: web.ServerRunner, stack: AsyncExitStack) -> Path | None:
+    if sys.platform == "win32" or not hasattr(socket, "AF_UNIX"):
+        return None
+    # mkdtemp's folder is 0700: nobody else can reach the socket inside it.
+    folder = Path(tempfile.mkdtemp(prefix="prime-"))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "gateway.sock"
+    if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+        return None
+    await web.UnixSite(runner, path, backlog=1024).start()
+    return path

@@ -1,0 +1,80 @@
+"""Server-sent events: reading the usage out of a stream while it passes."""
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from prime_cli.models.gateway.calls import Call, Handler, Reply
+from prime_cli.models.gateway.shapes import Answer, read_answer, with_fields
+
+_SEPARATOR = re.compile(rb"\r?\n\r?\n")
+_DATA = re.compile(rb"^data: ?(\{.*\})\s*$", re.MULTILINE)
+
+
+async def ask_for_usage(call: Call, handler: Handler) -> Reply:
+    """The step that makes a streamed completion report its usage, unseen by the caller."""
+    options = call.head.stream_options
+    wanted = options is not None and options.include_usage
+    if not call.head.stream or wanted or not call.path.endswith("completions"):
+        return await handler(call)
+    body = with_fields(call.body, stream_options={"include_usage": True})
+    reply = await handler(replace(call, body=body))
+    if reply.chunks is not None:
+        reply.chunks = hide_usage(reply.chunks)
+    return reply
+
+
+async def count_stream(
+    chunks: AsyncGenerator[bytes, None], count: Callable[[Answer | None], None]
+) -> AsyncGenerator[bytes, None]:
+    """The same bytes; `count` is called once, with the last event that held a usage, or None."""
+    counted: Answer | None = None
+    pending = b""
+    try:
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+                *events, pending = _SEPARATOR.split(pending + chunk)
+                counted = _last_usage(events) or counted
+        counted = _last_usage([pending]) or counted
+    finally:
+        count(counted)
+
+
+async def hide_usage(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The stream without the usage event that the gateway asked for and the caller did not."""
+    pending = b""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            *events, pending = _SEPARATOR.split(pending + chunk)
+            shown = [event + b"\n\n" for event in events if not _only_usage(event)]
+            if shown:
+                yield b"".join(shown)
+    if pending:
+        yield pending
+
+
+def event(data: bytes) -> bytes:
+    """One server-sent event."""
+    return b"data: " + data + b"\n\n"
+
+
+def _last_usage(events: list[bytes]) -> Answer | None:
+    for text in reversed(events):
+        if answer := _usage_event(text):
+            return answer
+    return None
+
+
+def _only_usage(text: bytes) -> bool:
+    answer = _usage_event(text)
+    return answer is not None and answer.choices == []
+
+
+def _usage_event(text: bytes) -> Answer | None:
+    if b'"usage"' not in text:
+        return None
+    match = _DATA.search(text)
+    answer = read_answer(match.group(1)) if match else None
+    return answer if answer and answer.any_usage else None
