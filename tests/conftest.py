@@ -1,0 +1,57 @@
+"""Every test has a home of its own, a clean environment, and no network but this machine."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prime_cli.session import Session
+from tests.helpers.cli import Prime
+
+_KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "SSL_CERT_FILE", "PIP_CERT")
+_KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_")
+_NETWORK_MARKERS = ("slow", "network")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Lift the limit of `--allow-hosts` for tests that are marked for the network."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in _NETWORK_MARKERS):
+            item.add_marker(pytest.mark.enable_socket)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A new HOME and PRIME_HOME, none of the user's keys and settings; the home's path."""
+    home = tmp_path_factory.mktemp("home")
+    cache = os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv")
+    for name in list(os.environ):
+        if name not in _KEPT and not name.startswith(_KEPT_PREFIXES):
+            monkeypatch.delenv(name)
+    settings = {
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "PRIME_HOME": str(home / ".prime"),
+        "PRIME_OWNER": "ada",
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+        "UV_CACHE_DIR": cache,  # a cold cache for every test would cost minutes
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return home
+
+
+@pytest.fixture
+def home(clean_environment: Path) -> Path:
+    """The folder that this test has for a home."""
+    return clean_environment
+
+
+@pytest.fixture
+def prime(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Prime:
+    """Call `prime` in this process: `prime("env", "list").out`."""
+    return Prime(capfd, monkeypatch, Session)

@@ -1,0 +1,52 @@
+"""Whole journeys as a user types them: each file of tests/scripts is run and compared."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.cli import prime_process
+from tests.helpers.scripts import Script, Step, matches, read_script
+
+SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_the_transcript_is_what_happens(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = read_script(path)
+    _write_files(script, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for step in script.steps:
+        match step.command:
+            case ["cd", folder]:
+                monkeypatch.chdir(folder)
+            case ["export", assignment]:
+                name, _, value = assignment.partition("=")
+                monkeypatch.setenv(name, os.path.expandvars(value))
+            case ["prime", *argv]:
+                _run(step, argv, path)
+            case _:
+                pytest.fail(f"{path.name}:{step.line}: only prime, cd and export are run")
+
+
+def _run(step: Step, argv: list[str], path: Path) -> None:
+    result = prime_process(*argv, merged=True)
+    told = f"{path.name}:{step.line}: $ prime {' '.join(argv)}\n{result.out}[exit {result.code}]"
+    assert result.code == step.code, told
+    assert matches(step.expected, result.out.splitlines()), told
+
+
+def _write_files(script: Script, folder: Path) -> None:
+    for name, text in script.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def test_wildcards_match_within_a_line_and_over_lines() -> None:
+    said = ["Built x-1.whl", "one", "two", "done"]
+    assert matches(["Built [..].whl", "...", "done"], said)
+    assert not matches(["Built [..].tar", "...", "done"], said)
+    assert not matches(["Built [..]", "done"], said)
