@@ -8,12 +8,16 @@ import httpx
 
 from prime_cli.api.accounts import Accounts
 from prime_cli.api.connection import CONNECT_SECONDS, Connection
+from prime_cli.api.embedded import AppTransport
 from prime_cli.api.environments import Environments
 from prime_cli.api.locks import Locks
 from prime_cli.api.retries import ATTEMPTS
 from prime_cli.api.uploads import Uploads
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.locks import Capabilities
+
+Transport = httpx.BaseTransport
+"""A way to send requests, for those above who hand one in."""
 
 
 class HubClient:
@@ -30,8 +34,8 @@ class HubClient:
         base_url: str,
         *,
         key: str | None = None,
-        transport: httpx.BaseTransport | None = None,
-        outside: httpx.BaseTransport | None = None,
+        transport: Transport | None = None,
+        outside: Transport | None = None,
         upstream: "HubClient | None" = None,
         attempts: int = ATTEMPTS,
         connect_seconds: float = CONNECT_SECONDS,
@@ -46,6 +50,7 @@ class HubClient:
             connect_seconds=connect_seconds,
             sleep=sleep,
         )
+        self._in_process = isinstance(transport, AppTransport)
         self.upstream = upstream
         self.environments = Environments(self._connection)
         self.uploads = Uploads(self._connection)
@@ -56,6 +61,16 @@ class HubClient:
     def base_url(self) -> str:
         """The hub's origin."""
         return str(self._connection.base_url)
+
+    @property
+    def host(self) -> str:
+        """The hub's host, with the port where one is named."""
+        return self._connection.base_url.netloc.decode("ascii")
+
+    @property
+    def in_process(self) -> bool:
+        """Whether the hub answers without a connection."""
+        return self._in_process
 
     @property
     def has_key(self) -> bool:

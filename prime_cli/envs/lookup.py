@@ -1,0 +1,111 @@
+"""Find an environment: on the hub, then on its upstream, then in what was fetched before."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.config import STARTER_OWNER
+from prime_cli.core.errors import NotFound, Offline, Unreachable
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs import records
+from prime_cli.envs.names import suggest
+from prime_cli.envs.records import Record
+from prime_cli.wire.environments import EnvironmentDetail
+
+_SHOWN_VERSIONS = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """An environment and the hub that has it; `record` where an earlier fetch has to answer."""
+
+    hub: HubClient
+    detail: EnvironmentDetail
+    record: Record | None = None
+
+    @property
+    def ref(self) -> EnvRef:
+        """Owner, name and exact version, as the hub spells them."""
+        detail = self.detail
+        return EnvRef(detail.owner.name, detail.name, detail.semantic_version)
+
+
+def find_environment(
+    hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress, offline: bool = False
+) -> Found:
+    """The environment `ref` means; raises NotFound with what is near it, or why nobody was asked.
+
+    A hub that has no such environment may have an upstream, which is asked in its place. Where
+    prime is offline, what was fetched before answers for a hub that needs a connection.
+    """
+    try:
+        return _ask(hub, ref, home=home, progress=progress, offline=offline)
+    except NotFound as missing:
+        versions = _versions_of(hub, ref)
+        if versions:
+            raise NotFound(
+                f"{ref.slug} has no version {ref.version}",
+                hint=f"it has {', '.join(versions)}; see `prime env versions {ref.slug}`",
+            ) from missing
+        if hub.upstream is None or ref.owner == STARTER_OWNER:
+            raise _not_found(ref, suggest(hub, ref.slug)) from missing
+        return _ask_upstream(hub, hub.upstream, ref, home=home, progress=progress, offline=offline)
+
+
+def _ask_upstream(
+    hub: HubClient,
+    upstream: HubClient,
+    ref: EnvRef,
+    *,
+    home: Path,
+    progress: Progress,
+    offline: bool,
+) -> Found:
+    try:
+        found = _ask(upstream, ref, home=home, progress=progress, offline=offline)
+    except NotFound as missing:
+        raise _not_found(ref, suggest(hub, ref.slug), f"nor has {upstream.host}") from missing
+    except Unreachable as error:
+        why = "prime is offline" if isinstance(error, Offline) else "it cannot be reached"
+        raise _not_found(
+            ref, suggest(hub, ref.slug), f"{upstream.host} was not asked: {why}"
+        ) from error
+    progress.say(f"{ref.slug} is not on this machine, so it comes from {upstream.host}")
+    return found
+
+
+def _ask(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
+    try:
+        return Found(hub, _get(hub, ref, offline=offline))
+    except Offline:
+        record = records.load(home, hub.host, ref)
+        if record is None:
+            raise
+        progress.say(f"{ref.slug} {record.detail.semantic_version} was fetched before")
+        return Found(hub, record.detail, record)
+
+
+def _get(hub: HubClient, ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
+    if offline and not hub.in_process:
+        raise Offline(
+            f"{ref} was not fetched before, and prime is offline",
+            hint=f"run it once without `--offline`, so that {hub.host} can be asked",
+        )
+    return hub.environments.get(ref)
+
+
+def _versions_of(hub: HubClient, ref: EnvRef) -> list[str]:
+    """The newest versions of an environment whose version `ref` names; none if it is unknown."""
+    if ref.version is None:
+        return []
+    try:
+        rows = hub.environments.versions(ref)
+    except NotFound:
+        return []
+    return [row.version for row in rows[:_SHOWN_VERSIONS]]
+
+
+def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:
+    told = [hint for hint in hints if hint] or ["see what there is with `prime env list`"]
+    return NotFound(f"There is no environment `{ref.slug}`", hint="; ".join(told))

@@ -1,0 +1,90 @@
+"""From what a user typed to one environment on the hub."""
+
+import difflib
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import BadReference, NotFound, PrimeError, UsageError
+from prime_cli.core.progress import Progress, Silent
+from prime_cli.core.refs import EnvRef, module_name, normalize_name
+
+_PAGE = 100
+_CLOSE = 0.6
+_MOST_SUGGESTIONS = 3
+
+
+def resolve_name(
+    hub: HubClient, text: str, owner: str | None = None, *, progress: Progress | None = None
+) -> EnvRef:
+    """The environment that `owner/name[@version]` or a bare `name[@version]` means.
+
+    A bare name is one of `owner`'s (None: of the key's user) if there is such a one, else that of
+    the only owner who has it, said aloud. Raises BadReference, NotFound with near names as the
+    hint, or UsageError that lists the owners when there are several.
+    """
+    if "/" in text:
+        return EnvRef.parse(text)
+    wanted = _parse_bare(text)
+    owners = {found.owner: found for found in _namesakes(hub, wanted)}
+    own = owners.get(owner if owner is not None else own_namespace(hub) or "")
+    if own is not None:
+        return own.at(wanted.version)
+    if not owners:
+        raise NotFound(
+            f"No environment on the hub is called `{wanted.name}`",
+            hint=suggest(hub, wanted.name) or "see what there is with `prime env list`",
+        )
+    if len(owners) > 1:
+        slugs = ", ".join(f"`{ref.slug}`" for ref in owners.values())
+        raise UsageError(
+            f"`{wanted.name}` is the name of several environments", hint=f"write one of {slugs}"
+        )
+    (only,) = owners.values()
+    (progress or Silent()).say(f"`{text}` is {only.slug} on the hub")
+    return only.at(wanted.version)
+
+
+def own_namespace(hub: HubClient) -> str | None:
+    """The owner of what the key's user publishes; None where the hub is not told who asks."""
+    if not (hub.has_key or hub.in_process):
+        return None
+    return hub.accounts.whoami().slug
+
+
+def suggest(hub: HubClient, text: str) -> str | None:
+    """A hint with the slugs nearest to `text`, None when the hub cannot say or nothing is near."""
+    name = text.rpartition("/")[2]
+    try:
+        rows = hub.environments.list(limit=_PAGE).data
+        rows += hub.environments.list(limit=_PAGE, search=name).data
+    except PrimeError:  # a hint is not worth a second failure
+        return None
+    slugs = list(dict.fromkeys(f"{row.owner.name}/{row.name}" for row in rows))
+    near = [slug for slug in slugs if slug.rpartition("/")[2] == name]
+    near += difflib.get_close_matches(text, slugs, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
+    if "/" not in text:
+        names = [slug.rpartition("/")[2] for slug in slugs]
+        close = difflib.get_close_matches(name, names, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
+        near += [slug for slug in slugs if slug.rpartition("/")[2] in close]
+    shown = list(dict.fromkeys(near))[:_MOST_SUGGESTIONS]
+    return f"did you mean {' or '.join(f'`{slug}`' for slug in shown)}?" if shown else None
+
+
+def _parse_bare(text: str) -> EnvRef:
+    try:
+        return EnvRef.parse(f"owner/{text}")
+    except BadReference as error:
+        raise BadReference(
+            f"`{text}` is not the name of an environment", hint=error.hint
+        ) from error
+
+
+def _namesakes(hub: HubClient, wanted: EnvRef) -> list[EnvRef]:
+    """Environments of any owner with this name, as PEP 503 compares names."""
+    normal = normalize_name(wanted.name)
+    found = [
+        EnvRef(row.owner.name, row.name)
+        for spelling in dict.fromkeys((wanted.name, normal, module_name(normal)))
+        for row in hub.environments.list(limit=_PAGE, search=spelling).data
+        if normalize_name(row.name) == normal
+    ]
+    return list(dict.fromkeys(found))
