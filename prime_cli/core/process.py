@@ -27,7 +27,7 @@ class Completed:
         return "\n".join((self.err.strip() or self.out.strip()).splitlines()[-count:])
 
 
-class TimedOut(Exception):  # noqa: N818 - the state of a program, cured by whoever started it
+class TimedOut(Exception):
     """A program did not end in time and was killed; `partial` is what it had said."""
 
     def __init__(self, program: str, seconds: float, partial: Completed) -> None:

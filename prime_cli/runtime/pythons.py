@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,10 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.core.errors import ResolveFailed, StorageFailed
 from prime_cli.core.paths import prime_home, write_atomically
 from prime_cli.core.process import TimedOut, run
+from prime_cli.runtime.python_places import candidate_files
 
-# Newest last: what the environments in the wild were written for.
-_MINORS = ("3.15", "3.14", "3.13", "3.12", "3.11", "3.10")
 _PROBE_SECONDS = 10
-_PROBE = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.implementation.name)"
+_PROBE = "import platform; print(platform.python_version(), platform.python_implementation())"
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def find_pythons() -> list[Python]:
     remembered = _load_answers()
     answers: dict[str, _Answer] = {}
     found: dict[str, Python] = {}
-    for path in _unique(_candidates()):
+    for path in candidate_files():
         answer = _answer(path, remembered)
         if answer is None:
             continue
@@ -66,36 +65,51 @@ def find_pythons() -> list[Python]:
 
 
 def choose_python(requires: str | Iterable[str] | None, wanted: str | None = None) -> Python:
-    """The Python for a package: fits all of `requires` (PEP 440), or is the one `wanted`.
+    """The first of `fitting_pythons`."""
+    return fitting_pythons(requires, wanted)[0]
 
-    `wanted` is a path, a version (`3.12`, `3.12.1`) or a specifier (`>=3.11,<3.13`). Prefers the
-    Python that runs prime, then the newest that fits. Raises ResolveFailed when none fits.
+
+def fitting_pythons(
+    requires: str | Iterable[str] | None, wanted: str | None = None
+) -> list[Python]:
+    """The Pythons for a package, best first: those that fit all of `requires` (PEP 440).
+
+    `wanted` is a path, a version (`3.12`, `3.12.1`) or a specifier (`>=3.11,<3.13`) and overrules
+    `requires`. The Python that runs prime is best, then the newest. Raises ResolveFailed when
+    none fits.
     """
-    specifiers = _specifiers([requires] if isinstance(requires, str) else requires or ())
     if wanted is not None and _is_path(wanted):
-        return python_at(Path(wanted))
-    allowed = specifiers if wanted is None else _wanted_versions(wanted)
+        return [python_at(Path(wanted))]
+    if wanted is not None:
+        allowed = _wanted_versions(wanted)
+    else:
+        allowed = _specifiers([requires] if isinstance(requires, str) else requires or ())
     pythons = find_pythons()
     fitting = [python for python in pythons if allowed.contains(python.version, prereleases=True)]
     if not fitting:
         raise _no_python(allowed, pythons)
-    if fitting[0] == pythons[0]:
-        return fitting[0]
-    return max(fitting, key=lambda python: Version(python.version))
+    running = pythons[0]
+    return sorted(fitting, key=lambda python: (python == running, _age(python)), reverse=True)
+
+
+def _age(python: Python) -> tuple[bool, Version]:
+    version = Version(python.version)
+    return not version.is_prerelease, version
 
 
 def python_at(path: Path) -> Python:
     """The interpreter at `path`, or in the virtual environment at `path`; raises ResolveFailed."""
     path = path.expanduser()
     inside = executable_in(path) if path.is_dir() else path
-    # absolute, not resolved: a virtual environment's Python is a link that must stay one
-    answer = _answer(Path(os.path.abspath(inside)), {})
+    # Not resolved: a virtual environment's Python is a link, and must stay one.
+    executable = Path.cwd() / inside
+    answer = _answer(executable, {})
     if answer is None or answer.version is None:
         raise ResolveFailed(
             f"{path} is not a Python that runs",
             hint="name an interpreter, a virtual environment or a version such as `3.12`",
         )
-    return Python(Path(os.path.abspath(inside)), answer.version)
+    return Python(executable, answer.version)
 
 
 def executable_in(environment: Path) -> Path:
@@ -163,7 +177,7 @@ def _ask_version(path: Path) -> str | None:
     except (OSError, TimedOut):
         return None
     version, _, implementation = completed.out.strip().partition(" ")
-    usable = completed.ok and implementation == "cpython" and version.startswith("3.")
+    usable = completed.ok and implementation == "CPython" and version.startswith("3.")
     return version if usable else None
 
 
@@ -185,69 +199,3 @@ def _save_answers(answers: dict[str, _Answer]) -> None:
     except StorageFailed:
         # Only a cache: a home that cannot be written is told by whoever must write to it.
         return
-
-
-def _unique(paths: Iterable[Path]) -> Iterator[Path]:
-    seen: set[Path] = set()
-    for path in paths:
-        try:
-            real = path.resolve(strict=True)
-        except OSError:
-            continue
-        if real not in seen:
-            seen.add(real)
-            yield path
-
-
-def _candidates() -> Iterator[Path]:
-    yield from _running()
-    for folder in _folders():
-        for minor in _MINORS:
-            yield folder / f"python{minor}"
-        yield folder / "python3"
-        if sys.platform == "win32":
-            yield folder / "python.exe"
-
-
-def _running() -> Iterator[Path]:
-    """The interpreter under prime's own virtual environment, then prime's own."""
-    minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    base = Path(sys.base_prefix)
-    yield from (base / "bin" / f"python{minor}", base / "bin" / "python3", base / "python.exe")
-    yield Path(sys.executable)
-
-
-def _folders() -> Iterator[Path]:
-    for name in os.environ.get("PATH", "").split(os.pathsep):
-        # pyenv's launch scripts answer for whatever version is chosen at the moment, or fail.
-        if name and Path(name).name != "shims" and not _in_virtual_environment(Path(name)):
-            yield Path(name)
-    home = Path(os.path.expanduser("~"))
-    for root, pattern in _installations(home):
-        yield from sorted(root.glob(pattern), reverse=True)
-    yield from (Path("/usr/local/bin"), Path("/usr/bin"), Path("/opt/homebrew/bin"))
-
-
-def _installations(home: Path) -> Iterator[tuple[Path, str]]:
-    """Folders in which version managers keep one folder a Python, and where its `bin` is."""
-    environ = os.environ
-    inside = "*" if sys.platform == "win32" else "*/bin"
-    data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    yield Path(environ.get("PYENV_ROOT") or home / ".pyenv") / "versions", inside
-    yield Path(environ.get("UV_PYTHON_INSTALL_DIR") or data / "uv" / "python"), inside
-    yield data / "mise" / "installs" / "python", inside
-    yield Path(environ.get("ASDF_DATA_DIR") or home / ".asdf") / "installs" / "python", inside
-    for name in ("miniconda3", "anaconda3", "miniforge3", "mambaforge"):
-        yield home / name, "bin"
-        yield home / name / "envs", inside
-    yield Path("/opt/homebrew/opt"), "python@*/bin"
-    yield Path("/usr/local/opt"), "python@*/bin"
-    yield Path("/Library/Frameworks/Python.framework/Versions"), inside
-    if sys.platform == "win32":
-        programs = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Programs"
-        yield programs / "Python", "Python3*"
-        yield Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "uv" / "python", "*"
-
-
-def _in_virtual_environment(folder: Path) -> bool:
-    return (folder.parent / "pyvenv.cfg").is_file()

@@ -1,0 +1,134 @@
+"""The one test that every interpreter must pass before an environment is run in it."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prime_cli.core.process import Completed, TimedOut, run
+
+_SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
+
+# A first import of a heavy package compiles it too.
+_LONGEST_SECONDS = 600
+
+# What an import may need of the user's environment; keys and tokens are not among it.
+_PASSED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
+    "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "HF_HOME",
+    "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_HUB_OFFLINE", "XDG_CACHE_HOME", "SSL_CERT_FILE",
+    "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NLTK_DATA",
+    "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+)  # fmt: skip
+
+# Clients that are made at import want a key to exist; at evaluation the gateway gives a real one.
+_STAND_INS = {
+    "OPENAI_API_KEY": "EMPTY",
+    "PRIME_TRACES_OPT_OUT": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TQDM_DISABLE": "1",
+}
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception at import.
+
+    `library`: verifiers had a part in it; `own`: the environment's own code raised it; `absent` is
+    the module that was not found.
+    """
+
+    type: str
+    message: str
+    traceback: str
+    library: bool = False
+    own: bool = False
+    absent: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the test found.
+
+    `generation` is `v0`, `v1` or None when the module has the symbol of neither; `missing` are
+    names of verifiers that the code uses and this verifiers lacks.
+    """
+
+    verifiers: str | None = None
+    python: str | None = None
+    generation: str | None = None
+    missing: tuple[str, ...] = ()
+    raised: Raised | None = field(default=None)
+
+    @property
+    def imports(self) -> bool:
+        """Whether the module imports and has the symbol that its generation needs."""
+        return self.raised is None and self.generation is not None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether also every name is there that the code takes from verifiers."""
+        return self.imports and not self.missing
+
+    @property
+    def final(self) -> bool:
+        """Whether no other verifiers could help: the environment's own code raised."""
+        if self.raised is None or self.raised.library or not self.raised.own:
+            return False
+        return self.raised.type not in ("ImportError", "ModuleNotFoundError", "AttributeError")
+
+    def reason(self, module: str) -> str:
+        """Why it was not accepted, as a clause."""
+        if self.raised is not None:
+            last = (self.raised.message.strip() or self.raised.type).splitlines()[0]
+            return f"`import {module}` raises {self.raised.type}: {last}"
+        if self.generation is None:
+            return f"`{module}` has neither a `load_environment` nor one Taskset for it"
+        return f"it lacks {', '.join(f'`{name}`' for name in self.missing)}"
+
+
+def try_import(
+    python: Path,
+    module: str,
+    names: tuple[tuple[str, str], ...] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Import `module` in the interpreter at `python` and look for the symbol of its generation.
+
+    `load_environment` is not called: it may download, or need keys or arguments. `env` adds
+    variables. Nothing that the module prints is shown.
+    """
+    request = json.dumps({"module": module, "names": names})
+    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
+        try:
+            completed = run(
+                [python, "-I", _SCRIPT, request],
+                cwd=Path(folder),
+                env={**passed, **_STAND_INS, **(env or {})},
+                timeout=_LONGEST_SECONDS,
+            )
+        except TimedOut as error:
+            words = f"not done after {_LONGEST_SECONDS} seconds"
+            return Verdict(raised=Raised("TimeoutError", words, error.partial.last_lines()))
+    return _verdict(completed)
+
+
+def _verdict(completed: Completed) -> Verdict:
+    try:
+        result = json.loads(completed.out.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        words = f"the interpreter ended with code {completed.code}"
+        return Verdict(raised=Raised("SystemError", words, completed.last_lines()))
+    error = result.get("error")
+    return Verdict(
+        verifiers=result.get("verifiers"),
+        python=result.get("python"),
+        generation=result.get("generation"),
+        missing=tuple(".".join(filter(None, pair)) for pair in result.get("missing", ())),
+        raised=Raised(**error) if error else None,
+    )

@@ -1,0 +1,144 @@
+"""The interpreter in which an environment runs: reused in milliseconds, or searched and made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import prime_home, write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.runtime.layers import interpreters_folder, is_ready
+from prime_cli.runtime.locks import load_lock, lock_digest
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.resolver import verifiers_specifier
+from prime_cli.runtime.search import Found, Request, search
+from prime_cli.wire.locks import Lock
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python in which the environment's `module` imports.
+
+    `verifiers` is the version in it, `generation` the one that the module was written for (`v0`,
+    `v1`), `found_by` the step that chose the packages; `digest` names its folder.
+    """
+
+    python: Path
+    digest: str
+    verifiers: str
+    generation: str
+    found_by: str
+    module: str
+    python_version: str
+    lock: Lock | None = None
+
+
+class _Record(msgspec.Struct, frozen=True):
+    """What is written down of an interpreter, to be found again without asking uv."""
+
+    layers: tuple[str, ...]
+    python: str
+    verifiers: str
+    generation: str
+    found_by: str
+    module: str
+    python_version: str
+
+
+def prepare_interpreter(
+    package: WheelPackage,
+    *,
+    lock: Lock | None = None,
+    verifiers: str | None = None,
+    python: str | None = None,
+    extra_wheels: Sequence[WheelPackage] = (),
+    offline: bool = False,
+    progress: Progress,
+    env: Mapping[str, str] | None = None,
+) -> Interpreter:
+    """An isolated interpreter for `package`, the one made before if there is one.
+
+    `lock` is the one kept beside the version on its hub, `verifiers` and `python` what the user
+    asked for by flag, `extra_wheels` stand for required packages that no index has, `env` adds
+    variables while the module is imported once to see that it can be. Says each step of the
+    search in one line. Raises ResolveFailed when nothing fits, LoadFailed when the environment's
+    own code raises at import, Offline, Unreachable, StorageFailed, UsageError.
+    """
+    specifier = None if verifiers is None else verifiers_specifier(verifiers)
+    request = Request(
+        package=package,
+        lock=lock,
+        verifiers=specifier,
+        python=python,
+        beside=tuple(extra_wheels),
+        offline=offline,
+        env=dict(env or {}),
+        home=prime_home(),
+    )
+    known = _recall(request)
+    if known is not None:
+        return known
+    with progress.task(f"Preparing an interpreter for {package.facts.name}", unit="steps"):
+        found = search(request, progress)
+    _remember(request, found)
+    return _interpreter(_record(found), found.lock, found.top.python)
+
+
+def _recall(request: Request) -> Interpreter | None:
+    """The interpreter of an earlier run with the same request, if it is still whole."""
+    try:
+        record = msgspec.json.decode(_record_path(request).read_bytes(), type=_Record)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    folders = [interpreters_folder(request.home) / layer for layer in record.layers]
+    if not all(is_ready(folder) for folder in folders):
+        return None
+    lock = load_lock(request.home, request.package.sha256, request.variant)
+    return _interpreter(record, lock, Path(record.python))
+
+
+def _remember(request: Request, found: Found) -> None:
+    try:
+        write_atomically(_record_path(request), msgspec.json.encode(_record(found)))
+    except StorageFailed:
+        # The interpreter itself stands; without the note it is only found more slowly.
+        return
+
+
+def _record(found: Found) -> _Record:
+    return _Record(
+        layers=(found.top.digest, found.below.digest),
+        python=str(found.top.python),
+        verifiers=found.lock.verifiers,
+        generation=found.lock.generation,
+        found_by=found.found_by,
+        module=found.module,
+        python_version=found.python.version,
+    )
+
+
+def _interpreter(record: _Record, lock: Lock | None, python: Path) -> Interpreter:
+    return Interpreter(
+        python=python,
+        digest=record.layers[0],
+        verifiers=record.verifiers,
+        generation=record.generation,
+        found_by=record.found_by,
+        module=record.module,
+        python_version=record.python_version,
+        lock=lock,
+    )
+
+
+def _record_path(request: Request) -> Path:
+    parts = [
+        request.package.sha256,
+        request.variant,
+        lock_digest(request.lock) if request.lock else "",
+        *(wheel.sha256 for wheel in request.beside),
+    ]
+    digest = digest_bytes("\0".join(parts).encode())[:32]
+    return interpreters_folder(request.home) / "by-wheel" / f"{digest}.json"

@@ -1,0 +1,166 @@
+"""Virtual environments in `$PRIME_HOME/interpreters`: made aside, published by one rename.
+
+An environment runs on two layers. The lower one holds its locked dependencies and is shared by
+all environments (and all edits of one) that locked the same; the upper one holds the wheel, and a
+`.pth` file that adds the lower one. So the second wheel with the same lock costs neither links
+nor a compilation of a hundred packages.
+"""
+
+import os
+import platform
+import secrets
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import ResolveFailed
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.process import Completed
+from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.pythons import Python, executable_in
+from prime_cli.runtime.uv_tool import network_failure, run_uv
+from prime_cli.wire.locks import Lock
+
+_READY = "prime-ready"
+_JOIN = "prime_dependencies.pth"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A published virtual environment; `digest` is the name of its folder."""
+
+    folder: Path
+    digest: str
+
+    @property
+    def python(self) -> Path:
+        return executable_in(self.folder)
+
+
+def interpreters_folder(home: Path) -> Path:
+    return home / "interpreters"
+
+
+def is_ready(folder: Path) -> bool:
+    """Whether a layer was published and the Python under it is still there."""
+    return (folder / _READY).is_file() and executable_in(folder).exists()
+
+
+def prepare_dependencies(
+    home: Path, lock: Lock, direct: Sequence[str], python: Python, *, offline: bool
+) -> Layer:
+    """The layer with the packages of `lock` and the requirements `direct` (`name @ url`).
+
+    Hashes are enforced when the lock has them all and nothing comes by URL. Raises ResolveFailed
+    with uv's last lines, Unreachable, Offline, StorageFailed.
+    """
+    digest = _digest("dependencies", lock_digest(lock), *direct, *_platform(python))
+    requirements = lock_to_requirements(lock)
+    hashed = is_complete(lock) and bool(lock.packages) and not direct
+    if direct:
+        requirements = _without_hashes(requirements) + "".join(f"{line}\n" for line in direct)
+
+    def fill(folder: Path) -> None:
+        listed = folder / "prime-requirements.txt"
+        listed.write_text(requirements, encoding="utf-8")
+        words = ["--no-deps", "--requirement", str(listed)]
+        _install(folder, [*words, *(["--require-hashes"] if hashed else [])], offline=offline)
+
+    return _publish(home, digest, python, fill, offline=offline)
+
+
+def prepare_top(
+    home: Path,
+    package: WheelPackage,
+    beside: Sequence[WheelPackage],
+    below: Layer,
+    python: Python,
+) -> Layer:
+    """The layer with the environment's own wheel, and with `beside`, on top of `below`."""
+    wheels = (package, *beside)
+    digest = _digest("wheel", below.digest, *(wheel.sha256 for wheel in wheels))
+
+    def fill(folder: Path) -> None:
+        _install(folder, ["--no-deps", *(str(wheel.path) for wheel in wheels)], offline=True)
+        site = str(_site_packages(below.folder, python))
+        line = f"import site; site.addsitedir({site!r})\n"
+        joined = _site_packages(folder, python) / _JOIN
+        joined.write_text(line, encoding="utf-8")
+
+    return _publish(home, digest, python, fill, offline=True)
+
+
+def _publish(
+    home: Path, digest: str, python: Python, fill: Callable[[Path], None], *, offline: bool
+) -> Layer:
+    folder = interpreters_folder(home) / digest
+    layer = Layer(folder, digest)
+    if is_ready(folder):
+        return layer
+    make_folder(folder.parent)
+    aside = folder.with_name(f".{digest}.{secrets.token_hex(4)}")
+    try:
+        words = ["venv", "--quiet", "--no-project", "--relocatable", "--python", str(python.path)]
+        _succeed(run_uv([*words, str(aside)], offline=offline), offline=offline)
+        with storage_errors(aside):
+            fill(aside)
+            (aside / _READY).touch()
+            _rename(aside, folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return layer
+
+
+def _rename(aside: Path, folder: Path) -> None:
+    """Publish; another maker's ready folder is as good, a broken one is replaced."""
+    try:
+        aside.rename(folder)
+    except OSError:
+        if is_ready(folder):
+            return
+        broken = folder.with_name(f".{folder.name}.broken.{secrets.token_hex(4)}")
+        folder.rename(broken)
+        shutil.rmtree(broken, ignore_errors=True)
+        aside.rename(folder)
+
+
+def _install(folder: Path, words: Sequence[str], *, offline: bool) -> None:
+    python = executable_in(folder)
+    command = ["pip", "install", "--quiet", "--python", str(python), *words]
+    _succeed(run_uv(command, offline=offline, cwd=folder), offline=offline)
+
+
+def _succeed(completed: Completed, *, offline: bool) -> None:
+    if completed.ok:
+        return
+    failure = network_failure(completed, offline=offline)
+    if failure is not None:
+        raise failure
+    raise ResolveFailed(
+        "The environment's packages could not be installed", detail=completed.last_lines()
+    )
+
+
+def _site_packages(folder: Path, python: Python) -> Path:
+    if sys.platform == "win32":
+        return folder / "Lib" / "site-packages"
+    return folder / "lib" / f"python{python.minor}" / "site-packages"
+
+
+def _without_hashes(requirements: str) -> str:
+    lines = requirements.splitlines()
+    return "".join(f"{line.split(' --hash=', 1)[0]}\n" for line in lines)
+
+
+def _platform(python: Python) -> tuple[str, ...]:
+    """What compiled packages depend on: version, path and system."""
+    return python.version, os.fspath(python.path), sysconfig.get_platform(), platform.machine()
+
+
+def _digest(*parts: str) -> str:
+    return digest_bytes("\0".join(parts).encode())[:32]

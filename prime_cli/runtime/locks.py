@@ -1,0 +1,107 @@
+"""What an isolated interpreter holds, recorded, and turned into uv's input again."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.refs import normalize_name
+from prime_cli.wire.codec import decode, encode
+from prime_cli.wire.locks import Lock, LockedPackage
+
+SCHEMA = 1
+
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+?)\s*(?:;\s*(.+?))?$")
+_NAMED_BY_URL = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*@\s")
+
+
+def lock_path(home: Path, wheel_sha256: str, variant: str = "") -> Path:
+    """Where the lock of a wheel is kept; `variant` tells apart what the user asked for by flag."""
+    suffix = f"-{digest_bytes(variant.encode())[:12]}" if variant else ""
+    return home / "locks" / f"{wheel_sha256}{suffix}.json"
+
+
+def load_lock(home: Path, wheel_sha256: str, variant: str = "") -> Lock | None:
+    """The recorded lock of a wheel, or None; one that cannot be read counts as none."""
+    path = lock_path(home, wheel_sha256, variant)
+    with storage_errors(path):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+    try:
+        lock = decode(content, Lock)
+    except UsageError:
+        # It is only a record of a search, which can be made again.
+        return None
+    return lock if lock.schema == SCHEMA else None
+
+
+def save_lock(home: Path, lock: Lock, variant: str = "") -> Path:
+    """Keep `lock` under its wheel's digest; raises StorageFailed."""
+    path = lock_path(home, lock.wheel_sha256, variant)
+    write_atomically(path, encode(lock))
+    return path
+
+
+def lock_digest(lock: Lock) -> str:
+    """The identity of what a lock installs: of its packages alone, not of how it was found."""
+    return digest_bytes(encode(sorted(lock.packages, key=lambda p: (p.name, p.version))))
+
+
+def lock_to_requirements(lock: Lock) -> str:
+    """`lock` as a requirements file; with hashes only if every package has them.
+
+    uv refuses a file in which some packages have hashes and others do not.
+    """
+    hashed = is_complete(lock)
+    return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
+
+
+def is_complete(lock: Lock) -> bool:
+    """Whether the digest of every package is known."""
+    return all(package.sha256 for package in lock.packages)
+
+
+def read_requirements_file(
+    text: str, without: Iterable[str] = ()
+) -> tuple[tuple[LockedPackage, ...], tuple[str, ...]]:
+    """The packages that uv wrote into a requirements file, and the names of those given by URL.
+
+    `without` are names that are left out of both: the wheel itself.
+    """
+    left_out = {normalize_name(name) for name in without}
+    packages: list[LockedPackage] = []
+    by_url: list[str] = []
+    for line in _logical_lines(text):
+        named = _NAMED_BY_URL.match(line)
+        if named:
+            by_url.append(normalize_name(named[1]))
+            continue
+        pinned = _PINNED.match(_HASH.sub("", line).strip())
+        if pinned:
+            name, version, marker = normalize_name(pinned[1]), pinned[2], pinned[3]
+            digests = tuple(sorted(_HASH.findall(line)))
+            packages.append(LockedPackage(name, version, marker, digests))
+    kept = tuple(package for package in packages if package.name not in left_out)
+    return kept, tuple(name for name in by_url if name not in left_out)
+
+
+def _requirement_lines(packages: Iterable[LockedPackage], *, hashed: bool) -> Iterator[str]:
+    for package in packages:
+        line = f"{package.name}=={package.version}"
+        if package.marker:
+            line += f" ; {package.marker}"
+        if hashed:
+            line += "".join(f" --hash=sha256:{digest}" for digest in package.sha256)
+        yield line
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            yield stripped

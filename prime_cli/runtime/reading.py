@@ -1,0 +1,241 @@
+"""Which verifiers a wheel was written for, read from its source; none of it is run."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
+from prime_cli.core.errors import IntegrityError
+from prime_cli.runtime import families
+from prime_cli.runtime.families import Span
+
+LIBRARY = "verifiers"
+
+# More than this is data or vendored code, which says nothing about verifiers.
+_MOST_FILES = 400
+_MOST_BYTES = 1024 * 1024
+
+_DATASET_COLUMNS = {"question", "prompt", "answer", "info"}
+_MESSAGES_AND_STATE = 2
+_GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the source asks of verifiers.
+
+    `names` are (module, name) pairs that must exist for the code to run; `span` the releases that
+    have them all, `reasons` why, in words.
+    """
+
+    names: tuple[tuple[str, str], ...] = ()
+    span: Span = field(default_factory=Span)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def specifier(self) -> SpecifierSet:
+        """`span` as PEP 440 writes it."""
+        parts = []
+        if self.span.first:
+            parts.append(f">={self.span.first}")
+        if self.span.last:
+            parts.append(f"<={self.span.last}")
+        return SpecifierSet(",".join(parts))
+
+    def allows(self, version: str) -> bool:
+        return self.specifier.contains(version, prereleases=True)
+
+
+def read_requirements(path: Path, facts: WheelFacts) -> Reading:
+    """Read the Python files of the wheel at `path`; files that cannot be parsed are passed over."""
+    use = _Use()
+    with open_wheel(path) as wheel:
+        for text in _sources(wheel):
+            use.add(text)
+    spans = list(_generation(facts)) + list(use.spans())
+    agreed = _combine(spans) or _combine(list(_generation(facts))) or (Span(), ())
+    return Reading(tuple(sorted(use.names - use.asked)), *agreed)
+
+
+def _generation(facts: WheelFacts) -> Iterator[tuple[str, Span]]:
+    if facts.exposes is not None:
+        what = "load_environment" if facts.exposes == "v0" else "a Taskset"
+        yield f"`{facts.module}` has {what}", families.GENERATIONS[facts.exposes]
+
+
+def _combine(spans: list[tuple[str, Span]]) -> tuple[Span, tuple[str, ...]] | None:
+    """The releases inside all spans, and the reasons that drew the ends; None if there are none."""
+    first = max((s.first for _, s in spans if s.first), key=Version, default=None)
+    last = min((s.last for _, s in spans if s.last), key=Version, default=None)
+    if first and last and Version(first) > Version(last):
+        return None
+    ends = [
+        why
+        for why, span in spans
+        if (first and span.first == first) or (last and span.last == last)
+    ]
+    return Span(first, last), tuple(dict.fromkeys(ends))
+
+
+def _sources(wheel: Wheel) -> Iterator[str]:
+    paths = [path for path in wheel.members if path.endswith(".py") and not _is_test(path)]
+    for path in paths[:_MOST_FILES]:
+        try:
+            content = wheel.read(path, limit=_MOST_BYTES)
+        except IntegrityError:
+            continue
+        if content and LIBRARY.encode() in content:
+            yield content.decode("utf-8", errors="replace")
+
+
+def _is_test(path: str) -> bool:
+    return any(part in ("test", "tests") for part in path.split("/")[:-1])
+
+
+class _Use(ast.NodeVisitor):
+    """What several files take from verifiers, and how they override its methods."""
+
+    def __init__(self) -> None:
+        self.names: set[tuple[str, str]] = set()
+        self.asked: set[tuple[str, str]] = set()
+        self._aliases: dict[str, str] = {}
+        self._found: dict[str, Span] = {}
+        self._guarded = 0
+
+    def add(self, text: str) -> None:
+        self._aliases = {}
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            return
+        self.visit(tree)
+
+    def spans(self) -> Iterator[tuple[str, Span]]:
+        for module, name in sorted(self.names - self.asked):
+            if module == LIBRARY and name in families.NAMES:
+                yield f"it uses `{LIBRARY}.{name}`", families.NAMES[name]
+            submodule = module.removeprefix(f"{LIBRARY}.").split(".")[0]
+            if module != LIBRARY and submodule in families.SUBMODULES:
+                yield f"it uses `{LIBRARY}.{submodule}`", families.SUBMODULES[submodule]
+        yield from self._found.items()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if not _is_library(alias.name):
+                continue
+            if alias.asname:
+                self._aliases[alias.asname] = alias.name
+            else:
+                self._aliases[LIBRARY] = LIBRARY
+            self._need(alias.name, None)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level or not node.module or not _is_library(node.module):
+            return
+        for alias in node.names:
+            if alias.name == "v1" and node.module == LIBRARY:
+                self._aliases[alias.asname or alias.name] = f"{LIBRARY}.v1"
+                self._need(f"{LIBRARY}.v1", None)
+            else:
+                self._need(node.module, alias.name if alias.name != "*" else None)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if isinstance(node.value, ast.Name) and node.value.id in self._aliases:
+            self._need(self._aliases[node.value.id], node.attr)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        match node:
+            case ast.Call(
+                func=ast.Name(id="hasattr" | "getattr"),
+                args=[ast.Name(id=alias), ast.Constant(value=str(name)), *_],
+            ) if alias in self._aliases:
+                self.asked.add((self._aliases[alias], name))
+        self.generic_visit(node)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        guarded = any(_catches_absence(handler) for handler in node.handlers)
+        self._guarded += guarded
+        for statement in node.body:
+            self.visit(statement)
+        self._guarded -= guarded
+        for part in (*node.handlers, *node.orelse, *node.finalbody):
+            # What a handler falls back to is as optional as what it replaces.
+            self._guarded += guarded
+            self.visit(part)
+            self._guarded -= guarded
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for statement in node.orelse:
+                self.visit(statement)
+        else:
+            self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for member in node.body:
+            if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._read_override(member)
+        self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        pairs = {
+            key.value: value
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, ast.Constant)
+        }
+        task = pairs.get("task")
+        plain = isinstance(task, ast.JoinedStr) or (
+            isinstance(task, ast.Constant) and isinstance(task.value, str)
+        )
+        if plain and _DATASET_COLUMNS & pairs.keys():
+            self._found["its rows have a plain text in `task`"] = families.PLAIN_TASK_COLUMN
+        self.generic_visit(node)
+
+    def _need(self, module: str, name: str | None) -> None:
+        if self._guarded:
+            return
+        self.names.add((module, name or ""))
+
+    def _read_override(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        if method.name == "is_completed":
+            needed = [argument.arg for argument in method.args.args]
+            needed = needed[1 : len(needed) - len(method.args.defaults)]
+            words = f"its `is_completed` takes {' and '.join(needed)}"
+            if len(needed) > 1:
+                self._found[words] = families.TURN_BASED_COMPLETION
+            elif needed and method.args.vararg is None:
+                self._found[words] = families.NAMES["stop"]
+        elif method.name == "env_response" and _returns_pairs(method):
+            words = "its `env_response` returns messages and state"
+            self._found[words] = families.TURN_BASED_COMPLETION
+
+
+def _is_library(module: str) -> bool:
+    return module == LIBRARY or module.startswith(f"{LIBRARY}.")
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    return any(isinstance(n, ast.Name) and n.id in _GUARDS for n in ast.walk(handler.type))
+
+
+def _returns_pairs(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    returned = [node.value for node in _own_nodes(method.body) if isinstance(node, ast.Return)]
+    return bool(returned) and all(
+        isinstance(value, ast.Tuple) and len(value.elts) == _MESSAGES_AND_STATE
+        for value in returned
+    )
+
+
+def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a function without those of the functions inside it."""
+    for node in body:
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _own_nodes(ast.iter_child_nodes(node))

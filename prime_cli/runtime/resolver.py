@@ -1,0 +1,158 @@
+"""Ask uv which packages an environment needs; nothing is installed."""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from packaging.markers import UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.process import Completed
+from prime_cli.runtime.locks import read_requirements_file
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.pythons import Python
+from prime_cli.runtime.uv_tool import network_failure, run_uv
+from prime_cli.wire.locks import LockedPackage
+
+LIBRARY = "verifiers"
+
+_PRERELEASE_HINT = re.compile(
+    r"pre-?releases? (weren't|were not|are not|aren't) enabled|prerelease"
+)
+_PYTHON_IN_THE_WAY = re.compile(
+    r"does not satisfy Python|requires Python|matching Python (ABI|version)|"
+    r"Python ABI tag|requires-python",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be resolved: a wheel, for one Python, with some verifiers, as of some time.
+
+    `verifiers` is a PEP 440 specifier that is added to what the package declares; with `override`
+    it replaces that. `beside` are wheels that stand for packages which no index has.
+    """
+
+    package: WheelPackage
+    python: Python
+    verifiers: str = ""
+    override: bool = False
+    as_of: datetime | None = None
+    beside: tuple[WheelPackage, ...] = ()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """uv's answer; `by_url` are names of packages that the wheel asks for by URL."""
+
+    packages: tuple[LockedPackage, ...]
+    by_url: tuple[str, ...] = ()
+
+    @property
+    def verifiers(self) -> str | None:
+        """The version of verifiers, None when it comes by URL."""
+        return next((p.version for p in self.packages if p.name == LIBRARY), None)
+
+
+@dataclass(frozen=True)
+class Unresolvable:
+    """No set of packages fits; `said` is uv's reason, `python` whether another might fit."""
+
+    said: str
+    python: bool = False
+
+
+def resolve(question: Question, *, offline: bool) -> Resolved | Unresolvable:
+    """Resolve for all platforms, or for this one if that is what can be had.
+
+    Raises Unreachable or Offline when uv could not ask its index.
+    """
+    with tempfile.TemporaryDirectory(prefix="prime-resolve-") as name:
+        folder = Path(name)
+        words = _words(question, folder)
+        completed = _first_success(
+            [[*words, "--universal"], words, [*words, "--prerelease", "allow"]],
+            folder,
+            offline=offline,
+        )
+    if not completed.ok:
+        return Unresolvable(
+            completed.last_lines(), python=bool(_PYTHON_IN_THE_WAY.search(completed.err))
+        )
+    own = [question.package.facts.name, *(wheel.facts.name for wheel in question.beside)]
+    return Resolved(*read_requirements_file(completed.out, without=own))
+
+
+def direct_requirements(package: WheelPackage) -> tuple[str, ...]:
+    """The requirements of a wheel that name a URL, where their markers hold here."""
+    parsed = [Requirement(text) for text in package.facts.direct_urls]
+    return tuple(str(r) for r in parsed if r.marker is None or r.marker.evaluate({"extra": ""}))
+
+
+def declared_verifiers(package: WheelPackage) -> Requirement | None:
+    """What the wheel itself asks of verifiers outside its extras, None if nothing."""
+    for text in package.facts.requires_dist:
+        try:
+            requirement = Requirement(text)
+            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        except (InvalidRequirement, UndefinedEnvironmentName):
+            continue
+        if requirement.name.lower() == LIBRARY and wanted:
+            return requirement
+    return None
+
+
+def verifiers_specifier(text: str) -> str:
+    """`--verifiers` as a specifier: `0.1.14` means exactly that; raises UsageError."""
+    plain = text.strip().removeprefix(LIBRARY).strip()
+    try:
+        return str(SpecifierSet(plain if plain[:1] in "<>=!~" else f"=={plain}"))
+    except ValueError as error:
+        raise UsageError(
+            f"`{text}` is not a version of verifiers",
+            hint="write `--verifiers 0.1.14` or `--verifiers '>=0.3,<0.4'`",
+        ) from error
+
+
+def _words(question: Question, folder: Path) -> list[str]:
+    wheels = (question.package, *question.beside)
+    lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
+    declared = declared_verifiers(question.package)
+    extras = f"[{','.join(sorted(declared.extras))}]" if declared and declared.extras else ""
+    by_url = declared is not None and declared.url is not None
+    if not by_url or question.override:
+        lines.append(f"{LIBRARY}{extras}{question.verifiers}")
+    needs = folder / "needs.in"
+    needs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["pip", "compile", str(needs), "--python", str(question.python.path), "--quiet"]
+    words += ["--generate-hashes", "--no-header", "--no-annotate"]
+    if question.as_of is not None:
+        words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
+    if question.override:
+        override = folder / "override.txt"
+        override.write_text(f"{LIBRARY}{extras}{question.verifiers}\n", encoding="utf-8")
+        words += ["--override", str(override)]
+    return words
+
+
+def _first_success(ways: Sequence[Sequence[str]], folder: Path, *, offline: bool) -> Completed:
+    """The first call that succeeds, else the one made for this platform."""
+    universal, here, prerelease = ways
+    completed = Completed(1, "", "")
+    for words in (universal, here):
+        completed = run_uv(words, offline=offline, cwd=folder)
+        if completed.ok:
+            return completed
+        failure = network_failure(completed, offline=offline)
+        if failure is not None:
+            raise failure
+    if _PRERELEASE_HINT.search(completed.err):
+        again = run_uv(prerelease, offline=offline, cwd=folder)
+        return again if again.ok else completed
+    return completed

@@ -1,0 +1,300 @@
+"""Try the steps of a search until an interpreter passes the acceptance test, and lock it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prime_cli.core.errors import LoadFailed, ResolveFailed
+from prime_cli.core.progress import Progress
+from prime_cli.runtime import families
+from prime_cli.runtime.acceptance import Verdict, try_import
+from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
+from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
+from prime_cli.runtime.reading import Reading, read_requirements
+from prime_cli.runtime.resolver import (
+    Question,
+    Resolved,
+    Unresolvable,
+    direct_requirements,
+    resolve,
+)
+from prime_cli.runtime.steps import Step, plan_steps
+from prime_cli.wire.locks import Lock
+
+# A module found elsewhere in the package may still be the one; this name is for messages.
+_NO_MODULE = "The wheel of {name} holds no module that can be imported"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is searched for; `verifiers` is a specifier, `python` a path, version or specifier."""
+
+    package: WheelPackage
+    home: Path
+    lock: Lock | None = None
+    verifiers: str | None = None
+    python: str | None = None
+    beside: tuple[WheelPackage, ...] = ()
+    offline: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variant(self) -> str:
+        """What sets this apart from the plain request for the same wheel; "" if nothing."""
+        asked = {"verifiers": self.verifiers, "python": self.python}
+        return " ".join(f"{name}={value}" for name, value in asked.items() if value)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Layers that passed, what is in them, and the step that led there."""
+
+    top: Layer
+    below: Layer
+    python: Python
+    module: str
+    lock: Lock
+    found_by: str
+    missing: tuple[str, ...] = ()
+
+
+def search(request: Request, progress: Progress) -> Found:
+    """The first interpreter that passes; its lock is saved. Raises as prepare_interpreter says."""
+    attempt = _Search(request, progress)
+    found = attempt.from_locks() or attempt.from_steps()
+    if found.missing:
+        progress.warn(
+            f"verifiers {found.lock.verifiers} lacks {', '.join(found.missing)}, "
+            f"which {request.package.facts.name} mentions"
+        )
+    save_lock(request.home, found.lock, request.variant)
+    return found
+
+
+class _Search:
+    """The state of one search: what was tried, and what came closest."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self._request = request
+        self._package = request.package
+        self._progress = progress
+        self._module = _module(request.package)
+        self._reading = read_requirements(self._package.path, self._package.facts)
+        self._tried: set[str] = set()
+        self._refusals: list[str] = []
+        self._last: Verdict | Unresolvable | None = None
+        self._closest: Found | None = None
+
+    def from_locks(self) -> Found | None:
+        """Use the lock kept here, else the one kept on the hub."""
+        if self._request.verifiers is not None:
+            given: list[Lock | None] = []
+        else:
+            given = [self._request.lock]
+        own = load_lock(self._request.home, self._package.sha256, self._request.variant)
+        for lock in (own, *given):
+            if lock is None:
+                continue
+            self._progress.say(f"Using its lock: verifiers {lock.verifiers}")
+            try:
+                python = self._python(lock.python)
+                found = self._try(lock, python, lock.found_by)
+            except ResolveFailed as error:
+                self._refuse(f"its lock: {error.message}", Unresolvable(error.detail or ""))
+                continue
+            if found is not None:
+                return found
+        return None
+
+    def from_steps(self) -> Found:
+        """Go through the steps; raises LoadFailed or ResolveFailed when none passes."""
+        for step in plan_steps(self._package, self._reading, self._request.verifiers):
+            found = self._step(step)
+            if found is not None:
+                return found
+        if self._closest is not None:
+            return self._closest
+        raise self._failure()
+
+    def _step(self, step: Step) -> Found | None:
+        try:
+            pythons = self._pythons(step.python)
+        except ResolveFailed as error:
+            self._refuse(f"{step.said}: {error.message}", Unresolvable(error.message))
+            return None
+        for python in pythons:
+            resolved = resolve(self._question(step, python), offline=self._request.offline)
+            if isinstance(resolved, Resolved):
+                return self._take(step, resolved, python)
+            self._progress.say(f"{_sentence(step.said)}: no set of packages fits")
+            self._refuse(f"{step.said}: no set of packages fits", resolved)
+            if not resolved.python:
+                return None
+        return None
+
+    def _take(self, step: Step, resolved: Resolved, python: Python) -> Found | None:
+        version = resolved.verifiers
+        words = f"{_sentence(step.said)}: verifiers {version or 'by URL'}"
+        lock = self._lock(step, resolved, python)
+        if lock_digest(lock) in self._tried:
+            return None
+        why = self._reading_against(step, version)
+        if why is not None:
+            self._progress.say(f"{words} {why}")
+            self._refuse(f"{words} {why}", None)
+            return None
+        self._progress.say(words)
+        try:
+            return self._try(lock, python, step.name)
+        except ResolveFailed as error:
+            self._refuse(f"{words}: {error.message}", Unresolvable(error.detail or error.message))
+            return None
+
+    def _reading_against(self, step: Step, version: str | None) -> str | None:
+        """Why this version cannot be it, without making an interpreter to see."""
+        if version is None or step.name == "--verifiers":
+            return None
+        exposes = self._package.facts.exposes
+        span = families.GENERATIONS.get(exposes or "")
+        if span and not Reading(span=span).allows(version):
+            return f"has no {exposes} API"
+        if step.name != "search" and not self._reading.allows(version):
+            return f"does not fit: {self._reading.reasons[0]}"
+        return None
+
+    def _try(self, lock: Lock, python: Python, found_by: str) -> Found | None:
+        """Make the layers of `lock` and test them; None, with the reason kept, if they fail."""
+        self._tried.add(lock_digest(lock))
+        request = self._request
+        below = prepare_dependencies(
+            request.home,
+            lock,
+            direct_requirements(self._package),
+            python,
+            offline=request.offline,
+        )
+        top = prepare_top(request.home, self._package, request.beside, below, python)
+        verdict = try_import(top.python, self._module, self._reading.names, env=request.env)
+        if verdict.imports:
+            found = self._found(top, below, python, lock, verdict, found_by)
+            if verdict.accepted or found_by == "--verifiers":
+                return found
+            self._closest = self._closest or found
+        reason = verdict.reason(self._module)
+        self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
+        self._refuse(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}", verdict)
+        if verdict.final:
+            raise self._load_failure(verdict)
+        return None
+
+    def _found(
+        self,
+        top: Layer,
+        below: Layer,
+        python: Python,
+        lock: Lock,
+        verdict: Verdict,
+        found_by: str,
+    ) -> Found:
+        complete = Lock(
+            schema=SCHEMA,
+            wheel_sha256=self._package.sha256,
+            verifiers=verdict.verifiers or lock.verifiers,
+            generation=verdict.generation or lock.generation,
+            python=lock.python,
+            found_by=found_by,
+            packages=lock.packages,
+            as_of=lock.as_of,
+            made_at=lock.made_at,
+        )
+        return Found(top, below, python, self._module, complete, found_by, verdict.missing)
+
+    def _lock(self, step: Step, resolved: Resolved, python: Python) -> Lock:
+        return Lock(
+            schema=SCHEMA,
+            wheel_sha256=self._package.sha256,
+            verifiers=resolved.verifiers or "",
+            generation=self._package.facts.exposes or "",
+            python=python.minor,
+            found_by=step.name,
+            packages=resolved.packages,
+            as_of=step.as_of.isoformat() if step.as_of else None,
+            made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _question(self, step: Step, python: Python) -> Question:
+        return Question(
+            self._package,
+            python,
+            step.verifiers,
+            override=step.override,
+            as_of=step.as_of,
+            beside=self._request.beside,
+        )
+
+    def _python(self, minor: str) -> Python:
+        """The Python for a lock: of the minor version that it was resolved for, if at hand."""
+        requires = self._package.facts.requires_python
+        if self._request.python is not None:
+            return choose_python(requires, self._request.python)
+        try:
+            return choose_python(requires, minor)
+        except ResolveFailed:
+            return choose_python(filter(None, [requires, f">={minor}"]))
+
+    def _pythons(self, also: str | None) -> list[Python]:
+        """The Python to resolve with, then one of each other minor version that fits."""
+        requires = [text for text in (self._package.facts.requires_python, also) if text]
+        by_minor: dict[str, Python] = {}
+        for python in fitting_pythons(requires, self._request.python):
+            by_minor.setdefault(python.minor, python)
+        return list(by_minor.values())
+
+    def _refuse(self, words: str, last: Verdict | Unresolvable | None) -> None:
+        self._refusals.append(words)
+        self._last = last or self._last
+
+    def _failure(self) -> ResolveFailed | LoadFailed:
+        if isinstance(self._last, Verdict) and self._last.raised is not None:
+            return self._load_failure(self._last)
+        name = self._package.facts.name
+        tried = "\n".join(f"- {words}" for words in self._refusals)
+        said = f"\n{self._last.said}" if isinstance(self._last, Unresolvable) else ""
+        return ResolveFailed(
+            f"No interpreter was found in which {name} {self._package.facts.version} imports",
+            hint="name a release of verifiers with `--verifiers`, or a Python with `--python`",
+            detail=f"{tried}{said}",
+        )
+
+    def _load_failure(self, verdict: Verdict) -> LoadFailed:
+        trace = verdict.raised.traceback if verdict.raised else ""
+        return LoadFailed(
+            f"{self._package.facts.name} {self._package.facts.version} cannot be loaded: "
+            f"{verdict.reason(self._module)}",
+            hint="the cause is in the environment's own code or in a package that it does not name",
+            detail="\n".join(trace.strip().splitlines()[-12:]),
+        )
+
+
+def _module(package: WheelPackage) -> str:
+    """The module to import: the one that exposes an environment, else the project's namesake."""
+    facts = package.facts
+    if facts.module is not None:
+        return facts.module
+    namesake = facts.name.replace("-", "_").lower()
+    for module in facts.top_level:
+        if module.lower() == namesake:
+            return module
+    if not facts.top_level:
+        raise LoadFailed(
+            _NO_MODULE.format(name=facts.name),
+            hint="see which files the build backend puts into it with `prime env build`",
+        )
+    return facts.top_level[0]
+
+
+def _sentence(said: str) -> str:
+    return said[:1].upper() + said[1:]

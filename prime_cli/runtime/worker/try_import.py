@@ -1,0 +1,102 @@
+"""Run by an environment's interpreter (3.10 or later): does its module import, and as what?
+
+One argument: JSON {"module": import name or null, "names": [[module, name], ...]}. The last line
+on the first stdout is JSON too; whatever the module prints goes to stderr.
+"""
+
+import importlib
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+LIBRARY = "verifiers"
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    request = json.loads(sys.argv[1])
+    result: dict[str, Any] = {"stage": "import", "python": "%d.%d.%d" % sys.version_info[:3]}
+    try:
+        check(request, result)
+    except BaseException as error:  # SystemExit too: a module may leave at import
+        result["error"] = describe(error, request["module"])
+    answers.write("\n" + json.dumps(result) + "\n")
+    answers.flush()
+    # Threads that the module started must not keep us.
+    os._exit(0)
+
+
+def check(request: dict[str, Any], result: dict[str, Any]) -> None:
+    module = importlib.import_module(request["module"])
+    result["stage"] = "library"
+    result["verifiers"] = library_version()
+    result["stage"] = "symbol"
+    result["generation"] = generation_of(module)
+    result["stage"] = "names"
+    result["missing"] = [pair for pair in request["names"] if not exists(*pair)]
+    result["stage"] = "done"
+
+
+def library_version() -> str:
+    from importlib.metadata import version
+
+    importlib.import_module(LIBRARY)
+    return version(LIBRARY)
+
+
+def generation_of(module: Any) -> str | None:
+    library = importlib.import_module(LIBRARY)
+    if callable(getattr(module, "load_environment", None)) and hasattr(library, "load_environment"):
+        return "v0"
+    try:
+        base = importlib.import_module(LIBRARY + ".v1").Taskset
+    except (ImportError, AttributeError):
+        return None
+    exported = [getattr(module, name, None) for name in getattr(module, "__all__", ())]
+    tasksets = [
+        value
+        for value in exported
+        if isinstance(value, type) and issubclass(value, base) and value is not base
+    ]
+    return "v1" if len(tasksets) == 1 else None
+
+
+def exists(module: str, name: str) -> bool:
+    try:
+        found = importlib.import_module(module)
+        if not name or hasattr(found, name):
+            return True
+        importlib.import_module(module + "." + name)
+    except ModuleNotFoundError as error:
+        # A module of the library is absent, or only something that an extra would bring.
+        return not (error.name or "").startswith(LIBRARY)
+    except ImportError:
+        return True
+    return True
+
+
+def describe(error: BaseException, module: str) -> dict[str, Any]:
+    frames = traceback.extract_tb(error.__traceback__)
+    files = [frame.filename.replace(os.sep, "/") for frame in frames]
+    inside_library = any("/%s/" % LIBRARY in name for name in files)
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "absent": getattr(error, "name", None) if isinstance(error, ImportError) else None,
+        "library": inside_library or about_library(error),
+        "own": bool(files) and "/site-packages/%s" % module in files[-1],
+        "traceback": "".join(traceback.format_exception(type(error), error, error.__traceback__)),
+    }
+
+
+def about_library(error: BaseException) -> bool:
+    if isinstance(error, ImportError) and (error.name or "").split(".")[0] == LIBRARY:
+        return True
+    return isinstance(error, AttributeError) and "'%s" % LIBRARY in str(error)
+
+
+if __name__ == "__main__":
+    main()
