@@ -4,16 +4,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prime_cli.api.client import HubClient, Transport
     from prime_cli.core.config import Config
     from prime_cli.core.progress import Progress
     from prime_cli.terminal.output import Output
 
+EMBEDDED_URL = "http://hub.local"
+"""The origin of the hub in this process; requests to it never reach a socket."""
+
 
 class Session:
     """The dependencies of one invocation.
 
-    `transport` replaces the way to the hub (tests, embedders).
+    `transport` replaces the sockets to hubs (tests, embedders).
     """
 
     def __init__(self, transport: "Transport | None" = None) -> None:
@@ -57,4 +62,51 @@ class Session:
     @cached_property
     def hub(self) -> "HubClient":
         """The hub of the current context, embedded or over a socket."""
-        raise NotImplementedError
+        from prime_cli.api.client import HubClient
+
+        context = self.config.context
+        if context.base_url is None:
+            return self._embedded_hub()
+        transport = self.transport or self._outside
+        return HubClient(
+            context.base_url, key=context.key, transport=transport, outside=self._outside
+        )
+
+    def _embedded_hub(self) -> "HubClient":
+        """The hub in this process, which has the starters and reads through to the upstream."""
+        from prime_cli.envs.starters import ensure_starters
+
+        data = self.config.home.value / "hub"
+        ensure_starters(data, lambda owner: self._open_hub(data, owner), self.progress)
+        return self._open_hub(data, self.config.owner.value)
+
+    def _open_hub(self, data: "Path", owner: str) -> "HubClient":
+        from prime_cli.api.client import HubClient
+        from prime_cli.api.embedded import AppTransport
+        from prime_cli.hub.app import create_app
+        from prime_cli.hub.settings import HubSettings
+
+        return HubClient(
+            EMBEDDED_URL,
+            transport=AppTransport(create_app(HubSettings(data=data, owner=owner))),
+            outside=self._outside,
+            upstream=self._upstream,
+        )
+
+    @property
+    def _upstream(self) -> "HubClient | None":
+        """The hub that the embedded one falls back to; asked once and briefly, without a key."""
+        from prime_cli.api.client import HubClient
+
+        url = self.config.upstream
+        if url is None:
+            return None
+        way = self.transport or self._outside
+        return HubClient(url, transport=way, outside=way, attempts=1, connect_seconds=3.0)
+
+    @property
+    def _outside(self) -> "Transport | None":
+        """The way to hosts other than the hub: sockets, or under `--offline` none at all."""
+        from prime_cli.api.transport import OfflineTransport
+
+        return OfflineTransport() if self.config.offline else None

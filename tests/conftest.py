@@ -35,6 +35,7 @@ def clean_environment(
         "USERPROFILE": str(home),
         "PRIME_HOME": str(home / ".prime"),
         "PRIME_OWNER": "ada",
+        "PRIME_UPSTREAM": "none",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         "NO_COLOR": "1",
         "COLUMNS": "80",

@@ -66,6 +66,7 @@ class Config:
     context: Context
     owner_setting: Setting[str]
     offline_setting: Setting[bool]
+    upstream_setting: Setting[str | None]
 
     @property
     def owner(self) -> Setting[str]:
@@ -76,6 +77,11 @@ class Config:
     def offline(self) -> bool:
         """Whether no socket may be opened."""
         return self.offline_setting.value
+
+    @property
+    def upstream(self) -> str | None:
+        """The origin of the hub that the local one asks for what it does not have."""
+        return self.upstream_setting.value
 
     def settings(self) -> list[Setting[Any]]:
         """Every value with its source, in the order they are shown; never a key itself."""
@@ -88,6 +94,7 @@ class Config:
             Setting("key", "set" if context.key else None, context.key_source),
             self.owner_setting,
             self.offline_setting,
+            self.upstream_setting,
         ]
 
 
@@ -223,6 +230,25 @@ def _choose_offline(
     if not isinstance(value, bool):
         raise UsageError(f"offline in {file} must be true or false")
     return Setting("offline", value, str(file))
+
+
+def _choose_upstream(
+    table: dict[str, Any], environ: Mapping[str, str], file: Path
+) -> Setting[str | None]:
+    """PRIME_UPSTREAM, else `upstream` in the file, else the public hub; `none` is no upstream."""
+    value, source = environ.get("PRIME_UPSTREAM"), "PRIME_UPSTREAM"
+    if not value:
+        value, source = _text(table, "upstream", file), str(file)
+    if not value:
+        return Setting("upstream", PRIME_API_URL, DEFAULT)
+    if value.lower() == "none":
+        return Setting("upstream", None, source)
+    if not value.startswith(("http://", "https://")):
+        raise UsageError(
+            f"upstream is `{value}` ({source}), which is not a URL",
+            hint="write the address of a hub, or `none`",
+        )
+    return Setting("upstream", _origin(value), source)
 
 
 def _text(table: dict[str, Any], key: str, file: Path) -> str | None:
