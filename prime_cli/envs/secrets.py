@@ -1,0 +1,118 @@
+"""Likely secrets in files that are about to be published. What is found is never repeated."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from prime_cli.archive.sources import SourceFile
+from prime_cli.core.errors import UnsafeContent
+from prime_cli.core.paths import storage_errors
+
+_SNIFFED_BYTES = 8192
+_LONGEST_LINE = 100_000
+_LEAST_ENTROPY = 3.5
+"""Bits a character: words and placeholders lie below, random keys above (Shannon)."""
+_MOST_SHOWN = 10
+
+_PRIVATE_KEY = "private key"
+_RULES = {
+    _PRIVATE_KEY: rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "AWS access key": rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,})",
+    "GitLab token": rb"\bglpat-[A-Za-z0-9_-]{20,}",
+    "Hugging Face token": rb"\bhf_[A-Za-z0-9]{30,}\b",
+    "Anthropic key": rb"\bsk-ant-[A-Za-z0-9_-]{20,}",
+    "OpenAI key": rb"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,}",
+    "Slack token": rb"\bxox[abprs]-[A-Za-z0-9-]{10,}",
+    "Google key": rb"\bAIza[0-9A-Za-z_-]{35}",
+    "Stripe key": rb"\b[rs]k_live_[0-9A-Za-z]{16,}",
+    "PyPI token": rb"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
+    "npm token": rb"\bnpm_[A-Za-z0-9]{36}\b",
+}
+_ANY = re.compile(
+    b"|".join(b"(?P<r%d>%s)" % (index, rule) for index, rule in enumerate(_RULES.values()))
+)
+_NAMES = tuple(_RULES)
+
+_ASSIGNED = re.compile(
+    rb"(?:api_?key|secret|token|passwo?r?d)[\"']?\s*[:=]\s*[\"']([A-Za-z0-9+/=_-]{20,})[\"']",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(rb"[0-9]")
+_KEY_FILES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "*.p12", "*.pfx", "*.keystore")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A line that looks like a secret: path, line number from 1, and the rule that says so."""
+
+    path: str
+    line: int
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}"
+
+
+def refuse_secrets(files: Iterable[SourceFile], *, allowed: Sequence[str] = ()) -> None:
+    """Raise UnsafeContent that names file, line and rule of each likely secret.
+
+    `allowed` are paths or globs of files that may hold such text.
+    """
+    findings = [
+        finding
+        for file in files
+        if not any(fnmatchcase(file.path, pattern) for pattern in allowed)
+        for finding in find_secrets(file.path, file.absolute)
+    ]
+    if not findings:
+        return
+    first = findings[0]
+    shown = [str(finding) for finding in findings[:_MOST_SHOWN]]
+    if len(findings) > _MOST_SHOWN:
+        shown.append(f"and {len(findings) - _MOST_SHOWN} more")
+    raise UnsafeContent(
+        f"What is to be published holds what looks like a secret: {first.rule}",
+        detail="\n".join(shown),
+        hint=f"remove it and read it from an environment variable; if it is none, allow the file"
+        f' with `--allow-secrets {first.path}` or `allow-secrets = ["{first.path}"]` below'
+        " [tool.prime]",
+    )
+
+
+def find_secrets(path: str, file: Path) -> Iterator[Finding]:
+    """What looks like a secret in `file`, which is shown as `path`; binary files pass."""
+    name = PurePosixPath(path).name
+    if any(fnmatchcase(name, pattern) for pattern in _KEY_FILES):
+        yield Finding(path, 1, "key file")
+        return
+    with storage_errors(file), file.open("rb") as content:
+        if b"\0" in content.read(_SNIFFED_BYTES):
+            return
+        content.seek(0)
+        for number, line in enumerate(content, start=1):
+            rule = _rule_of(line[:_LONGEST_LINE])
+            if rule is not None:
+                yield Finding(path, number, rule)
+
+
+def _rule_of(line: bytes) -> str | None:
+    match = _ANY.search(line)
+    if match is not None:
+        rule = _NAMES[int((match.lastgroup or "r0")[1:])]
+        if rule == _PRIVATE_KEY or _is_random(match[0]):
+            return rule
+    assigned = _ASSIGNED.search(line)
+    if assigned is not None and _DIGIT.search(assigned[1]) and _is_random(assigned[1]):
+        return "key or password as a literal"
+    return None
+
+
+def _is_random(text: bytes) -> bool:
+    """Tell a key from `sk-xxxxxxxx` and other placeholders by its entropy."""
+    shares = [count / len(text) for count in Counter(text).values()]
+    return -sum(share * math.log2(share) for share in shares) >= _LEAST_ENTROPY
