@@ -1,0 +1,265 @@
+"""Start a worker under an environment's interpreter, and talk to it while it lives."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from prime_cli.core.errors import EnvironmentFailed, InternalError
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.runtime.protocol import (
+    Cancel,
+    End,
+    Event,
+    OracleAsk,
+    OracleReply,
+    Spec,
+    decode_event,
+    encode_message,
+)
+
+# One event holds a whole conversation; the worker itself shortens what is longer than this.
+LONGEST_LINE = 64 * 1024 * 1024
+SECONDS_TO_END = 5.0
+
+# What an environment may see of the caller's environment. Not here: keys of any kind.
+PASSED_ON = frozenset(
+    "PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP SHELL TERM "
+    "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy "
+    "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NIX_SSL_CERT_FILE "
+    "XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME LD_LIBRARY_PATH DYLD_LIBRARY_PATH "
+    "HF_HOME HF_HUB_CACHE HF_DATASETS_CACHE HF_HUB_OFFLINE HF_DATASETS_OFFLINE HF_ENDPOINT "
+    "CUDA_VISIBLE_DEVICES OMP_NUM_THREADS UV_CACHE_DIR UV_OFFLINE "
+    # Windows cannot start a process, or find a home folder, without these.
+    "SYSTEMROOT SYSTEMDRIVE COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE".split()
+)
+PASSED_ON_PREFIXES = ("LC_",)
+NEVER_PASSED_ON = frozenset({"PRIME_API_KEY"})
+
+
+def worker_environment(
+    base: Mapping[str, str], declared: Iterable[str] = (), extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment variables of a worker: an allow-list of `base`, what is `declared` by name
+    (keys that the environment says it needs, `--env-var NAME`), then `extra`.
+
+    PRIME_API_KEY is never among them; the caller leaves the run's own key out of `declared`.
+    """
+    wanted = (PASSED_ON | set(declared)) - NEVER_PASSED_ON
+    passed = {
+        name: value
+        for name, value in base.items()
+        if name in wanted or name.startswith(PASSED_ON_PREFIXES)
+    }
+    return passed | dict(extra or {})
+
+
+class Worker:
+    """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
+
+    `env` is all that the process gets as environment variables. What it prints is appended to
+    `log_path`. Leaving the context ends the process and everything that it started; so does the
+    end of this process, since the worker watches its stdin.
+    """
+
+    def __init__(
+        self, interpreter_python: Path, spec: Spec, *, env: Mapping[str, str], log_path: Path
+    ) -> None:
+        self.interpreter_python = interpreter_python
+        self.spec = spec
+        self.env = dict(env)
+        self.log_path = log_path
+        self._process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.StreamReader | None = None
+        self._transport: asyncio.ReadTransport | None = None
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._next_question = 0
+        self._ended = False
+
+    @property
+    def pid(self) -> int:
+        """The process id; only within the context."""
+        return self._running().pid
+
+    async def __aenter__(self) -> Self:
+        if sys.platform == "win32":
+            # Handles are passed differently there (STARTUPINFO.lpAttributeList): the one place
+            # to teach is here and the worker's `open_events`.
+            raise EnvironmentFailed(
+                "Evaluations need a POSIX system for now", hint="on Windows, use WSL"
+            )
+        make_folder(self.log_path.parent)
+        read_end, write_end = os.pipe()
+        try:
+            with storage_errors(self.log_path), self.log_path.open("ab") as log:
+                self._process = await self._start(write_end, log.fileno())
+        except BaseException:
+            os.close(read_end)
+            raise
+        finally:
+            os.close(write_end)
+        await self._listen(read_end)
+        await self._send(self.spec)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._end()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """The worker's events up to End; raises EnvironmentFailed when it dies without one.
+
+        Answers of the oracle are handed to whoever asked and are not among them.
+        """
+        assert self._reader is not None
+        while line := await self._read_line(self._reader):
+            try:
+                event = decode_event(line)
+            except msgspec.DecodeError as error:
+                raise InternalError(f"A worker's event cannot be read: {error}") from error
+            if isinstance(event, OracleReply):
+                self._answer(event)
+                continue
+            yield event
+            if isinstance(event, End):
+                self._ended = True
+                return
+        raise await self._death()
+
+    async def cancel(self) -> None:
+        """Ask for what is done so far; the events then end with stage "interrupted"."""
+        await self._send(Cancel())
+
+    async def ask_oracle(
+        self, example: int, messages: list[Any], tools: list[Any] | None = None
+    ) -> dict[str, Any]:
+        """The assistant message of the environment's own oracle; raises EnvironmentFailed when it
+        raises. Somebody must be reading `events()` meanwhile."""
+        self._next_question += 1
+        question = OracleAsk(self._next_question, example, messages, tools or [])
+        waiting = asyncio.get_running_loop().create_future()
+        self._asked[question.id] = waiting
+        try:
+            await self._send(question)
+            message: dict[str, Any] = await waiting
+            return message
+        finally:
+            self._asked.pop(question.id, None)
+
+    async def _start(self, write_end: int, log: int) -> asyncio.subprocess.Process:
+        script = Path(__file__).with_name("worker") / "__main__.py"
+        try:
+            return await asyncio.create_subprocess_exec(
+                *(str(self.interpreter_python), "-I", "-X", "utf8", str(script), str(write_end)),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self.env,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EnvironmentFailed(
+                f"{self.interpreter_python} cannot be started: {error.strerror}",
+                hint="remove its folder, then run the same command again to make it anew",
+            ) from error
+
+    async def _listen(self, read_end: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._reader = asyncio.StreamReader(limit=LONGEST_LINE)
+        protocol = asyncio.StreamReaderProtocol(self._reader)
+        pipe = os.fdopen(read_end, "rb", buffering=0)
+        self._transport, _ = await loop.connect_read_pipe(lambda: protocol, pipe)
+
+    async def _read_line(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            return await reader.readline()
+        except ValueError as error:
+            raise EnvironmentFailed(
+                f"A rollout is longer than {LONGEST_LINE >> 20} MiB as JSON",
+                hint="make the environment keep less in its messages",
+            ) from error
+
+    async def _send(self, message: Spec | Cancel | OracleAsk) -> None:
+        stdin = self._running().stdin
+        assert stdin is not None
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            # A worker that is gone says so by the end of its events.
+            stdin.write(encode_message(message))
+            await stdin.drain()
+
+    def _answer(self, reply: OracleReply) -> None:
+        waiting = self._asked.get(reply.id)
+        if waiting is None or waiting.done():
+            return
+        if reply.message is None:
+            waiting.set_exception(EnvironmentFailed(f"The oracle failed: {reply.error}"))
+        else:
+            waiting.set_result(reply.message)
+
+    def _forget_questions(self) -> None:
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_exception(EnvironmentFailed("The environment's process is gone"))
+
+    async def _death(self) -> EnvironmentFailed:
+        self._forget_questions()
+        code = await self._running().wait()
+        return EnvironmentFailed(
+            f"The environment's process died ({_how_it_died(code)})",
+            hint=f"see {self.log_path}",
+            detail=_last_lines(self.log_path),
+        )
+
+    async def _end(self) -> None:
+        process = self._running()
+        self._forget_questions()
+        if process.stdin is not None and not self._ended:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), SECONDS_TO_END)
+        except TimeoutError:
+            pass  # it had its time: the whole group is killed below
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+            if self._transport is not None:
+                self._transport.close()
+
+    def _running(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            raise InternalError("The worker was not started: use it as a context")
+        return self._process
+
+
+def _how_it_died(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _last_lines(path: Path, count: int = 15) -> str | None:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 8192))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return None
+    return "\n".join(text.splitlines()[-count:]) or None

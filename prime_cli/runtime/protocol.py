@@ -1,0 +1,189 @@
+"""What a run and its worker say to each other: one JSON object a line, tagged by `t`.
+
+The parent writes a Spec, later Cancel and OracleAsk, on the worker's stdin; closing it means
+"die now". The worker writes events on a pipe of its own, so that what an environment prints can
+never be mistaken for one. The worker's side (`runtime/worker`) is standard library only and
+builds the same objects by hand; unknown fields are ignored by both, so either may add some.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+PROTOCOL = 1
+
+ErrorClass = Literal["infra", "model", "environment"]
+Stage = Literal["import", "load", "arguments", "run", "interrupted"]
+
+
+class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
+    """Everything a worker needs to run an environment; its first line of input.
+
+    `n` examples (-1: all) with `r` rollouts each, at most `concurrency` rollouts at a time.
+    `done` lists the (example, rollout) pairs that need not run; `attempts` the number of the
+    attempt to start with for a pair "example.rollout" (1 where it is not named).
+    `args` are load_environment's keywords (v1: the taskset's knobs), `extra` is set on the loaded
+    environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
+    with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
+    None takes the environment's own, else a plain chat loop.
+    """
+
+    module: str
+    env_id: str
+    model: str
+    base_url: str
+    token: str
+    generation: Literal["v0", "v1"] = "v0"
+    protocol: int = PROTOCOL
+    args: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    sampling: dict[str, Any] = {}
+    n: int = 5
+    r: int = 3
+    concurrency: int = 32
+    seed: int | None = None
+    socket: str | None = None
+    done: list[tuple[int, int]] = []
+    attempts: dict[str, int] = {}
+    state_columns: list[str] = []
+    max_retries: int = 0
+    call_retries: int = 5
+    timeout_s: float | None = None
+    independent_scoring: bool = False
+    harness: str | None = None
+    pythonpath: list[str] = []
+
+
+class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):
+    """Start nothing new, give up what is in flight, say End(stage="interrupted")."""
+
+
+class OracleAsk(msgspec.Struct, tag_field="t", tag="oracle", frozen=True):
+    """What would the environment's own oracle answer to these messages?"""
+
+    id: int
+    example: int
+    messages: list[Any]
+    tools: list[Any] = []
+
+
+class RolloutError(msgspec.Struct, rename={"kind": "class"}, kw_only=True):
+    """Why a rollout has no reward. `kind` (on the wire: `class`) says whose fault it is:
+    `infra` (endpoint down, rate limit, sandbox), `model` (refused or unusable answers) or
+    `environment` (its own code raised).
+    """
+
+    kind: ErrorClass
+    type: str
+    message: str
+    retryable: bool = False
+    traceback: str | None = None
+
+
+class EndError(msgspec.Struct, kw_only=True):
+    """The exception that ended a worker."""
+
+    type: str
+    message: str
+    traceback: str | None = None
+
+
+class Usage(msgspec.Struct, kw_only=True):
+    """Tokens, as the model's answers counted them; the gateway's count is the better one."""
+
+    input: int = 0
+    output: int = 0
+
+
+class Hello(msgspec.Struct, tag_field="t", tag="hello", kw_only=True):
+    """The worker is alive; nothing of the environment has been imported yet."""
+
+    protocol: int
+    pid: int
+    python: str
+    verifiers: str | None = None
+    generation: Literal["v0", "v1"] = "v0"
+    family: str | None = None
+    env_version: str | None = None
+
+
+class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
+    """The environment is loaded and rollouts begin.
+
+    `planned` counts all n * r rollouts, `owed` those that were not in `Spec.done`.
+    `answers` maps an example's index to its gold answer, where it has one. `fingerprint` is the
+    sha256 of the examples in order. `harness` is "in-process" where a v1 taskset runs without
+    processes of its own, else the harness's id; None for v0.
+    """
+
+    examples: int
+    planned: int
+    unit: Literal["rollout", "group", "episode"]
+    owed: int = 0
+    family: str | None = None
+    harness: str | None = None
+    concurrency: int = 0
+    answers: dict[str, Any] = {}
+    oracle: bool = False
+    fingerprint: str = ""
+    load_s: float = 0.0
+    eval_defaults: dict[str, Any] = {}
+
+
+class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):
+    """One finished rollout. `reward` is None exactly when `error` is set; `timing` in seconds;
+    tool calls in the messages are objects. `example_id` is the index in the dataset."""
+
+    example_id: int
+    rollout: int
+    attempt: int = 1
+    reward: float | None = None
+    metrics: dict[str, float | None] = {}
+    prompt: Any = None
+    completion: Any = None
+    answer: Any = None
+    info: Any = None
+    task: Any = None
+    error: RolloutError | None = None
+    timing: dict[str, float] = {}
+    usage: Usage | None = None
+    stop_condition: str | None = None
+    is_truncated: bool = False
+    state: dict[str, Any] = {}
+
+
+class OracleReply(msgspec.Struct, tag_field="t", tag="oracle", kw_only=True):
+    """The oracle's assistant message, or why there is none."""
+
+    id: int
+    message: dict[str, Any] | None = None
+    error: str | None = None
+
+
+class Log(msgspec.Struct, tag_field="t", tag="log", kw_only=True):
+    """A sentence for the person who runs this."""
+
+    text: str
+
+
+class End(msgspec.Struct, tag_field="t", tag="end", kw_only=True):
+    """The worker's last word; without it, the worker died."""
+
+    ok: bool
+    stage: Stage | None = None
+    error: EndError | None = None
+
+
+Event = Hello | Start | Rollout | OracleReply | Log | End
+
+_decoder = msgspec.json.Decoder(Event)
+
+
+def decode_event(line: bytes) -> Event:
+    """One line of a worker as an event; raises msgspec.DecodeError when it is none."""
+    return _decoder.decode(line)
+
+
+def encode_message(message: Spec | Cancel | OracleAsk) -> bytes:
+    """A message for a worker's stdin, with its newline."""
+    return msgspec.json.encode(message) + b"\n"

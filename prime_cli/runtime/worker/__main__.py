@@ -1,0 +1,25 @@
+"""`python -I .../worker/__main__.py FD`: the spec comes on stdin, events go to descriptor FD."""
+
+import importlib
+import importlib.util
+import os
+import sys
+
+PACKAGE = "_prime_worker"
+
+
+def load_package():
+    folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    spec = importlib.util.spec_from_file_location(
+        PACKAGE,
+        os.path.join(folder, "__init__.py"),  # noqa: PTH118
+        submodule_search_locations=[folder],
+    )
+    sys.modules[PACKAGE] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return importlib.import_module(f"{PACKAGE}.session")
+
+
+# A process that an environment starts by `spawn` imports this file again, under another name.
+if __name__ == "__main__":
+    load_package().main(int(sys.argv[1]))

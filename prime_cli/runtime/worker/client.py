@@ -1,0 +1,47 @@
+"""The policy's client: `AsyncOpenAI` whose every call goes to the run's gateway."""
+
+TIMEOUT_S = 3600.0  # as long as vf-eval waits
+
+
+def policy_client(spec):
+    """An AsyncOpenAI client for the gateway; its calls carry the role `policy`."""
+    import httpx
+    from openai import AsyncOpenAI
+
+    from .transport import LoopbackTransport
+
+    http = httpx.AsyncClient(
+        transport=LoopbackTransport(),
+        timeout=httpx.Timeout(TIMEOUT_S, connect=30.0),
+        trust_env=False,
+    )
+    http.prime_role = "policy"
+    return AsyncOpenAI(
+        base_url=spec.base_url,
+        api_key=spec.token,
+        http_client=http,
+        max_retries=spec.call_retries,
+    )
+
+
+def wrapped_for_verifiers(client, environment, spec):
+    """The same as `verifiers.clients.Client`, which 0.1.11 and later want; else unchanged."""
+    try:
+        from verifiers import clients
+    except ImportError:
+        return client
+    completion = getattr(environment, "message_type", "chat") == "completion"
+    name = "OpenAICompletionsClient" if completion else "OpenAIChatCompletionsClient"
+    wrapper = getattr(clients, name, None)
+    if wrapper is None:
+        return client
+    wrapped = wrapper(client)
+    if getattr(wrapped, "_config", None) is None:
+        wrapped._config = _config(spec)  # noqa: SLF001 - some environments read it
+    return wrapped
+
+
+def _config(spec):
+    from verifiers.types import ClientConfig
+
+    return ClientConfig(api_key_var="OPENAI_API_KEY", api_base_url=spec.base_url)

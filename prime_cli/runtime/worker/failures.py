@@ -1,0 +1,129 @@
+"""Exceptions of environments and model clients, sorted by whose fault they are.
+
+Told by class names along the cause chain, since the classes themselves differ between releases
+of `verifiers` and `openai`, and none of them need be importable here.
+"""
+
+import traceback
+
+CONNECTION = {
+    "APIConnectionError", "APITimeoutError", "RateLimitError", "InternalServerError",
+    "ConnectError", "TransportError", "ServerDisconnectedError", "ClientConnectionError",
+    "InfraError", "SandboxError", "TunnelError", "InterceptionError", "RolloutTimeout",
+}  # fmt: skip
+REFUSED = {"APIStatusError", "BadRequestError", "AuthenticationError", "PermissionDeniedError"}
+UNUSABLE = {
+    "EmptyModelResponseError", "InvalidModelResponseError", "APIResponseValidationError",
+    "LengthFinishReasonError", "ContentFilterFinishReasonError",
+}  # fmt: skip
+MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
+RETRY_LATER = {408, 409, 425, 429}
+SERVER_FAULT = 500
+
+
+class StageFailed(Exception):  # noqa: N818
+    """The worker cannot go on: what it was doing (`stage`), and the exception that says why."""
+
+    def __init__(self, stage, error):
+        super().__init__(str(error))
+        self.stage = stage
+        self.error = error
+
+
+class BadArguments(Exception):  # noqa: N818
+    """The keywords given do not fit load_environment; the message names those that do."""
+
+
+class RolloutTimeout(Exception):  # noqa: N818
+    """A rollout took longer than it may."""
+
+
+class RewardFailed(Exception):  # noqa: N818
+    """A reward function raised, which verifiers logs and counts as 0."""
+
+
+class GroupFailed(Exception):  # noqa: N818
+    """Another rollout of the same group failed, so the group could not be scored."""
+
+
+def describe(error):
+    """An exception as the `error` field of a rollout."""
+    kind, retryable = classify(error)
+    return {
+        "class": kind,
+        "type": type(error).__name__,
+        "message": message_of(error),
+        "retryable": retryable,
+        "traceback": traceback_of(error) if kind == "environment" else None,
+    }
+
+
+def classify(error):
+    """(class, whether another attempt may succeed) of an exception."""
+    for link in chain(error):
+        found = _by_status(link) or _by_name(link)
+        if found:
+            return found
+    if _raised_in_client(error):
+        return "model", True
+    return "environment", False
+
+
+def by_status(status):
+    """The same for the HTTP status of a model call."""
+    if status in RETRY_LATER or status >= SERVER_FAULT:
+        return "infra", True
+    return "model", False
+
+
+def chain(error):
+    """The exception and its causes, the deepest first: it knows best."""
+    links = []
+    while error is not None and error not in links:
+        links.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return reversed(links)
+
+
+def message_of(error):
+    links = [str(link) for link in chain(error)]
+    own = str(error) or next((text for text in links if text), "")
+    return own[:2000]
+
+
+def traceback_of(error):
+    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-20)
+    return "".join(lines)[-8000:]
+
+
+def _by_status(error):
+    status = getattr(error, "status_code", None)
+    named = _names(error) & (CONNECTION | REFUSED | MODEL)
+    return by_status(status) if isinstance(status, int) and named else None
+
+
+def _by_name(error):
+    names = _names(error)
+    if names & UNUSABLE:
+        return "model", True
+    if names & CONNECTION:
+        return "infra", True
+    if names & REFUSED:
+        return "model", False
+    return ("model", True) if names & MODEL and error.__cause__ is None else None
+
+
+def _names(error):
+    return {cls.__name__ for cls in type(error).__mro__}
+
+
+def _raised_in_client(error):
+    """Whether the model client itself raised: an answer that is not JSON, for one."""
+    deepest = next(iter(chain(error)))
+    trace = deepest.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] in ("openai", "httpx", "httpcore"):
+            return True
+        trace = trace.tb_next
+    return False

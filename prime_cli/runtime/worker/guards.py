@@ -1,0 +1,91 @@
+"""Keeps an environment's hands off the process: its stdout, its signals, its exit."""
+
+import asyncio
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+
+SECONDS_TO_LEAVE = 10.0
+
+
+def send_prints_to_log():
+    """Descriptor 1 becomes descriptor 2: the log; nothing that is printed meets the protocol."""
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+
+
+def quiet_libraries():
+    """No progress bars, no uploads of traces, no telemetry."""
+    for name, value in {
+        "TQDM_DISABLE": "1",
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PRIME_TRACES_OPT_OUT": "1",
+    }.items():
+        os.environ.setdefault(name, value)
+
+
+class Handlers:
+    """Signal handlers and exit hooks that an environment installs while it is loaded.
+
+    verifiers 0.1.8 to 0.3.1 installs both in every constructor, with a hook that starts an event
+    loop of its own; its teardown is awaited by us instead. Other exit hooks run at the end.
+    """
+
+    def __init__(self):
+        self._register = atexit.register
+        self._signal = signal.signal
+
+    def __enter__(self):
+        def register(function, *args, **kwargs):
+            if "_sync_teardown" in getattr(function, "__qualname__", ""):
+                return function
+            return self._register(function, *args, **kwargs)
+
+        def ignore(number, handler):  # noqa: ARG001
+            return signal.getsignal(number)
+
+        atexit.register = register
+        signal.signal = ignore
+        return self
+
+    def __exit__(self, *_):
+        atexit.register = self._register
+        signal.signal = self._signal
+
+
+def kill_group():
+    """End this process and all that it started, at once."""
+    with contextlib.suppress(OSError, AttributeError):
+        if os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+async def teardown(environment):
+    """The environment's own teardown (sandboxes, servers), within bounds."""
+    own = getattr(environment, "_teardown", None)
+    if own is None:
+        return
+    try:
+        await asyncio.wait_for(own(), SECONDS_TO_LEAVE)
+    except Exception as error:
+        print(f"teardown failed: {error!r}", file=sys.stderr)  # noqa: T201
+
+
+def leave(code):
+    """Run the exit hooks within bounds, then end without waiting for anybody's threads."""
+    timer = threading.Timer(SECONDS_TO_LEAVE, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
+    atexit._run_exitfuncs()  # noqa: SLF001 - the interpreter's own, without joining threads
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,96 @@
+"""Import an environment's module and call its `load_environment`, with errors that say what to do."""
+
+import importlib
+import importlib.metadata
+import inspect
+
+from .failures import BadArguments, StageFailed
+from .guards import Handlers
+
+
+def installed_version(name):
+    """The version of an installed distribution, or None."""
+    try:
+        return importlib.metadata.version(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return None
+
+
+def import_module(name):
+    """The environment's module; whatever it raises is the import's failure, SystemExit too."""
+    with Handlers():
+        try:
+            return importlib.import_module(name)
+        except BaseException as error:
+            raise StageFailed("import", error) from error
+
+
+def load_v0(spec, module):
+    """The environment that `load_environment(**args)` makes, with `extra` set on it."""
+    load = getattr(module, "load_environment", None)
+    if load is None:
+        error = AttributeError(f"module {module.__name__!r} has no load_environment")
+        raise StageFailed("import", error)
+    check_arguments(load, spec.args)
+    with Handlers():
+        try:
+            environment = _call(load, spec)
+            _set_extra(environment, spec.extra)
+        except BaseException as error:
+            raise StageFailed("load", error) from error
+    return environment
+
+
+def check_arguments(load, given):
+    """Raise StageFailed("arguments") for keywords that are missing or unknown."""
+    try:
+        parameters = inspect.signature(load).parameters.values()
+    except (TypeError, ValueError):
+        return
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    missing = [p.name for p in named if p.default is p.empty and p.name not in given]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    unknown = [] if takes_any else sorted(set(given) - {p.name for p in named})
+    if missing:
+        problem = f"load_environment needs {_list(missing)}"
+    elif unknown:
+        problem = f"load_environment does not take {_list(unknown)}"
+    else:
+        return
+    others = [f"{p.name}={p.default!r}" for p in named if p.default is not p.empty]
+    required = [p.name for p in named if p.default is p.empty]
+    known = ", ".join(required + others) or "nothing"
+    raise StageFailed("arguments", BadArguments(f"{problem} (it takes: {known})"))
+
+
+def _list(names):
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _call(load, spec):
+    """By way of verifiers' own loader, which knows typed configs; its wrapper errors undone."""
+    import verifiers
+
+    loader = getattr(verifiers, "load_environment", None)
+    if loader is None or "env_id" in spec.args:
+        environment = load(**spec.args)
+    else:
+        try:
+            environment = loader(spec.module, **spec.args)
+        except (RuntimeError, ValueError) as error:
+            if error.__cause__ is not None:
+                raise error.__cause__ from None
+            raise
+    if getattr(environment, "env_id", None) == spec.module:
+        environment.env_id = spec.env_id
+    return environment
+
+
+def _set_extra(environment, extra):
+    if not extra:
+        return
+    if hasattr(environment, "set_kwargs"):
+        environment.set_kwargs(**extra)
+        return
+    for name, value in extra.items():
+        setattr(environment, name, value)

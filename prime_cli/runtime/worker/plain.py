@@ -1,0 +1,55 @@
+"""Anything an environment may hold, as what JSON can say."""
+
+import math
+from collections.abc import Mapping
+
+DEEPEST = 60
+SCALARS = (str, int, bool, type(None))
+
+
+def plain(value, depth=0):
+    """Strings, numbers, lists and dicts; models as their fields; NaN as None; the rest as repr.
+
+    Floats that JSON has no word for become None. Lists that contain themselves end at `DEEPEST`.
+    """
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if depth > DEEPEST:
+        return repr(value)[:500]
+    if isinstance(value, Mapping):
+        return {_key(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item, depth + 1) for item in value]
+    return _object(value, depth)
+
+
+def number(value):
+    """A float, or None for what is none or not finite. Tensors and numpy scalars count."""
+    if value is None or isinstance(value, str):
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _key(key):
+    return key if isinstance(key, str) else str(key)
+
+
+def _object(value, depth):
+    for base in (str, bool, int, float):  # subclasses: enums of strings, numpy's float64
+        if isinstance(value, base):
+            return plain(base(value), depth)
+    for method in ("model_dump", "tolist", "isoformat"):
+        call = getattr(value, method, None)
+        if callable(call):
+            try:
+                return plain(call(), depth + 1)
+            except Exception:  # noqa: S112 - somebody else's code; repr always works
+                continue
+    return repr(value)[:2000]

@@ -1,0 +1,103 @@
+"""Rows of a run: the `rollout` events that every family of verifiers ends in."""
+
+import json
+
+from .failures import describe
+from .plain import number, plain
+
+
+def finished(identity, **found):
+    """A scored rollout. A reward that is no finite number is an error, not a score."""
+    row = blank(identity)
+    row.update(found)
+    reward = number(row["reward"])
+    if reward is None and row["error"] is None:
+        row["error"] = describe(ValueError(f"the reward is not a number: {row['reward']!r}"))
+    row["reward"] = None if row["error"] is not None else reward
+    row["metrics"] = {str(name): number(value) for name, value in (row["metrics"] or {}).items()}
+    row["prompt"] = messages(row["prompt"])
+    row["completion"] = messages(row["completion"])
+    return row
+
+
+def failed(identity, error, **found):
+    """A rollout that has no reward, because of `error`."""
+    return finished(identity, error=describe(error), **found)
+
+
+def blank(identity):
+    return {
+        "example_id": identity.example,
+        "rollout": identity.rollout,
+        "attempt": identity.attempt,
+        "reward": None,
+        "metrics": {},
+        "prompt": None,
+        "completion": None,
+        "answer": None,
+        "info": None,
+        "task": None,
+        "error": None,
+        "timing": {},
+        "usage": None,
+        "stop_condition": None,
+        "is_truncated": False,
+        "state": {},
+    }
+
+
+def messages(value):
+    """Messages as plain dicts, their tool calls as objects; a text completion stays a string."""
+    if value is None or isinstance(value, str):
+        return value
+    return [_message(item) for item in plain(value)]
+
+
+def _message(message):
+    if not isinstance(message, dict):
+        return message
+    kept = {name: value for name, value in message.items() if value is not None}
+    kept.setdefault("content", message.get("content"))
+    if message.get("tool_calls"):
+        kept["tool_calls"] = [_tool_call(call) for call in message["tool_calls"]]
+    return kept
+
+
+def _tool_call(call):
+    if isinstance(call, str):
+        try:
+            call = json.loads(call)
+        except ValueError:
+            return call
+    if isinstance(call, dict) and "function" not in call and "name" in call:
+        # verifiers 0.1.10 and later keep a flat shape of their own.
+        function = {"name": call["name"], "arguments": call.get("arguments", "")}
+        return {"id": call.get("id"), "type": "function", "function": function}
+    return call
+
+
+def seconds(timing):
+    """Timing of any family as {stage: seconds}; 0.1.x up to 0.1.13 counts milliseconds."""
+    timing = plain(timing)
+    if not isinstance(timing, dict):
+        return {}
+    found = {}
+    for name, value in timing.items():
+        if isinstance(value, dict):
+            value = _span(value)
+        if name == "start_time" or number(value) is None:
+            continue
+        if name.endswith("_ms"):
+            name, value = name[: -len("_ms")], value / 1000
+        found[name] = round(value, 6)
+    return found
+
+
+def _span(span):
+    """Seconds of {start, end}, of {spans: [...]} or of {duration}."""
+    if "spans" in span:
+        return sum(_span(item) for item in span["spans"])
+    if number(span.get("duration")) is not None:
+        return span["duration"]
+    start, end = number(span.get("start")), number(span.get("end"))
+    return max(0.0, end - start) if start and end else 0.0

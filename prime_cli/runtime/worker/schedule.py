@@ -1,0 +1,69 @@
+"""Runs what is owed, a bounded number at a time, and tries again what may succeed later."""
+
+import asyncio
+import contextlib
+
+SECONDS_TO_GIVE_UP = 3.0
+
+
+class Schedule:
+    """Units of work: (example, [rollout, ...]) pairs, one rollout each or a whole group.
+
+    `run_unit(example, rollouts, attempt)` returns one row (a dict) for each of its rollouts and
+    never raises; `emit(row)` is called for each row that is final.
+    """
+
+    def __init__(self, spec, run_unit, emit):
+        self._spec = spec
+        self._run_unit = run_unit
+        self._emit = emit
+        self._workers = []
+        self.cancelled = False
+
+    async def run(self, units, lanes):
+        """Work through `units` in order with `lanes` of them at a time."""
+        waiting = iter(units)
+        self._workers = [
+            asyncio.ensure_future(self._work(waiting)) for _ in range(min(lanes, len(units)))
+        ]
+        try:
+            await asyncio.gather(*self._workers)
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+            # The pieces that hold on are left to the end of the process.
+            await asyncio.wait(self._workers, timeout=SECONDS_TO_GIVE_UP)
+
+    def cancel(self):
+        """Start nothing new, and give up what is in flight."""
+        self.cancelled = True
+        for worker in self._workers:
+            worker.cancel()
+
+    async def _work(self, waiting):
+        for example, rollouts in waiting:
+            if self.cancelled:
+                return
+            for row in await self._with_retries(example, rollouts):
+                self._emit(row)
+
+    async def _with_retries(self, example, rollouts):
+        attempt = max(self._spec.attempt(example, rollout) for rollout in rollouts)
+        last = attempt + self._spec.max_retries
+        while True:
+            # A task of its own: context variables that an environment sets end with the unit.
+            task = asyncio.ensure_future(self._run_unit(example, rollouts, attempt))
+            try:
+                rows = await task
+            except asyncio.CancelledError:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+                raise
+            if attempt >= last or not any(_may_succeed_later(row) for row in rows):
+                return rows
+            attempt += 1
+
+
+def _may_succeed_later(row):
+    return row["error"] is not None and row["error"]["retryable"]

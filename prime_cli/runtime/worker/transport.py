@@ -1,0 +1,138 @@
+"""HTTP/1.1 over loopback for httpx, without httpcore's pool.
+
+httpcore looks at every connection of its pool on every call, which costs 5 ms of CPU a call at
+128 connections; this keeps a stack of idle ones. Plain HTTP only: the gateway's.
+"""
+
+import asyncio
+
+import httpx
+
+HEADER_LIMIT = 1 << 20
+
+
+class LoopbackTransport(httpx.AsyncBaseTransport):
+    """Connections are kept and reused, the newest first; there is no limit to their number."""
+
+    def __init__(self):
+        self._idle = []
+
+    async def handle_async_request(self, request):
+        timeout = request.extensions.get("timeout", {})
+        head_and_body = _head(request) + await request.aread()
+        connection, reused = await self._connection(request, timeout.get("connect"))
+        try:
+            connection.writer.write(head_and_body)
+            head = await _timed(connection.reader.readuntil(b"\r\n\r\n"), timeout.get("read"))
+        except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError) as error:
+            connection.writer.close()
+            if reused and not getattr(error, "partial", b""):
+                # The server closed an idle connection just then; it never saw this request.
+                return await self.handle_async_request(request)
+            raise httpx.RemoteProtocolError(str(error), request=request) from error
+        except asyncio.TimeoutError:
+            connection.writer.close()
+            raise httpx.ReadTimeout("no answer in time", request=request) from None
+        except BaseException:
+            connection.writer.close()
+            raise
+        status, headers = _parse_head(head)
+        body = _Body(self, connection, dict(headers), timeout.get("read"), status)
+        return httpx.Response(status, headers=headers, stream=body, request=request)
+
+    async def aclose(self):
+        while self._idle:
+            self._idle.pop().writer.close()
+
+    def keep(self, connection):
+        self._idle.append(connection)
+
+    async def _connection(self, request, timeout):
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.reader.at_eof() and not connection.writer.is_closing():
+                return connection, True
+        opening = asyncio.open_connection(request.url.host, request.url.port, limit=HEADER_LIMIT)
+        try:
+            reader, writer = await _timed(opening, timeout)
+        except asyncio.TimeoutError:
+            raise httpx.ConnectTimeout("no connection in time", request=request) from None
+        except OSError as error:
+            raise httpx.ConnectError(str(error), request=request) from error
+        return _Connection(reader, writer), False
+
+
+class _Connection:
+    __slots__ = ("reader", "writer")
+
+    def __init__(self, reader, writer):
+        self.reader = reader
+        self.writer = writer
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of one answer; its connection is kept when it was read to the end."""
+
+    def __init__(self, transport, connection, headers, timeout, status):
+        self._transport = transport
+        self._connection = connection
+        self._headers = headers
+        self._timeout = timeout
+        self._empty = status in (204, 304)
+        self._whole = False
+
+    async def __aiter__(self):
+        reader = self._connection.reader
+        try:
+            if self._headers.get("transfer-encoding", "").lower() == "chunked":
+                async for piece in self._chunks(reader):
+                    yield piece
+            elif not self._empty:
+                yield await self._sized(reader)
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise httpx.RemoteProtocolError("the answer broke off") from error
+        except asyncio.TimeoutError:
+            raise httpx.ReadTimeout("the answer did not go on in time") from None
+        self._whole = True
+
+    async def aclose(self):
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        ends = self._headers.get("connection", "").lower() == "close"
+        if self._whole and not ends:
+            self._transport.keep(connection)
+        else:
+            connection.writer.close()
+
+    async def _sized(self, reader):
+        length = self._headers.get("content-length")
+        reading = reader.read() if length is None else reader.readexactly(int(length))
+        return await _timed(reading, self._timeout)
+
+    async def _chunks(self, reader):
+        while True:
+            size = int((await _timed(reader.readline(), self._timeout)).split(b";")[0], 16)
+            if size == 0:
+                while (await reader.readline()).strip():
+                    pass  # trailers
+                return
+            piece = await _timed(reader.readexactly(size + 2), self._timeout)
+            yield piece[:-2]
+
+
+async def _timed(awaitable, seconds):
+    return await (awaitable if seconds is None else asyncio.wait_for(awaitable, seconds))
+
+
+def _head(request):
+    lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
+    lines += [name + b": " + value for name, value in request.headers.raw]
+    return b"\r\n".join([*lines, b"", b""])
+
+
+def _parse_head(head):
+    lines = head.decode("latin-1").split("\r\n")
+    status = int(lines[0].split(" ", 2)[1])
+    pairs = (line.partition(":") for line in lines[1:] if line)
+    return status, [(name.strip().lower(), value.strip()) for name, _, value in pairs]

@@ -1,0 +1,160 @@
+"""v0 environments: load, look at the examples, run rollouts through the family's adapter."""
+
+import asyncio
+import hashlib
+import json
+
+from . import failures, grouping, rows
+from .client import policy_client
+from .identity import Identity, acting_for
+from .loading import load_v0
+from .plain import plain
+from .usage import usage_of, was_truncated
+from .v0_a import FamilyA
+from .v0_b import FamilyB, FamilyBEarly
+from .v0_c import FamilyC
+from .watch import Unit, current_unit, watch_rollouts, watch_scoring
+
+FINGERPRINTED = ("prompt", "answer", "info", "task")
+FAMILIES = (FamilyC, FamilyB, FamilyBEarly, FamilyA)
+
+
+class V0:
+    """A loaded v0 environment, ready to run units of work."""
+
+    harness = None
+
+    def __init__(self, spec, module):
+        self._spec = spec
+        self.environment = load_v0(spec, module)
+        self.examples = self._read_examples()
+        self._family = next(cls for cls in FAMILIES if cls.fits(self.environment))(
+            self.environment, spec, policy_client(spec)
+        )
+        self.family = self._family.name
+        by_group = grouping.scores_groups(self.environment) and not spec.independent_scoring
+        self.unit = "group" if by_group else "rollout"
+        self.lanes = spec.concurrency
+        if by_group:
+            self.lanes = max(1, spec.concurrency // spec.r)
+        self._weights = grouping.reward_weights(self.environment)
+        watch_rollouts(self.environment)
+        watch_scoring()
+        if hasattr(self.environment, "set_concurrency"):
+            self.environment.set_concurrency(spec.concurrency)
+
+    @property
+    def answers(self):
+        """{index of an example: its gold answer}, for those that have one."""
+        gold = {str(i): plain(row.get("answer")) for i, row in enumerate(self.examples)}
+        return {i: answer for i, answer in gold.items() if answer not in (None, "")}
+
+    @property
+    def fingerprint(self):
+        digest = hashlib.sha256()
+        for row in self.examples:
+            kept = {name: plain(row.get(name)) for name in FINGERPRINTED}
+            digest.update(json.dumps(kept, sort_keys=True).encode() + b"\n")
+        return digest.hexdigest()
+
+    def gold(self, example):
+        """(answer, info) of an example, for an oracle."""
+        row = self.examples[example]
+        return row.get("answer"), _info(row.get("info"))
+
+    async def run_unit(self, example, rollouts, attempt):
+        """Rows of the example's `rollouts`, scored together; failures are rows as well."""
+        identities = [Identity(example, rollout, attempt) for rollout in rollouts]
+        unit = Unit(identities)
+        current_unit.set(unit)
+        try:
+            with acting_for(identities[0] if len(identities) == 1 else None):
+                found = await asyncio.wait_for(
+                    self._family.run(self.examples[example], example, len(rollouts)),
+                    self._spec.timeout_s,
+                )
+            return [self._finished(unit, i, found[i]) for i in range(len(rollouts))]
+        except asyncio.TimeoutError as error:
+            raised = failures.RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
+            raised.__cause__ = error
+            return [self._failed(unit, i, raised) for i in range(len(rollouts))]
+        except Exception as error:
+            return [self._failed(unit, i, error) for i in range(len(rollouts))]
+        finally:
+            await unit.end()
+
+    async def serve(self, run):
+        await run()
+
+    def _read_examples(self):
+        options = {} if self._spec.seed is None else {"seed": self._spec.seed}
+        try:
+            dataset = self.environment.get_eval_dataset(n=self._spec.n, **options)
+            found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+        except Exception as error:
+            raise failures.StageFailed("load", error) from error
+        if not found:
+            raise failures.StageFailed("load", ValueError("the dataset has no examples"))
+        return found
+
+    def _finished(self, unit, position, outcome):
+        state = unit.states[position] or {}
+        known = self._known(unit, position, state)
+        known.update(outcome)
+        error = state.get("error")
+        if error is not None:
+            known["error"] = _state_error(error)
+        raised = self._raised(unit, known)
+        if known.get("error") is None and raised is not None:
+            known["error"] = failures.describe(raised)
+        return rows.finished(unit.identities[position], **known)
+
+    def _failed(self, unit, position, error):
+        own = unit.errors[position]
+        if own is None and any(unit.errors):
+            own = failures.GroupFailed("another rollout of the group failed")
+            own.__cause__ = error
+        known = self._known(unit, position, unit.states[position] or {})
+        known["reward"] = None
+        return rows.failed(unit.identities[position], own or error, **known)
+
+    def _known(self, unit, position, state):
+        """What can be said of a rollout whether or not it was scored."""
+        row = self.examples[unit.identities[position].example]
+        return {
+            "prompt": row.get("prompt"),
+            "completion": state.get("completion"),
+            "answer": plain(row.get("answer")),
+            "info": plain(_info(row.get("info"))),
+            "task": plain(row.get("task")),
+            "timing": rows.seconds(state.get("timing")),
+            "usage": usage_of(state),
+            "stop_condition": state.get("stop_condition"),
+            "is_truncated": was_truncated(state),
+            "state": {name: plain(state.get(name)) for name in self._spec.state_columns},
+        }
+
+    def _raised(self, unit, known):
+        """The failure of a reward function that counts; of one with weight 0, only its value."""
+        counted = None
+        for name, message in unit.raised.items():
+            if self._weights.get(name, 1.0):
+                counted = failures.RewardFailed(f"{name}: {message}")
+            else:
+                known["metrics"] = {**(known.get("metrics") or {}), name: None}
+        return counted
+
+
+def _state_error(error):
+    if isinstance(error, BaseException):
+        return failures.describe(error)
+    return failures.describe(RuntimeError(str(plain(error))))
+
+
+def _info(info):
+    if isinstance(info, str):
+        try:
+            return json.loads(info)
+        except ValueError:
+            return info
+    return info

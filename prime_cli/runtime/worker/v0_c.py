@@ -1,0 +1,42 @@
+"""verifiers 0.1.10 to 0.3.1: `run_group` of rows, with one output for each."""
+
+import copy
+import inspect
+
+from .client import wrapped_for_verifiers
+
+
+class FamilyC:
+    """Rollouts by `run_group`, also for a single one: it scores rubrics without functions too."""
+
+    name = "C"
+
+    def __init__(self, environment, spec, client):
+        self._environment = environment
+        self._model = spec.model
+        self._client = wrapped_for_verifiers(client, environment, spec)
+        self._sampling = copy.deepcopy(dict(getattr(environment, "sampling_args", None) or {}))
+        self._sampling.update(spec.sampling)
+
+    @classmethod
+    def fits(cls, environment):
+        run_group = getattr(environment, "run_group", None)
+        return run_group is not None and "max_retries" in inspect.signature(run_group).parameters
+
+    async def run(self, row, example, count):
+        """Run and score `count` rollouts of `row`; a list of outcomes."""
+        inputs = [{"example_id": example, **copy.deepcopy(row)} for _ in range(count)]
+        outputs = await self._environment.run_group(
+            inputs, self._client, self._model, copy.deepcopy(self._sampling)
+        )
+        return [self._outcome(output) for output in outputs]
+
+    def _outcome(self, output):
+        found = {name: output.get(name) for name in ("prompt", "completion", "reward", "metrics")}
+        tokens = output.get("token_usage")
+        if tokens:
+            found["usage"] = {
+                "input": int(tokens.get("input_tokens") or 0),
+                "output": int(tokens.get("output_tokens") or 0),
+            }
+        return found
