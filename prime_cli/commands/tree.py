@@ -1,0 +1,102 @@
+"""Read the command tree, and write `completions/` from it: `python -m prime_cli.commands.tree`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from prime_cli.commands.lazy import LazyCommand, load
+from prime_cli.completion import FILES, bash, fish, powershell, zsh
+from prime_cli.completion.tree import Node, Option
+
+_RENDER = {
+    "bash": bash.render,
+    "zsh": zsh.render,
+    "fish": fish.render,
+    "powershell": powershell.render,
+}
+_HELP = Option(("-h", "--help"), "Show this message and exit.")
+
+
+def read_tree() -> Node:
+    """The whole tree; imports every command."""
+    return _node(load("prime_cli.commands:app"), "prime")
+
+
+def scripts() -> dict[str, str]:
+    """Completion scripts by file name."""
+    root = read_tree()
+    return {FILES[shell]: render(root) for shell, render in _RENDER.items()}
+
+
+def _node(command: Any, path: str, aliases: tuple[str, ...] = ()) -> Node:
+    if isinstance(command, LazyCommand):
+        command = load(command.target)
+    commands = _commands(command, path)
+    default = getattr(command, "default", None)
+    meant = [option for node in commands if node.name == default for option in node.options]
+    return Node(
+        path=path,
+        summary=(command.help or "").partition("\n")[0],
+        options=tuple(dict.fromkeys([*_options(command), *meant, _HELP])),
+        commands=commands,
+        aliases=aliases,
+        values=_argument_values(command),
+    )
+
+
+def _commands(group: Any, path: str) -> tuple[Node, ...]:
+    members: dict[str, LazyCommand] = getattr(group, "commands", {})
+    return tuple(
+        _node(member, f"{path} {name}", _aliases(members, member.target))
+        for name, member in members.items()
+        if not member.hidden
+    )
+
+
+def _aliases(members: dict[str, LazyCommand], target: str) -> tuple[str, ...]:
+    return tuple(
+        name for name, member in members.items() if member.hidden and member.target == target
+    )
+
+
+def _options(command: Any) -> list[Option]:
+    return [
+        Option(
+            names=(*parameter.opts, *parameter.secondary_opts),
+            help=(parameter.help or "").partition("\n")[0],
+            takes=_takes(parameter),
+            values=tuple(getattr(parameter.type, "choices", None) or ()),
+        )
+        for parameter in command.params
+        if parameter.param_type_name == "option" and not parameter.hidden
+    ]
+
+
+def _takes(option: Any) -> str:
+    if option.is_flag or option.count:
+        return "flag"
+    if option.type.name in ("path", "file", "filename", "directory"):
+        return "file" if getattr(option.type, "file_okay", True) else "folder"
+    return "value"
+
+
+def _argument_values(command: Any) -> tuple[str, ...]:
+    """The words of an argument that takes one of a few, as `prime completion` does."""
+    return tuple(
+        value
+        for parameter in command.params
+        if parameter.param_type_name == "argument"
+        for value in getattr(parameter.type, "choices", None) or ()
+    )
+
+
+def main() -> None:
+    """Write the scripts into the folder that is named, by default `completions`."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "completions")
+    folder.mkdir(exist_ok=True)
+    for name, text in scripts().items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
