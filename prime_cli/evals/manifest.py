@@ -11,6 +11,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.rows import SCHEMA
+from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.summary import Counts, Reward
 
 RUNNING = "running"
@@ -19,7 +20,7 @@ INTERRUPTED = "interrupted"
 FAILED = "failed"
 
 
-class Interpreter(msgspec.Struct, frozen=True):
+class InterpreterFacts(msgspec.Struct, frozen=True):
     """What executed the environment; `found_by` names the step that chose its packages."""
 
     python: str
@@ -49,7 +50,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str | None = None
     unit: str | None = None
     harness: str | None = None
-    interpreter: Interpreter | None = None
+    interpreter: InterpreterFacts | None = None
     counts: Counts | None = None
     reward: Reward | None = None
     usage: dict[str, Any] = {}
@@ -58,9 +59,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     system: str = msgspec.field(default_factory=platform.platform)
 
 
-def save_manifest(path: Path, manifest: Manifest) -> None:
-    """Write `manifest` atomically; raises StorageFailed."""
-    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+def save_manifest(path: Path, manifest: Manifest, scrub: Scrubber) -> None:
+    """Write `manifest` atomically, without secrets; raises StorageFailed."""
+    content = scrub(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     write_atomically(path, content + b"\n", mode=0o644)
 
 

@@ -20,6 +20,7 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     type: str
     message: str
     retryable: bool = False
+    traceback: str | None = None
 
 
 class Row(msgspec.Struct, kw_only=True):

@@ -30,7 +30,7 @@ def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
         "status": FINISHED,
         "planned": 4,
     } | manifest
-    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, plan=PLAN, **told))
+    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, plan=PLAN, **told), Scrubber({}))
     with Journal(folder.journal, Scrubber({})) as journal:
         for row in rows:
             journal.append(row)

@@ -1,0 +1,106 @@
+"""The flags of `prime eval run`, spelled as vf-eval spells them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NameArg = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENVIRONMENT",
+        help="`owner/name[@version]`, a name, a project folder, or a built wheel.",
+    ),
+]
+ModelOpt = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="A model, or an alias of the endpoint registry."),
+]
+ExamplesOpt = Annotated[
+    int | None,
+    typer.Option("--num-examples", "-n", help="Examples to use; -1 is all.", show_default="5"),
+]
+RolloutsOpt = Annotated[
+    int | None,
+    typer.Option("--rollouts-per-example", "-r", help="Rollouts of each.", show_default="3"),
+]
+ConcurrencyOpt = Annotated[
+    int | None,
+    typer.Option(
+        "--max-concurrent",
+        "--max-concurrent-requests",
+        "-c",
+        help="Rollouts at a time.",
+        show_default="32",
+    ),
+]
+MaxTokensOpt = Annotated[
+    int | None, typer.Option("--max-tokens", "-t", help="Limit of one completion.")
+]
+TemperatureOpt = Annotated[float | None, typer.Option("--temperature", "-T")]
+SamplingOpt = Annotated[
+    str | None,
+    typer.Option("--sampling-args", "-S", metavar="JSON", help="Sampling; wins over -t and -T."),
+]
+EnvArgsOpt = Annotated[
+    str | None,
+    typer.Option("--env-args", "-a", metavar="JSON", help="Arguments of load_environment."),
+]
+ExtraOpt = Annotated[
+    str | None,
+    typer.Option("--extra-env-kwargs", "-x", metavar="JSON", help="Set on the loaded environment."),
+]
+BaseUrlOpt = Annotated[
+    str | None,
+    typer.Option("--api-base-url", "-b", metavar="URL", help="An OpenAI-compatible server."),
+]
+KeyVarOpt = Annotated[
+    str | None,
+    typer.Option("--api-key-var", "-k", metavar="NAME", help="The variable that holds its key."),
+]
+EndpointsOpt = Annotated[
+    Path | None,
+    typer.Option("--endpoints-path", "-e", help="A registry: endpoints.toml or endpoints.py."),
+]
+ProviderOpt = Annotated[
+    str | None, typer.Option("--provider", "-p", help="A known service, such as openrouter.")
+]
+HeaderOpt = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="'NAME: VALUE'", help="Send with every call; repeatable."),
+]
+EnvVarOpt = Annotated[
+    list[str] | None,
+    typer.Option("--env-var", metavar="NAME", help="Let the environment read it; repeatable."),
+]
+StateColumnsOpt = Annotated[
+    list[str] | None,
+    typer.Option("--state-columns", "-C", metavar="NAME,…", help="State to keep with each row."),
+]
+IndependentOpt = Annotated[
+    bool,
+    typer.Option("--independent-scoring", "-i", help="Score each rollout without its group."),
+]
+RetriesOpt = Annotated[
+    int, typer.Option("--max-retries", help="New attempts at a rollout that errored.")
+]
+ErrorRateOpt = Annotated[
+    float,
+    typer.Option("--max-error-rate", help="Share of errored rollouts above which to exit 3."),
+]
+VerifiersOpt = Annotated[
+    str | None,
+    typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),
+]
+HubOnlyOpt = Annotated[bool, typer.Option("--hub", help="Do not look into local folders.")]
+SaveOpt = Annotated[
+    bool,
+    typer.Option("--save-results", "--save-dataset", "-s", help="Accepted; always saved."),
+]
+SaveToHubOpt = Annotated[
+    bool, typer.Option("--save-to-hf-hub", "-H", help="Share on the Hugging Face Hub.")
+]
+DatasetNameOpt = Annotated[
+    str | None, typer.Option("--hf-hub-dataset-name", "-D", metavar="NAME", help="For -H.")
+]
+VerboseOpt = Annotated[bool, typer.Option("--verbose", "-v", help="Print the plan first.")]

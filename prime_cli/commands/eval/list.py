@@ -1,0 +1,48 @@
+"""`prime eval list`."""
+
+from pathlib import Path
+
+import typer
+
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.evals.listing import RunItem, list_runs
+
+_COLUMNS = ("Run", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date", "Path")
+
+
+def list_saved(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+    """List the evaluations saved here.
+
+    Looks below `./outputs/evals` and `./environments/*/outputs/evals`, also at those of vf-eval.
+
+    \b
+    Example:
+      prime eval list --output json
+    \b
+    See also: `prime eval show`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    items = list_runs(Path.cwd())
+    page = {"evaluations": items, "total": len(items)}
+    session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=page)
+    if not items:
+        session.output.hint("make one: `prime eval run starter/alphabet-sort -m builtin/oracle`")
+
+
+def _row(item: RunItem) -> list[str]:
+    size = f"{_text(item.num_examples)} x {_text(item.rollouts_per_example)}"
+    return [
+        item.run_id,
+        item.environment,
+        item.model,
+        size,
+        "" if item.reward is None else f"{item.reward:.3f}",
+        "" if item.errors is None else f"{item.errors:.0%}",
+        item.status,
+        item.date,
+        item.path,
+    ]
+
+
+def _text(number: int | None) -> str:
+    return "?" if number is None else str(number)

@@ -1,0 +1,138 @@
+"""`prime eval run`."""
+
+import os
+from pathlib import Path
+
+import typer
+
+from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.views import summary_lines
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    PythonOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.evals.prepare import prepare
+from prime_cli.evals.request import EvalRequest, parse_names, parse_object
+from prime_cli.evals.run import EvalResult, run_evaluation
+from prime_cli.evals.subject import Places
+from prime_cli.evals.verdict import check_errors
+from prime_cli.session import Session
+
+_SIGNALLED = 128
+
+
+def run(
+    ctx: typer.Context,
+    environment: flags.NameArg,
+    model: flags.ModelOpt = None,
+    num_examples: flags.ExamplesOpt = None,
+    rollouts_per_example: flags.RolloutsOpt = None,
+    max_concurrent: flags.ConcurrencyOpt = None,
+    max_tokens: flags.MaxTokensOpt = None,
+    temperature: flags.TemperatureOpt = None,
+    sampling_args: flags.SamplingOpt = None,
+    env_args: flags.EnvArgsOpt = None,
+    extra_env_kwargs: flags.ExtraOpt = None,
+    api_base_url: flags.BaseUrlOpt = None,
+    api_key_var: flags.KeyVarOpt = None,
+    endpoints_path: flags.EndpointsOpt = None,
+    provider: flags.ProviderOpt = None,
+    header: flags.HeaderOpt = None,
+    env_var: flags.EnvVarOpt = None,
+    state_columns: flags.StateColumnsOpt = None,
+    independent_scoring: flags.IndependentOpt = False,
+    max_retries: flags.RetriesOpt = 0,
+    max_error_rate: flags.ErrorRateOpt = 0.0,
+    verifiers: flags.VerifiersOpt = None,
+    python: PythonOpt = None,
+    hub: flags.HubOnlyOpt = False,
+    save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
+    save_to_hf_hub: flags.SaveToHubOpt = False,
+    hf_hub_dataset_name: flags.DatasetNameOpt = None,
+    verbose: flags.VerboseOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Evaluate a model on an environment.
+
+    A bare name is the project in this folder, `./NAME` or `./environments/NAME`, else the one on
+    the hub. `prime eval NAME` is short for this command.
+
+    \b
+    Example:
+      prime eval run starter/alphabet-sort -m builtin/oracle
+      prime eval run ada/wordle -m gpt-4.1-mini -n 20 -r 3
+      prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
+    \b
+    See also: `prime eval list`, `prime eval show`, `prime env init`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    request = EvalRequest(
+        environment=environment,
+        model=model,
+        num_examples=num_examples,
+        rollouts_per_example=rollouts_per_example,
+        max_concurrent=max_concurrent,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        sampling=parse_object(sampling_args, "-S/--sampling-args"),
+        env_args=parse_object(env_args, "-a/--env-args"),
+        extra_args=parse_object(extra_env_kwargs, "-x/--extra-env-kwargs"),
+        base_url=api_base_url,
+        key_var=api_key_var,
+        endpoints_path=endpoints_path,
+        provider=provider,
+        headers=tuple(header or ()),
+        env_vars=parse_names(env_var or []),
+        state_columns=parse_names(state_columns or []),
+        independent_scoring=independent_scoring,
+        max_retries=max_retries,
+        max_error_rate=max_error_rate,
+        verifiers=verifiers,
+        python=python,
+        hub_only=hub,
+    )
+    if save_to_hf_hub or hf_hub_dataset_name:
+        session.output.warn("Sharing on the Hugging Face Hub is not built yet: results stay here")
+    _show(session, _evaluate(session, request, verbose=verbose), max_error_rate)
+
+
+def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalResult:
+    offline = session.config.offline
+    places = Places(
+        cwd=Path.cwd(),
+        hub=lambda: session.hub,
+        offline=offline,
+        owner=session.config.owner.value,
+    )
+    prepared = prepare(request, places, os.environ, session.progress)
+    if verbose:
+        for label, text in prepared.plan.lines():
+            session.output.say(f"{label}: {text}")
+    return run_evaluation(
+        prepared.plan,
+        prepared.subject,
+        prepared.endpoint,
+        prepared.registry,
+        cwd=places.cwd,
+        environ=os.environ,
+        progress=session.progress,
+        offline=offline,
+    )
+
+
+def _show(session: Session, result: EvalResult, max_error_rate: float) -> None:
+    session.output.show(result.summary, lines=summary_lines(result.summary))
+    if result.signal is not None:
+        session.output.hint(
+            f"what was finished is kept in {result.summary.path}; "
+            f"see it with `prime eval show {result.summary.run_id}`"
+        )
+        raise typer.Exit(_SIGNALLED + result.signal)
+    check_errors(result.summary, max_error_rate)

@@ -1,0 +1,71 @@
+"""How a person reads a run: the summary as labelled lines."""
+
+from collections.abc import Sequence
+
+from prime_cli.evals.summary import Summary
+
+_MOST_SHOWN = 12
+"""Rewards of one rollout index that are printed; the rest is in the files."""
+
+_USAGE = ("calls", "input", "cached", "output", "reasoning", "input_tokens", "output_tokens")
+
+
+def summary_lines(summary: Summary) -> list[tuple[str, str]]:
+    """What vf-eval shows, and more: counts, rewards, bounds, metrics, usage, errors."""
+    counts = summary.counts
+    lines = [
+        ("Environment", _environment(summary)),
+        ("Model", summary.model),
+        ("Rollouts", _rollouts(summary)),
+    ]
+    if summary.status != "finished":
+        lines.append(("Status", summary.status))
+    lines.append(
+        ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
+    )
+    if counts.errored:
+        low, high = _number(summary.reward.low), _number(summary.reward.high)
+        lines.append(("", f"between {low} and {high}, as errors are counted as 0 or left out"))
+    lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
+    lines.extend(
+        (name, f"avg {_number(metric.mean)}, std {_number(metric.std)}")
+        for name, metric in summary.metrics.items()
+    )
+    lines.extend(
+        (f"{error.kind} error", f"{error.count} x {error.type}: {error.message}")
+        for error in summary.errors
+    )
+    if summary.usage:
+        lines.append(("Tokens", _usage(summary)))
+    if summary.seconds is not None:
+        lines.append(("Time", f"{summary.seconds:.1f} s"))
+    lines.append(("Saved in", summary.path))
+    return lines
+
+
+def _environment(summary: Summary) -> str:
+    verifiers = summary.environment.verifiers
+    return summary.environment.ref + (f" on verifiers {verifiers}" if verifiers else "")
+
+
+def _rollouts(summary: Summary) -> str:
+    counts = summary.counts
+    parts = [f"{counts.planned} planned", f"{counts.scored} scored", f"{counts.errored} errored"]
+    if counts.truncated:
+        parts.append(f"{counts.truncated} truncated")
+    return ", ".join(parts)
+
+
+def _rewards(rewards: Sequence[float | None]) -> str:
+    shown = ", ".join("error" if r is None else _number(r) for r in rewards[:_MOST_SHOWN])
+    more = len(rewards) - _MOST_SHOWN
+    return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
+
+
+def _usage(summary: Summary) -> str:
+    known = [(name, summary.usage[name]) for name in _USAGE if summary.usage.get(name)]
+    return ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known) or "none"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")

@@ -1,0 +1,46 @@
+"""A worker's last word as the failure that a user is told."""
+
+import re
+
+from prime_cli.core.errors import EnvironmentFailed, LoadFailed, PrimeError
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.scrub import Scrubber
+from prime_cli.runtime.protocol import End, EndError
+
+_LINES = 20
+_QUOTED = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)'")
+_DOING = {
+    "import": "be imported",
+    "load": "be loaded",
+}
+
+
+def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
+    """What `end` stands for; None for a good end and for one that was asked for.
+
+    `detail` is the end of the traceback.
+    """
+    if end.ok or end.stage == "interrupted":
+        return None
+    error = end.error or EndError(type="Error", message="no reason was given")
+    first = scrub.text(error.message).strip().split("\n", maxsplit=1)[0]
+    cause = f"{error.type}: {first}" if first else error.type
+    name = plan.environment.name
+    detail = _last_lines(scrub.text(error.traceback or ""))
+    if end.stage == "arguments":
+        return LoadFailed(
+            f"`{name}` did not take its arguments: {first}", hint=_arguments_hint(first)
+        )
+    if end.stage in _DOING:
+        return LoadFailed(f"`{name}` cannot {_DOING[end.stage]}: {cause}", detail=detail)
+    return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
+
+
+def _arguments_hint(message: str) -> str:
+    names = _QUOTED.findall(message)
+    example = ", ".join(f'"{name}": …' for name in names if name != "load_environment")
+    return f"give its arguments as JSON: `-a '{{{example or chr(34) + 'name' + chr(34) + ': …'}}}'`"
+
+
+def _last_lines(text: str) -> str | None:
+    return "\n".join(text.strip().splitlines()[-_LINES:]) or None

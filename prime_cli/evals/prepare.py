@@ -1,0 +1,57 @@
+"""From a request to everything that a run needs: endpoint first, since it can fail in no time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prime_cli.core.progress import Progress
+from prime_cli.evals.plan import EvalPlan, make_plan
+from prime_cli.evals.preflight import check_reachable
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.subject import Places, Subject, obtain
+from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.registry import Registry, load_registry
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan and the things it names, at hand."""
+
+    plan: EvalPlan
+    subject: Subject
+    endpoint: Endpoint
+    registry: Registry
+
+
+def prepare(
+    request: EvalRequest, places: Places, environ: Mapping[str, str], progress: Progress
+) -> Prepared:
+    """Decide and fetch; says each choice that was made.
+
+    Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
+    environment or model, UsageError for what cannot be meant, and what `obtain` raises.
+    """
+    registry = load_registry(request.endpoints_path, places.cwd, environ)
+    headers = parse_headers(request.headers)
+    endpoint = resolve_endpoint(
+        request.model,
+        request.base_url,
+        request.key_var,
+        registry,
+        environ,
+        provider=request.provider,
+        headers=headers,
+        offline=places.offline,
+    )
+    if endpoint.said:
+        progress.say(endpoint.said)
+    check_reachable(endpoint)
+    subject = obtain(request.environment, places, progress, hub_only=request.hub_only)
+    plan = make_plan(
+        request,
+        subject.environment,
+        subject.defaults,
+        model=endpoint.model,
+        endpoint="builtin" if endpoint.builtin else endpoint.url,
+        header_names=tuple(headers),
+    )
+    return Prepared(plan, subject, endpoint, registry)

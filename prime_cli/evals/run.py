@@ -1,0 +1,183 @@
+"""One evaluation from plan to summary: interpreter, worker, journal, results."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError, StorageFailed
+from prime_cli.core.paths import write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.evals.drive import Drive, Outcome, Setup
+from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
+from prime_cli.evals.journal import Journal
+from prime_cli.evals.manifest import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    InterpreterFacts,
+    Manifest,
+    save_manifest,
+)
+from prime_cli.evals.metadata import official_metadata
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.results import write_results
+from prime_cli.evals.saved import summary_of
+from prime_cli.evals.scrub import Scrubber, scrub_file
+from prime_cli.evals.subject import Subject
+from prime_cli.evals.summary import Summary
+from prime_cli.evals.tally import Tally
+from prime_cli.evals.worker import passed_keys, secrets_of
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.registry import Registry
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.locks import lock_digest
+from prime_cli.runtime.protocol import Start
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """A run that came to an end; `signal` is the number of the one that ended it early."""
+
+    folder: RunFolder
+    summary: Summary
+    signal: int | None = None
+
+
+def run_evaluation(
+    plan: EvalPlan,
+    subject: Subject,
+    endpoint: Endpoint,
+    registry: Registry,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    progress: Progress,
+    offline: bool = False,
+) -> EvalResult:
+    """Run `plan`, below `cwd`; a finished rollout is on disk before the next one is counted.
+
+    Raises LoadFailed or EnvironmentFailed when the environment cannot be run or its process
+    dies, ResolveFailed when no interpreter fits, StorageFailed. What was finished by then is
+    kept, and its results are written.
+    """
+    passed = passed_keys(plan, environ, progress)
+    interpreter = prepare_interpreter(
+        subject.package,
+        lock=subject.lock,
+        verifiers=plan.verifiers,
+        python=plan.python,
+        offline=offline,
+        progress=progress,
+    )
+    folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
+    setup = Setup(
+        run_id=folder.run_id,
+        plan=plan,
+        interpreter=interpreter,
+        endpoint=endpoint,
+        registry=registry,
+        passed=passed,
+        environ=environ,
+        scrub=Scrubber(secrets_of(endpoint, environ, passed)),
+        log=folder.log,
+        offline=offline,
+    )
+    with writing(folder):
+        return _Run(setup, folder).execute(progress)
+
+
+class _Run:
+    """One run while it is going: its scores so far and its manifest."""
+
+    def __init__(self, setup: Setup, folder: RunFolder) -> None:
+        self._setup = setup
+        self._folder = folder
+        self._tally = Tally()
+        self._manifest = Manifest(
+            run_id=setup.run_id,
+            plan=setup.plan,
+            started=_now(),
+            interpreter=_facts(setup.interpreter),
+        )
+
+    def execute(self, progress: Progress) -> EvalResult:
+        began = time.monotonic()
+        self._save()
+        with Journal(self._folder.journal, self._setup.scrub) as journal:
+            drive = Drive(self._setup, journal, self._tally, progress, self._started)
+            try:
+                with progress.task(self._title(), unit="rollouts") as task:
+                    asyncio.run(drive.run(task))
+            except BaseException as failure:
+                with suppress(StorageFailed):  # the first failure is the one to tell
+                    self._close(drive.outcome, FAILED, began, failure)
+                raise
+        status = FINISHED if drive.outcome.signal is None else INTERRUPTED
+        summary = self._close(drive.outcome, status, began)
+        return EvalResult(self._folder, summary, drive.outcome.signal)
+
+    def _title(self) -> str:
+        return f"{self._setup.plan.environment.name} with {self._setup.plan.model}"
+
+    def _started(self, start: Start) -> None:
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            examples=start.examples,
+            planned=start.planned,
+            fingerprint=start.fingerprint,
+            unit=start.unit,
+            harness=start.harness,
+        )
+        self._save()
+
+    def _close(
+        self, outcome: Outcome, status: str, began: float, failure: BaseException | None = None
+    ) -> Summary:
+        """Write results, metadata and the end of the manifest; the manifest comes last."""
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            status=status,
+            ended=_now(),
+            seconds=round(time.monotonic() - began, 3),
+            usage=outcome.usage,
+            failure=str(failure) if isinstance(failure, PrimeError) else None,
+        )
+        summary = summary_of(self._folder, self._manifest, self._tally)
+        if self._tally.finished:
+            write_results(self._folder.journal, self._folder.results)
+            self._write_metadata(summary)
+        scrub_file(self._folder.log, self._setup.scrub)
+        self._manifest = msgspec.structs.replace(
+            self._manifest, counts=summary.counts, reward=summary.reward
+        )
+        self._save()
+        return summary
+
+    def _write_metadata(self, summary: Summary) -> None:
+        content = msgspec.json.encode(official_metadata(self._setup.plan, summary))
+        content = self._setup.scrub(msgspec.json.format(content, indent=2))
+        write_atomically(self._folder.metadata, content + b"\n", mode=0o644)
+
+    def _save(self) -> None:
+        save_manifest(self._folder.manifest, self._manifest, self._setup.scrub)
+
+
+def _facts(interpreter: Interpreter) -> InterpreterFacts:
+    return InterpreterFacts(
+        python=interpreter.python_version,
+        verifiers=interpreter.verifiers,
+        generation=interpreter.generation,
+        digest=interpreter.digest,
+        found_by=interpreter.found_by,
+        lock_digest=lock_digest(interpreter.lock) if interpreter.lock else None,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,98 @@
+"""What the worker is told: its spec, and the environment variables that it may see."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, cast
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.launch import worker_environment
+from prime_cli.runtime.protocol import Spec
+
+_GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
+"""The worker has the gateway's own values under these names, or nothing."""
+
+_SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
+
+
+def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: str) -> Spec:
+    """The first line that the worker reads."""
+    return Spec(
+        module=interpreter.module,
+        env_id=plan.environment.name,
+        model=plan.model,
+        base_url=base_url,
+        token=token,
+        generation=cast(Literal["v0", "v1"], interpreter.generation),
+        args=plan.env_args,
+        extra=plan.extra_args,
+        sampling=plan.sampling,
+        n=plan.num_examples,
+        r=plan.rollouts_per_example,
+        concurrency=plan.concurrency,
+        seed=plan.seed,
+        state_columns=list(plan.state_columns),
+        max_retries=plan.max_retries,
+        independent_scoring=plan.independent_scoring,
+    )
+
+
+def passed_keys(plan: EvalPlan, environ: Mapping[str, str], progress: Progress) -> dict[str, str]:
+    """The variables named by `--env-var`, each said aloud; raises UsageError for an unset one."""
+    passed: dict[str, str] = {}
+    for name in plan.env_vars:
+        if name in _GATEWAY_KEYS:
+            progress.say(f"{name} stays here: the gateway stands in for it")
+        elif name not in environ:
+            raise UsageError(
+                f"`--env-var {name}` names a variable that is not set", hint=f"export {name}=…"
+            )
+        else:
+            progress.say(f"The environment can read {name}")
+            passed[name] = environ[name]
+    return passed
+
+
+def worker_variables(
+    environ: Mapping[str, str],
+    passed: Mapping[str, str],
+    *,
+    base_url: str,
+    token: str,
+    python: Path,
+) -> dict[str, str]:
+    """All that the worker's process gets; judges with a default client reach the gateway too.
+
+    No upload of traces by verifiers, no progress bars in the log, no telemetry.
+    """
+    own = {
+        "OPENAI_BASE_URL": base_url,
+        "OPENAI_API_KEY": token,
+        "PRIME_TRACES_OPT_OUT": "1",
+        "TQDM_DISABLE": "1",
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "VIRTUAL_ENV": str(python.parent.parent),
+    }
+    return worker_environment(environ, (), {**passed, **own})
+
+
+def secrets_of(
+    endpoint: Endpoint, environ: Mapping[str, str], passed: Mapping[str, str]
+) -> dict[str, str]:
+    """Every secret value that a file of the run could come to hold, by the name to put there."""
+    found = dict(passed)
+    for name in ("PRIME_API_KEY", "OPENAI_API_KEY"):
+        if environ.get(name):
+            found[name] = environ[name]
+    for member in endpoint.group:
+        if member.key is not None:
+            found.setdefault("MODEL_KEY", member.key.reveal())
+        for header, value in member.headers.items():
+            if any(word in header.lower() for word in _SECRET_HEADERS):
+                found[f"{header} header"] = value
+    return found
