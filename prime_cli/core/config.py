@@ -113,6 +113,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         file=file,
         context=_choose_context(context, table, environ, file),
         owner_setting=_choose_owner(table, environ, file),
+        upstream_setting=_choose_upstream(table, environ, file),
         offline_setting=_choose_offline(table, environ, file, flag=offline),
     )
 
