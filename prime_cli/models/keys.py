@@ -50,7 +50,7 @@ class KeySource:
 
     def find(self, environ: Mapping[str, str]) -> Secret | None:
         """The key that is set, or None; an empty variable counts as unset."""
-        value = environ.get(self.variable) if self.variable else None
+        value = environ.get(self.variable, "").strip() if self.variable else None
         return Secret(value) if value else self.literal
 
 

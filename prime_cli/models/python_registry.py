@@ -67,6 +67,8 @@ class _Reader:
                 self._parts.append(ast.copy_location(ast.Dict([alias], [value]), statement))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._names[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self._names[name] = value
             case _:
                 self._refuse_hidden_entries(statement)
 
@@ -112,6 +114,8 @@ class _Reader:
         match node:
             case ast.Constant(value=str() | int() | float() | None as value):
                 return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
             case ast.BinOp(op=ast.Add(), left=left, right=right):
                 return self._text(left) + self._text(right)
             case ast.JoinedStr(values=parts):

@@ -63,10 +63,10 @@ class Router:
             if self._offline:
                 check_offline(endpoint)
         except PrimeError as error:
-            hint = f" ({error.hint})" if error.hint else ""
             raise CallFailed(
                 f"`{name}` is not the model of this run (`{self._run.model}`), "
-                f"and nothing else serves it: {error.message}{hint}",
+                f"and nothing else serves it: {error.message}; give it an entry in "
+                "endpoints.toml, or set OPENAI_API_KEY (and OPENAI_BASE_URL)",
                 status=404,
                 blame="environment",
                 code="model_not_found",

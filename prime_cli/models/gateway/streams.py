@@ -6,7 +6,13 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from prime_cli.models.gateway.calls import Call, Handler, Reply
-from prime_cli.models.gateway.shapes import Answer, read_answer, with_fields
+from prime_cli.models.gateway.shapes import (
+    Answer,
+    RequestHead,
+    StreamOptions,
+    read_answer,
+    with_fields,
+)
 
 _SEPARATOR = re.compile(rb"\r?\n\r?\n")
 _DATA = re.compile(rb"^data: ?(\{.*\})\s*$", re.MULTILINE)
@@ -18,8 +24,11 @@ async def ask_for_usage(call: Call, handler: Handler) -> Reply:
     wanted = options is not None and options.include_usage
     if not call.head.stream or wanted or not call.path.endswith("completions"):
         return await handler(call)
-    body = with_fields(call.body, stream_options={"include_usage": True})
-    reply = await handler(replace(call, body=body))
+    head = RequestHead(
+        call.head.model, stream=True, stream_options=StreamOptions(include_usage=True)
+    )
+    body = with_fields(call.body, stream_options=head.stream_options)
+    reply = await handler(replace(call, head=head, body=body))
     if reply.chunks is not None:
         reply.chunks = hide_usage(reply.chunks)
     return reply

@@ -1,5 +1,6 @@
 """Sending a call to an endpoint: the only place where the real key is put on a request."""
 
+import io
 import urllib.request
 from collections.abc import AsyncGenerator, Mapping
 from functools import lru_cache
@@ -17,6 +18,8 @@ from prime_cli.models.gateway.shapes import error_body
 from prime_cli.models.gateway.streams import event
 
 CONNECT_SECONDS = 15.0
+
+_LARGE_BODY = 2**20
 
 # The worker's own credentials, hop-by-hop headers (RFC 9110, 7.6.1), what aiohttp sets itself.
 _NOT_FORWARDED = frozenset(
@@ -54,7 +57,7 @@ class Upstream:
             response = await self._session.request(
                 call.method,
                 _url(endpoint.url, call.path, call.query),
-                data=call.body or None,
+                data=_payload(call.body),
                 headers=authorized(endpoint, _forwarded(call.headers)),
                 allow_redirects=False,
                 proxy=proxy_for(endpoint.url),
@@ -68,6 +71,11 @@ class Upstream:
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
             raise _redirected(endpoint, response.headers.get("Location", "nowhere"))
         return Reply(response.status, body, _returned(response))
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO | None:
+    # aiohttp writes bytes in one piece, and warns where that could block for long.
+    return io.BytesIO(body) if len(body) > _LARGE_BODY else body or None
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,124 @@
+"""Trying again: bounded, patient when asked, quick to give up where waiting cannot help."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.models.gateway.calls import Call, CallFailed, Reply
+from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.retries import Retries, RetryPolicy, retry_after
+from prime_cli.models.gateway.shapes import RequestHead
+
+CALL = Call("POST", "chat/completions", "", {}, b"{}", Identity(), RequestHead())
+DOWN = CallFailed("down", status=502, blame="infra", code="no_answer", retryable=True)
+FATAL = CallFailed("no", status=502, blame="infra", code="redirected")
+
+
+class Endpoint:
+    """Answers with the given outcomes in turn, the last one for ever; notes the waits."""
+
+    def __init__(self, *outcomes: Reply | CallFailed) -> None:
+        self.outcomes = list(outcomes)
+        self.calls = 0
+        self.waits: list[float] = []
+
+    async def answer(self, call: Call) -> Reply:
+        self.calls += 1
+        outcome = self.outcomes[min(self.calls, len(self.outcomes)) - 1]
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return outcome
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def ask(self, policy: RetryPolicy | None = None) -> Reply:
+        retries = Retries(policy or RetryPolicy(), sleep=self.sleep)
+        return asyncio.run(_call(retries, self))
+
+
+async def _call(retries: Retries, endpoint: Endpoint) -> Reply:
+    return await retries(CALL, endpoint.answer)
+
+
+def too_many(after: str | None = None, code: str = "rate_limit") -> Reply:
+    headers = {} if after is None else {"retry-after": after}
+    return Reply(429, b'{"error": {"code": "%s"}}' % code.encode(), headers)
+
+
+def test_retry_after_is_obeyed() -> None:
+    endpoint = Endpoint(too_many("7"), too_many("0.5"), Reply(200))
+    assert endpoint.ask().status == 200
+    assert endpoint.waits == [7.0, 0.5]
+
+
+def test_waits_double_with_jitter_up_to_the_longest() -> None:
+    endpoint = Endpoint(too_many())
+    policy = RetryPolicy(rate_limited=6, first_s=1, longest_s=8)
+    assert endpoint.ask(policy).status == 429
+    for wait, full in zip(endpoint.waits, [1, 2, 4, 8, 8, 8], strict=True):
+        assert 0.75 * full <= wait <= full
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 529])
+def test_a_failing_server_is_asked_a_few_times(status: int) -> None:
+    endpoint = Endpoint(Reply(status))
+    assert endpoint.ask(RetryPolicy(failed=3)).status == status
+    assert endpoint.calls == 4
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422])
+def test_other_answers_are_final(status: int) -> None:
+    endpoint = Endpoint(Reply(status))
+    assert endpoint.ask().status == status
+    assert endpoint.calls == 1
+
+
+def test_a_lost_connection_is_tried_again() -> None:
+    endpoint = Endpoint(DOWN, DOWN, Reply(200))
+    assert endpoint.ask().status == 200
+    assert len(endpoint.waits) == 2
+
+
+def test_a_server_that_stays_down_is_given_up() -> None:
+    endpoint = Endpoint(DOWN)
+    with pytest.raises(CallFailed, match="down"):
+        endpoint.ask(RetryPolicy(failed=2))
+    assert endpoint.calls == 3
+
+
+def test_a_failure_that_waiting_cannot_cure_is_final() -> None:
+    endpoint = Endpoint(FATAL)
+    with pytest.raises(CallFailed):
+        endpoint.ask()
+    assert endpoint.calls == 1
+
+
+def test_an_account_without_credit_is_not_waited_for() -> None:
+    endpoint = Endpoint(too_many(code="insufficient_quota"))
+    assert endpoint.ask().status == 429
+    assert endpoint.calls == 1
+
+
+def test_a_wait_of_an_hour_is_refused() -> None:
+    endpoint = Endpoint(too_many("3600"))
+    assert endpoint.ask().status == 429
+    assert endpoint.waits == []
+
+
+def test_retry_after_may_be_a_date() -> None:
+    moment = datetime.now(UTC) + timedelta(seconds=30)
+    seconds = retry_after(format_datetime(moment, usegmt=True))
+    assert seconds is not None
+    assert 27 < seconds <= 30
+    assert retry_after("Mon, 01 Jan 2001 00:00:00 GMT") == 0
+
+
+@given(st.text() | st.floats().map(str))
+def test_any_retry_after_is_a_wait_or_ignored(value: str) -> None:
+    seconds = retry_after(value)
+    assert seconds is None or 0 <= seconds < float("inf")

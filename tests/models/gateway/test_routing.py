@@ -1,0 +1,85 @@
+"""Calls go where their model is served, each with the key of that place and no other."""
+
+from contextlib import ExitStack
+
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.keys import KeySource, Secret
+from prime_cli.models.registry import Entry, Registry
+from tests.helpers.gateway_client import Answered, ask, run
+from tests.helpers.scripted_model import ScriptedModel
+
+
+def authorizations(model: ScriptedModel) -> list[str]:
+    return [request.headers["authorization"] for request in model.requests]
+
+
+def test_every_model_goes_to_its_own_place_with_its_own_key() -> None:
+    async def scenario() -> list[Answered]:
+        entry = Entry("judge", "big-judge", registered.url, KeySource("JUDGE_KEY"))
+        environ = {
+            "JUDGE_KEY": "sk-judge",
+            "OPENAI_API_KEY": "sk-own",
+            "OPENAI_BASE_URL": own.url,
+        }
+        endpoint = Endpoint("policy", policy.url, Secret("sk-policy"))
+        async with Gateway(endpoint, Registry(entries=(entry,)), environ=environ) as gate:
+            return [await ask(gate, model=m) for m in ("policy", "judge", "big-judge", "gpt-9")]
+
+    with ExitStack() as stack:
+        policy, registered, own = (stack.enter_context(ScriptedModel()) for _ in range(3))
+        answers = run(scenario())
+    assert [answered.status for answered in answers] == [200] * 4
+    assert authorizations(policy) == ["Bearer sk-policy"]
+    assert authorizations(registered) == ["Bearer sk-judge"] * 2
+    assert [request.body["model"] for request in registered.requests] == ["big-judge"] * 2
+    assert authorizations(own) == ["Bearer sk-own"]
+
+
+def test_an_unknown_model_says_what_to_do() -> None:
+    async def scenario(model: ScriptedModel) -> Answered:
+        async with Gateway(Endpoint("policy", model.url), environ={}) as gate:
+            return await ask(gate, model="gpt-9")
+
+    with ScriptedModel() as model:
+        answered = run(scenario(model))
+        assert model.requests == []
+    assert answered.status == 404
+    assert answered.error["class"] == "environment"
+    assert "`gpt-9` is not the model of this run (`policy`)" in answered.error["message"]
+    assert "endpoints.toml" in answered.error["message"]
+
+
+def test_offline_other_models_stay_on_this_machine() -> None:
+    async def scenario(model: ScriptedModel) -> Answered:
+        environ = {"OPENAI_API_KEY": "sk-own"}
+        async with Gateway(Endpoint("policy", model.url), environ=environ, offline=True) as gate:
+            assert (await ask(gate, model="policy")).status == 200
+            return await ask(gate, model="gpt-9")
+
+    with ScriptedModel() as model:
+        answered = run(scenario(model))
+    assert answered.status == 404
+    assert "offline" in answered.error["message"]
+
+
+def test_a_group_is_used_in_turn() -> None:
+    async def scenario() -> None:
+        others = (Endpoint("policy", second.url),)
+        async with Gateway(Endpoint("policy", first.url, others=others), environ={}) as gate:
+            for _ in range(4):
+                await ask(gate, model="policy")
+
+    with ScriptedModel() as first, ScriptedModel() as second:
+        run(scenario())
+        assert (len(first.calls), len(second.calls)) == (2, 2)
+
+
+def test_a_judge_may_be_a_built_in_model() -> None:
+    async def scenario(model: ScriptedModel) -> Answered:
+        async with Gateway(Endpoint("policy", model.url), environ={}) as gate:
+            return await ask(gate, "same", model="builtin/echo")
+
+    with ScriptedModel() as model:
+        assert run(scenario(model)).said == "same"
+        assert model.requests == []

@@ -1,0 +1,67 @@
+"""A model server that is not there is noticed before anything is made ready for it."""
+
+import asyncio
+
+import pytest
+
+from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError, Unreachable
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.keys import Secret
+from prime_cli.models.preflight import check_endpoint
+from tests.helpers.gateway_client import run
+from tests.helpers.raw_server import Answer, always, raw_server
+from tests.helpers.scripted_model import ScriptedModel
+
+
+def check(answer: Answer, *, seconds: float = 5) -> list[str]:
+    async def scenario() -> list[str]:
+        async with raw_server(answer) as url:
+            return await check_endpoint(Endpoint("m", url, Secret("k")), seconds=seconds)
+
+    return run(scenario())
+
+
+def test_a_server_that_lists_the_model_is_fine() -> None:
+    with ScriptedModel(models=("m",)) as model:
+        assert run(check_endpoint(Endpoint("m", model.url, Secret("k")))) == []
+        assert model.requests[0].headers["authorization"] == "Bearer k"
+
+
+def test_a_model_that_is_not_listed_is_warned_about() -> None:
+    with ScriptedModel(models=("Qwen/Qwen3-0.6B",)) as model:
+        (warning,) = run(check_endpoint(Endpoint("Qwen3-0.6B", model.url)))
+    assert "did you mean `Qwen/Qwen3-0.6B`" in warning
+
+
+def test_nothing_listening_is_unreachable() -> None:
+    async def scenario() -> None:
+        async with raw_server(always(200)) as url:
+            pass
+        await check_endpoint(Endpoint("m", url))
+
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        run(scenario())
+
+
+@pytest.mark.parametrize(("status", "error"), [(401, NotLoggedIn), (403, NotAllowed)])
+def test_a_refused_key_is_said(status: int, error: type[PrimeError]) -> None:
+    with pytest.raises(error):
+        check(always(status))
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"data": 5}', b'{"data": []}'])
+def test_odd_answers_stop_nothing(body: bytes) -> None:
+    assert check(always(200, body)) == []
+    assert check(always(404, body)) == []
+
+
+def test_a_silent_server_is_warned_about() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    (warning,) = check(silent, seconds=0.2)
+    assert "did not answer in time" in warning
+
+
+def test_built_in_models_are_always_there() -> None:
+    assert run(check_endpoint(Endpoint("builtin/echo", builtin=True))) == []
