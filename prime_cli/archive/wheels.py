@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
@@ -98,12 +99,17 @@ class Wheel:
         self.members = index_zip(archive, limits=limits)
         self._installed = {_installed_path(path): path for path in self.members}
 
+    @contextmanager
+    def open(self, path: str) -> Iterator[IO[bytes]]:
+        """A stream of a member's content."""
+        with archive_errors(), self._archive.open(self.members[path]) as content:
+            yield content
+
     def read(self, path: str, *, limit: int = _TEXT_BYTES) -> bytes | None:
         """The bytes of a member, or None; raises IntegrityError when it is above `limit`."""
-        info = self.members.get(path)
-        if info is None:
+        if path not in self.members:
             return None
-        with archive_errors(), self._archive.open(info) as content:
+        with self.open(path) as content:
             found = content.read(limit + 1)
         if len(found) > limit:
             raise IntegrityError(f"`{path}` in the wheel is larger than {limit} bytes")

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from prime_cli.archive.epoch import source_date_epoch
 from prime_cli.archive.repack import repack_wheel
+from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.envs.backends import run_backend
+from prime_cli.envs.import_check import check_import
 from prime_cli.envs.project import Project
+from prime_cli.envs.wheel_checks import check_wheel
 
 DIST = "dist"
 """Where wheels go by default, below the project's root."""
@@ -35,3 +38,33 @@ def build_wheel(
         repacked = Path(scratch) / "repacked.whl"
         repack_wheel(built, repacked, epoch=epoch)
         return repacked.replace(outdir / built.name)
+
+
+def build_checked(
+    project: Project, outdir: Path, progress: Progress, *, check: bool = True, offline: bool = False
+) -> tuple[Path, WheelFacts]:
+    """Build the project's wheel and look at it; warns of what will surprise its users.
+
+    With `check` it is also imported in a clean interpreter. Raises BuildFailed, LoadFailed,
+    ResolveFailed.
+    """
+    wheel = build_wheel(project, outdir, progress, offline=offline)
+    facts = read_wheel(wheel)
+    look_at(wheel, facts, progress, project=project, check=check, offline=offline)
+    return wheel, facts
+
+
+def look_at(
+    wheel: Path,
+    facts: WheelFacts,
+    progress: Progress,
+    *,
+    project: Project | None = None,
+    check: bool = True,
+    offline: bool = False,
+) -> None:
+    """Refuse a wheel that cannot work, and warn of the rest; raises as `build_checked` does."""
+    for caution in check_wheel(facts, project):
+        progress.warn(caution.message, hint=caution.hint)
+    if check:
+        check_import(wheel, facts, progress, offline=offline)

@@ -15,6 +15,9 @@ from prime_cli.core.refs import EnvRef
 _FILE = Path(".prime", ".env-metadata.json")
 _OLD_FILE = Path(".env-metadata.json")
 
+_PENDING = "pending_version"
+"""A version that was written into pyproject.toml and is not known to be published; ours."""
+
 
 def read_provenance(root: Path) -> dict[str, Any]:
     """What is recorded in the project at `root`; empty when nothing readable is."""
@@ -38,7 +41,17 @@ def write_provenance(root: Path, values: Mapping[str, Any]) -> None:
     write_atomically(root / _FILE, json.dumps(values, indent=2).encode(), mode=0o644)
 
 
-def record_push(root: Path, ref: EnvRef, environment_id: str, wheel_sha256: str) -> None:
+def record_pending(root: Path, version: str) -> None:
+    """Note that the project was given `version` in order to publish it."""
+    write_provenance(root, {**read_provenance(root), _PENDING: version})
+
+
+def is_pending(root: Path, version: str) -> bool:
+    """Whether an upload gave the project this version, and did not come to its end."""
+    return bool(read_provenance(root).get(_PENDING) == version)
+
+
+def record_push(root: Path, ref: EnvRef, environment_id: str, wheel_sha256: str | None) -> None:
     """Note that the project was published as `ref` (with its version) just now.
 
     Where it was known under another owner or name before, that becomes its origin, and the end of
@@ -46,6 +59,7 @@ def record_push(root: Path, ref: EnvRef, environment_id: str, wheel_sha256: str)
     """
     before = read_provenance(root)
     record = {**before, **_fork(before, ref)}
+    record.pop(_PENDING, None)
     record |= {
         "environment_id": environment_id,
         "owner": ref.owner,

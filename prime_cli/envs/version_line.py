@@ -18,14 +18,8 @@ _VERSION = re.compile(
 def set_version(project: Project, version: str) -> Project:
     """Write `version` into the project's pyproject.toml; returns the project as it is then.
 
-    Raises BadProject when the version is computed by the backend or stands where one line cannot
-    be told from another, StorageFailed when the file cannot be written.
+    Raises BadProject when no one line holds it, StorageFailed when the file cannot be written.
     """
-    if project.version is None:
-        raise BadProject(
-            f"The version of `{project.name}` is dynamic: its build backend computes it",
-            hint="change it where the backend reads it, then upload without the flag",
-        )
     with storage_errors(project.file):
         old = project.file.read_bytes()
         mode = project.file.stat().st_mode & 0o777

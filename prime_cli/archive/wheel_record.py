@@ -1,0 +1,44 @@
+"""Compare a wheel's content with its RECORD (the wheel format, PyPA specifications)."""
+
+import base64
+import csv
+import hashlib
+from pathlib import Path
+
+from prime_cli.archive.limits import safe_name
+from prime_cli.archive.wheels import Wheel, open_wheel
+from prime_cli.core.errors import IntegrityError
+
+_SIGNATURES = ("RECORD.jws", "RECORD.p7s")
+
+
+def check_record(path: Path) -> None:
+    """Raise IntegrityError unless RECORD lists every member of the wheel with its sha256."""
+    with open_wheel(path) as wheel:
+        folder = wheel.dist_info()
+        rows = _read_rows(wheel.text(f"{folder}/RECORD"), path)
+        unlisted = {f"{folder}/{name}" for name in ("RECORD", *_SIGNATURES)}
+        for member in wheel.members:
+            if member in unlisted:
+                continue
+            if member not in rows:
+                raise IntegrityError(f"RECORD of {path.name} does not list `{member}`")
+            if rows[member] != _digest(wheel, member):
+                raise IntegrityError(f"`{member}` in {path.name} is not what RECORD says")
+        for name in rows.keys() - wheel.members.keys():
+            raise IntegrityError(f"RECORD of {path.name} lists `{name}`, which is not there")
+
+
+def _read_rows(text: str | None, path: Path) -> dict[str, str]:
+    if text is None:
+        raise IntegrityError(f"{path.name} has no RECORD")
+    rows = csv.reader(text.splitlines())
+    return {safe_name(row[0]): row[1] if len(row) > 1 else "" for row in rows if row}
+
+
+def _digest(wheel: Wheel, member: str) -> str:
+    digest = hashlib.sha256()
+    with wheel.open(member) as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return "sha256=" + base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()

@@ -1,0 +1,242 @@
+"""Publish a built environment on a hub; stopped at any point, the same call finishes the job.
+
+The steps on the wire, their order and their fields are those of the official client. A version
+appears on the hub with the last of them, and is then never changed.
+"""
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_version
+
+from prime_cli.api.client import HubClient
+from prime_cli.archive.sources import SourceFile, write_source_archive
+from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import Conflict, IntegrityError, NotFound
+from prime_cli.core.paths import prime_home, storage_errors
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.metadata import describe, describe_sources, runtime_hint
+from prime_cli.envs.release import Release
+from prime_cli.runtime.locks import load_lock
+from prime_cli.wire.environments import (
+    ArtifactRequest,
+    EnvironmentMetadata,
+    ResolveReply,
+    ResolveRequest,
+)
+
+LOCKS_FEATURE = "locks"
+"""The name under which hubs of ours announce that they keep locks."""
+
+_TEAM_ID = re.compile(r"c[a-z0-9]{24}")
+"""How the official client tells a team's id (a cuid) from its slug."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where an environment goes: `owner` (a slug) or `team` (a slug or id), else the key's user.
+
+    `visibility` is PUBLIC or PRIVATE; None leaves it as it is, and the choice for a new
+    environment to the hub.
+    """
+
+    owner: str | None = None
+    team: str | None = None
+    visibility: str | None = None
+
+    def request(self, name: str) -> ResolveRequest:
+        """The body that gets or makes the environment called `name`."""
+        team = None if self.owner else self.team
+        is_id = bool(team and _TEAM_ID.fullmatch(team))
+        return ResolveRequest(
+            name=name,
+            visibility=self.visibility,
+            owner_slug=self.owner,
+            team_slug=None if is_id else team,
+            team_id=team if is_id else None,
+        )
+
+
+@dataclass(frozen=True)
+class PublishPlan:
+    """All that is sent: a wheel with its digest and metadata, and the files of its sources."""
+
+    name: str
+    version: str
+    destination: Destination
+    wheel: Path
+    wheel_sha256: str
+    wheel_size: int
+    files: tuple[SourceFile, ...]
+    content_hash: str
+    metadata: EnvironmentMetadata
+    runtime_hint: str | None
+
+    @property
+    def archive_name(self) -> str:
+        """The file name of the source archive, as the official client forms it."""
+        return f"{self.name}-{self.version}-{self.content_hash[:8]}.tar.gz"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is on the hub now.
+
+    `already` when it was there before with the same content, `locked` when its lock is there too;
+    `wheel_sha256` is that of the hub's wheel, None where the hub does not say.
+    """
+
+    ref: EnvRef
+    environment_id: str
+    visibility: str
+    content_hash: str
+    wheel_sha256: str | None
+    already: bool = False
+    locked: bool = False
+
+
+def plan_publish(
+    wheel: Path, facts: WheelFacts, release: Release, destination: Destination
+) -> PublishPlan:
+    """What publishing `wheel` with the sources of `release` would send; sends nothing."""
+    with storage_errors(wheel):
+        size = wheel.stat().st_size
+        sha256 = digest_file(wheel)
+    return PublishPlan(
+        name=release.project.name,
+        version=facts.version,
+        destination=destination,
+        wheel=wheel,
+        wheel_sha256=sha256,
+        wheel_size=size,
+        files=release.files,
+        content_hash=release.content_hash,
+        metadata=describe(facts, release.project),
+        runtime_hint=runtime_hint(facts),
+    )
+
+
+def publish(hub: HubClient, plan: PublishPlan, progress: Progress) -> Published:
+    """Send what `plan` names, and attach the wheel's lock if one is known.
+
+    Raises Conflict when this version is there with other content, NotAllowed, Unreachable,
+    IntegrityError (the hub received other bytes).
+    """
+    environment = hub.environments.resolve(plan.destination.request(plan.name))
+    ref = EnvRef(environment.owner.name, environment.name, plan.version)
+    already = _is_published(hub, ref, plan.content_hash)
+    if not already:
+        try:
+            _send(hub, environment, plan, progress)
+        except Conflict:
+            # Someone else may have published the very same in the meantime.
+            if not _is_published(hub, ref, plan.content_hash):
+                raise
+            already = True
+    return _published(hub, environment, ref, plan.content_hash, already=already)
+
+
+def find_published(
+    hub: HubClient, ref: EnvRef, digest: str, destination: Destination
+) -> Published | None:
+    """What is on the hub when `ref` is there with the content hash `digest`, else None.
+
+    It gets the visibility of `destination`. Raises Conflict as `publish` does.
+    """
+    if not _is_published(hub, ref, digest):
+        return None
+    environment = hub.environments.resolve(destination.request(ref.name))
+    return _published(hub, environment, ref, digest, already=True)
+
+
+def find_content(hub: HubClient, ref: EnvRef) -> str | None:
+    """The content hash under which the version of `ref` is published, None when it is not."""
+    wanted = canonicalize_version(ref.wire_version)
+    try:
+        items = hub.environments.versions(ref)
+    except NotFound:
+        return None
+    found = (item.sha256 for item in items if canonicalize_version(item.version) == wanted)
+    return next(found, None)
+
+
+def _is_published(hub: HubClient, ref: EnvRef, digest: str) -> bool:
+    content = find_content(hub, ref)
+    if content not in (None, digest):
+        raise Conflict(
+            f"{ref} is published already, with other content",
+            hint="versions never change: publish the next one with `--auto-bump`",
+        )
+    return content == digest
+
+
+def _published(
+    hub: HubClient, environment: ResolveReply, ref: EnvRef, digest: str, *, already: bool
+) -> Published:
+    detail = hub.environments.get(ref)
+    return Published(
+        ref=ref,
+        environment_id=environment.id,
+        visibility=environment.visibility,
+        content_hash=digest,
+        wheel_sha256=detail.wheel_sha256,
+        already=already,
+        locked=detail.has_lock or _attach_lock(hub, ref, detail.wheel_sha256),
+    )
+
+
+def _attach_lock(hub: HubClient, ref: EnvRef, wheel_sha256: str | None) -> bool:
+    """Keep the lock of the hub's wheel beside its version; whether there was one to keep."""
+    if wheel_sha256 is None or LOCKS_FEATURE not in hub.capabilities().features:
+        return False
+    lock = load_lock(prime_home(), wheel_sha256)
+    if lock is not None:
+        hub.locks.put(ref, lock)
+    return lock is not None
+
+
+def _send(hub: HubClient, environment: ResolveReply, plan: PublishPlan, progress: Progress) -> None:
+    """Wheel, then source archive: announce, put, finish each."""
+    wheel = hub.uploads.begin_wheel(environment.id, _wheel_request(plan))
+    if wheel.upload_url is not None:
+        hub.uploads.send(wheel.upload_url, plan.wheel, progress)
+        hub.uploads.finish_wheel(environment.id, wheel.wheel_id)
+    with tempfile.TemporaryDirectory(prefix="prime-upload-") as folder:
+        archive = Path(folder) / plan.archive_name
+        write_source_archive(plan.files, archive)
+        version = hub.uploads.begin_version(environment.id, _archive_request(plan, archive))
+        if version.upload_url is not None:
+            hub.uploads.send(version.upload_url, archive, progress)
+    reply = hub.uploads.finish_version(environment.id, version.version_id)
+    if not reply.success:
+        raise IntegrityError(
+            f"The hub refused {plan.name} {plan.version}: {reply.message or 'it gave no reason'}",
+            hint="run the same command again to send it once more",
+        )
+
+
+def _wheel_request(plan: PublishPlan) -> ArtifactRequest:
+    return ArtifactRequest(
+        content_hash=plan.content_hash,
+        filename=plan.wheel.name,
+        sha256=plan.wheel_sha256,
+        size=plan.wheel_size,
+        semantic_version=plan.version,
+        metadata=plan.metadata,
+        runtime_hint=plan.runtime_hint,
+    )
+
+
+def _archive_request(plan: PublishPlan, archive: Path) -> ArtifactRequest:
+    return ArtifactRequest(
+        content_hash=plan.content_hash,
+        filename=plan.archive_name,
+        sha256=digest_file(archive),
+        semantic_version=plan.version,
+        metadata=describe_sources(plan.metadata, plan.name, plan.version),
+        runtime_hint=plan.runtime_hint,
+    )

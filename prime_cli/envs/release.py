@@ -1,0 +1,113 @@
+"""What is to be published: the sources of a project folder, or a wheel that was built already."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from prime_cli.archive.sources import SourceFile, content_hash, list_sources
+from prime_cli.archive.wheel_record import check_record
+from prime_cli.archive.wheels import WheelFacts, read_wheel
+from prime_cli.core.errors import BadProject, NotFound, UsageError
+from prime_cli.core.versions import bump_patch, next_post, next_rc
+from prime_cli.envs.project import Project, find_project, load_project
+from prime_cli.envs.provenance import record_pending
+from prime_cli.envs.source_checks import check_sources
+from prime_cli.envs.version_line import set_version
+from prime_cli.envs.wheel_sources import find_project_of, write_sources_of
+
+
+@dataclass(frozen=True)
+class Release:
+    """Sources in order of their path, and the wheel with its facts if it is built already."""
+
+    project: Project
+    files: tuple[SourceFile, ...]
+    built: tuple[Path, WheelFacts] | None = None
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The official content hash of the sources."""
+        return content_hash(self.files)
+
+
+class Bump(StrEnum):
+    """Which version comes next."""
+
+    PATCH = "patch"
+    RC = "rc"
+    POST = "post"
+
+
+_NEXT: dict[Bump, Callable[[str], str]] = {
+    Bump.PATCH: bump_patch,
+    Bump.RC: next_rc,
+    Bump.POST: next_post,
+}
+
+
+@contextmanager
+def open_release(
+    target: str | None, folder: Path, *, allowed_secrets: tuple[str, ...] = ()
+) -> Iterator[Release]:
+    """What `target` (a folder, a bare NAME or a wheel; None: `folder`) stands for, checked.
+
+    Writes nothing but, for a wheel on its own, a temporary folder. Raises BadProject, NotFound,
+    UnsafeContent (too much, or likely secrets), IntegrityError (a damaged wheel).
+    """
+    if target is None or not target.endswith(".whl"):
+        release = _list_release(load_project(find_project(target, folder)))
+        _check_release(release, allowed_secrets)
+        yield release
+        return
+    wheel = folder / Path(target).expanduser()
+    if not wheel.is_file():
+        raise NotFound(f"There is no wheel {wheel}", hint="build one with `prime env build`")
+    check_record(wheel)
+    facts = read_wheel(wheel)
+    with tempfile.TemporaryDirectory(prefix="prime-sources-") as scratch:
+        project = find_project_of(wheel, facts)
+        if project is None:
+            project = write_sources_of(wheel, facts, Path(scratch) / "sources")
+        release = _list_release(project, (wheel, facts))
+        _check_release(release, allowed_secrets)
+        yield release
+
+
+def next_version(release: Release, bump: Bump) -> str:
+    """The version after the project's own.
+
+    Raises UsageError for a wheel, whose version is in its bytes, and BadProject where the build
+    backend computes the version.
+    """
+    if release.built is not None:
+        raise UsageError(
+            f"{release.built[0].name} has its version already",
+            hint="give the project's folder to build the next version",
+        )
+    project = release.project
+    if project.version is None:
+        raise BadProject(
+            f"The version of `{project.name}` is dynamic: its build backend computes it",
+            hint="change it where the backend reads it, then upload without the flag",
+        )
+    return _NEXT[bump](project.version)
+
+
+def write_next_version(release: Release, bump: Bump) -> Release:
+    """Give the project its next version; raises BadProject where no one line holds it."""
+    version = next_version(release, bump)
+    project = set_version(release.project, version)
+    record_pending(project.root, version)
+    return _list_release(project)
+
+
+def _list_release(project: Project, built: tuple[Path, WheelFacts] | None = None) -> Release:
+    return Release(project, list_sources(project.root), built)
+
+
+def _check_release(release: Release, allowed: tuple[str, ...]) -> None:
+    check_sources(release.files, allowed_secrets=(*release.project.allowed_secrets, *allowed))
