@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet
-from prime_cli.terminal.prompts import ask_choice, ask_yes_no
+from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
 
@@ -48,6 +48,11 @@ class Output:
         """Whether stdout carries JSON."""
         return self.mode in ("json", "jsonl")
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody can be asked."""
+        return can_ask(self._err)
+
     def show(self, value: Any, *, lines: Sequence[Line] | None = None) -> None:
         """One record: its JSON, or its labelled `lines` (by default its own fields)."""
         if self.is_json:
@@ -78,6 +83,13 @@ class Output:
                 self._write("".join("\t".join(_one_line(c) for c in row) + "\n" for row in rows))
             case _:
                 self._draw_table(columns, rows, title)
+
+    def text(self, text: str, *, record: Any) -> None:
+        """A text of its own, such as a file, as it is; in JSON modes `record`, which holds it."""
+        if self.is_json:
+            self._write_json(record)
+        else:
+            self._write(f"{clean(text).rstrip()}\n" if text else "")
 
     def done(self, sentence: str, *, value: Any = None) -> None:
         """Say that the work is done; in JSON modes also write `value` to stdout."""

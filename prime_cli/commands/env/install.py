@@ -1,0 +1,128 @@
+"""`prime env install`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    PythonOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.core.errors import UsageError
+from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
+from prime_cli.envs.installers import Tool
+from prime_cli.envs.workspace import find_workspace
+from prime_cli.terminal.output import Output
+
+
+def install(
+    ctx: typer.Context,
+    environments: Annotated[
+        list[str],
+        typer.Argument(help="owner/name[@version], a name, a folder or a wheel; several."),
+    ],
+    tool: Annotated[Tool, typer.Option("--with", help="The installer.")] = Tool.UV,
+    path: Annotated[
+        Path, typer.Option("--path", "-p", help="Where the folders of bare names are.")
+    ] = Path("environments"),
+    no_upgrade: Annotated[
+        bool, typer.Option("--no-upgrade", help="Leave an installed version as it is.")
+    ] = False,
+    prerelease: Annotated[
+        bool, typer.Option("--prerelease", help="Allow pre-releases of what it requires.")
+    ] = False,
+    dry_run: DryRunOpt = False,
+    python: PythonOpt = None,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Install environments into the workspace.
+
+    The workspace is --python, else $UV_PROJECT_ENVIRONMENT, $VIRTUAL_ENV, the nearest .venv, else
+    a new .venv here. `prime eval run` needs no installation.
+
+    \b
+    Example:
+      prime env install starter/alphabet-sort
+      prime env install ada/wordle@1.2 ./environments/my_env --dry-run
+    \b
+    See also: `prime env list --installed`, `prime env uninstall`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    show, here = session.output, Path.cwd()
+    wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path)
+    plan = plan_install(
+        environments,
+        find_workspace(python, here=here),
+        wanted,
+        hub=lambda: session.hub,
+        here=here,
+        progress=session.progress,
+        show_moves=dry_run,
+    )
+    if dry_run:
+        _show_plan(plan, show)
+        return
+    _ask_about_verifiers(plan, show, yes=yes)
+    done = run_install(plan, wanted, session.progress)
+    _show_done(plan, done, show)
+
+
+def _ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
+    move = plan.moved_verifiers
+    if move is None:
+        return
+    change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
+    output.warn(
+        f"This moves the workspace's verifiers {change}",
+        hint="`prime eval run` uses an interpreter of its own and moves nothing",
+    )
+    if output.is_interactive and not output.confirm("Go on?", yes=yes):
+        raise UsageError("Nothing was installed")
+
+
+def _show_plan(plan: InstallPlan, output: Output) -> None:
+    rows = [[move.name, move.before or "-", move.after or "-"] for move in plan.moves]
+    records = [asdict(move) for move in plan.moves]
+    target = str(plan.workspace.folder or plan.workspace.python)
+    if not plan.workspace.exists:
+        output.say(f"A new virtual environment would be made: {target}")
+        rows = [[item.name, "-", item.version or "-"] for item in plan.items]
+        records = [{"name": i.name, "before": None, "after": i.version} for i in plan.items]
+    output.table(["Package", "Now", "Then"], rows, records=records, title=f"In {target}")
+
+
+def _show_done(plan: InstallPlan, done: tuple[Item, ...], output: Output) -> None:
+    target = plan.workspace.folder or plan.workspace.python
+    for item in plan.present:
+        output.say(f"{item.name} {item.version} is already in {target}")
+    named = ", ".join(f"{item.name} {item.version or ''}".strip() for item in done)
+    record = {
+        "workspace": str(target),
+        "installed": [_record(item) for item in done],
+        "present": [_record(item) for item in plan.present],
+    }
+    sentence = f"Installed {named} into {target}" if done else "Nothing to install"
+    output.done(sentence, value=record)
+
+
+def _record(item: Item) -> dict[str, str | None]:
+    origin = item.origin
+    return {
+        "name": item.name,
+        "version": item.version,
+        "ref": origin.ref,
+        "sha256": origin.sha256,
+        "path": origin.path,
+    }

@@ -1,0 +1,284 @@
+"""Install environments into the workspace: find and fetch them, see what moves, then do it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from prime_cli.api.client import HubClient
+from prime_cli.archive.wheels import read_wheel
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import NotFound
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.installed import (
+    LIBRARY,
+    Distribution,
+    Origin,
+    read_distributions,
+    record_origin,
+    unmet_requirements,
+)
+from prime_cli.envs.installers import Move, Order, Tool, install, preview
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.project import load_project
+from prime_cli.envs.targets import Target, locate
+from prime_cli.envs.workspace import (
+    Workspace,
+    create_workspace,
+    python_version,
+    site_packages,
+)
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.reading import read_requirements
+
+OpenHub = Callable[[], HubClient]
+"""Gives the hub; called only when something is not on this disk."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The user's wishes for an installation, as the flags say them."""
+
+    tool: Tool = Tool.UV
+    upgrade: bool = True
+    prerelease: bool = False
+    offline: bool = False
+    environments: Path = Path("environments")
+    owner: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One environment to be installed: a wheel or an editable folder, and where it came from."""
+
+    name: str
+    version: str | None
+    origin: Origin
+    package: WheelPackage | None = None
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class InstallPlan:
+    """What is to be done, before anything is done.
+
+    `present` are environments that the workspace has already in that form; `unmet` the
+    requirements for which an index must be asked; `moves` what changes, known only where the
+    installer was asked (`--dry-run`, or when an index is involved).
+    """
+
+    workspace: Workspace
+    order: Order
+    items: tuple[Item, ...]
+    present: tuple[Item, ...] = ()
+    unmet: tuple[str, ...] = ()
+    moves: tuple[Move, ...] = ()
+    verifiers: str | None = None
+
+    @property
+    def moved_verifiers(self) -> Move | None:
+        """The change of the workspace's own verifiers, None if it stays or was not there."""
+        return next((m for m in self.moves if m.name == LIBRARY and m.before), None)
+
+
+@dataclass
+class _Needs:
+    """What the packages of a plan require, as it is gathered."""
+
+    requirements: list[Requirement] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+
+
+def plan_install(
+    words: Sequence[str],
+    workspace: Workspace,
+    wanted: Wanted,
+    *,
+    hub: OpenHub,
+    here: Path,
+    progress: Progress,
+    show_moves: bool = False,
+) -> InstallPlan:
+    """Find and fetch what `words` name and compare it with the workspace; installs nothing.
+
+    `show_moves` asks the installer what would change in any case. Raises what the hub, the
+    names and the installer raise: NotFound, UsageError, IntegrityError, ResolveFailed and so on.
+    """
+    items = [_item(word, wanted, hub, here, progress) for word in words]
+    installed = read_distributions(site_packages(workspace))
+    present = [item for item in items if _is_present(item, installed, wanted)]
+    needs = _gather(items)
+    version = python_version(workspace) if workspace.exists else ""
+    unmet = unmet_requirements(needs.requirements, installed, version) if version else None
+    own = {normalize_name(item.name) for item in items}
+    missing = [r for r in needs.requirements if unmet is None or r in unmet]
+    missing = [r for r in missing if normalize_name(r.name) not in own]
+    beside = list(_owned(missing, items, wanted, hub, progress))
+    missing = _without(missing, beside)
+    complete = unmet is not None and not missing and not beside
+    todo = items if missing or beside else [item for item in items if item not in present]
+    order = _order(workspace, [*todo, *beside], needs, installed, wanted, complete=complete)
+    plan = InstallPlan(
+        workspace,
+        order,
+        (*items, *beside),
+        present=tuple(item for item in present if item not in todo),
+        unmet=tuple(sorted({str(r) for r in missing})),
+        verifiers=installed[LIBRARY].version if LIBRARY in installed else None,
+    )
+    if not workspace.exists or not todo or (complete and not show_moves):
+        return plan
+    return replace(plan, moves=preview(order, offline=wanted.offline))
+
+
+def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[Item, ...]:
+    """Do what `plan` says, and record where each environment came from; returns what is new."""
+    create_workspace(plan.workspace, progress, offline=wanted.offline)
+    todo = tuple(item for item in plan.items if item not in plan.present)
+    if not todo:
+        return ()
+    names = ", ".join(item.name for item in todo)
+    with progress.task(f"Installing {names}", unit="packages"):
+        install(plan.order, offline=wanted.offline)
+    installed = read_distributions(site_packages(plan.workspace))
+    for item in todo:
+        package = installed.get(normalize_name(item.name))
+        if package is not None:
+            record_origin(package, item.origin)
+    return todo
+
+
+def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progress) -> Item:
+    target = locate(word, here=here, environments=wanted.environments, progress=progress)
+    if target.folder is not None:
+        project = load_project(target.folder)
+        path = str(target.folder.resolve())
+        return Item(project.name, project.version, Origin(path=path), folder=target.folder)
+    if target.wheel is not None:
+        return _wheel_item(target.wheel)
+    return _hub_item(target, wanted, hub, progress)
+
+
+def _wheel_item(path: Path) -> Item:
+    package = WheelPackage(path, digest_file(path), read_wheel(path))
+    origin = Origin(sha256=package.sha256, path=str(path.resolve()))
+    return Item(package.facts.name, package.facts.version, origin, package)
+
+
+def _hub_item(target: Target, wanted: Wanted, hub: OpenHub, progress: Progress) -> Item:
+    ref = resolve_name(hub(), target.name or "", wanted.owner, progress=progress)
+    fetched = fetch_wheel(hub(), ref, offline=wanted.offline, progress=progress)
+    return _fetched_item(fetched)
+
+
+def _fetched_item(fetched: FetchedEnvironment) -> Item:
+    package = fetched.package
+    origin = Origin(ref=str(fetched.ref), sha256=package.sha256)
+    return Item(package.facts.name, package.facts.version, origin, package)
+
+
+def _gather(items: Sequence[Item]) -> _Needs:
+    """Every item's requirements; what its source cannot run with is added as a limit."""
+    needs = _Needs()
+    for item in items:
+        if item.package is not None:
+            facts = item.package.facts
+            needs.requirements += _parse(facts.requires_dist)
+            specifier = read_requirements(item.package.path, facts).specifier
+            if facts.exposes is not None:
+                # Many environments forget to require what they import.
+                needs.requirements.append(Requirement(LIBRARY))
+                needs.limits.append(f"{LIBRARY}{specifier}")
+        elif item.folder is not None:
+            needs.requirements += _parse(load_project(item.folder).dependencies)
+    return needs
+
+
+def _parse(texts: Sequence[str]) -> list[Requirement]:
+    found = []
+    for text in texts:
+        try:
+            found.append(Requirement(text))
+        except InvalidRequirement:
+            continue
+    return found
+
+
+def _is_present(item: Item, installed: dict[str, Distribution], wanted: Wanted) -> bool:
+    package = installed.get(normalize_name(item.name))
+    if package is None:
+        return False
+    if not wanted.upgrade:
+        return True
+    origin = package.origin
+    same = origin is not None and origin.sha256 == item.origin.sha256
+    return item.package is not None and same and package.version == item.version
+
+
+def _owned(
+    missing: Sequence[Requirement],
+    items: Sequence[Item],
+    wanted: Wanted,
+    hub: OpenHub,
+    progress: Progress,
+) -> Iterator[Item]:
+    """Requirements that are environments of the same owner: those come from the hub, as files.
+
+    Nothing else does, so a stranger cannot slip a package in by a name that an index has too.
+    """
+    owners = {EnvRef.parse(item.origin.ref).owner for item in items if item.origin.ref}
+    for requirement in missing:
+        if requirement.name.lower() == LIBRARY or requirement.url is not None:
+            continue
+        for owner in sorted(owners):
+            item = _from_owner(owner, requirement, wanted, hub(), progress)
+            if item is not None:
+                yield item
+                break
+
+
+def _from_owner(
+    owner: str, requirement: Requirement, wanted: Wanted, hub: HubClient, progress: Progress
+) -> Item | None:
+    ref = EnvRef(owner, normalize_name(requirement.name))
+    try:
+        hub.environments.status(ref)
+        fetched = fetch_wheel(hub, ref, offline=wanted.offline, progress=progress)
+    except NotFound:
+        return None
+    version = fetched.package.facts.version
+    if not requirement.specifier.contains(version, prereleases=True):
+        return None
+    progress.say(f"{requirement.name} is taken from {fetched.ref} on the hub")
+    return _fetched_item(fetched)
+
+
+def _without(missing: Sequence[Requirement], beside: Sequence[Item]) -> list[Requirement]:
+    names = {normalize_name(item.name) for item in beside}
+    return [r for r in missing if normalize_name(r.name) not in names]
+
+
+def _order(
+    workspace: Workspace,
+    items: Sequence[Item],
+    needs: _Needs,
+    installed: dict[str, Distribution],
+    wanted: Wanted,
+    *,
+    complete: bool,
+) -> Order:
+    """A verifiers that is there already is left to its owner; a new one must fit the source."""
+    again = [item.name for item in items if normalize_name(item.name) in installed]
+    return Order(
+        workspace,
+        wheels=tuple(item.package.path for item in items if item.package is not None),
+        editable=tuple(item.folder for item in items if item.folder is not None),
+        again=tuple(again),
+        limits=() if LIBRARY in installed else tuple(needs.limits),
+        complete=complete and not any(item.folder for item in items),
+        prerelease=wanted.prerelease,
+        tool=wanted.tool,
+    )
