@@ -41,8 +41,7 @@ class Bars:
         try:
             yield bar
         finally:
-            live.remove_task(bar.id)
-            self._stop()
+            self._stop(live, bar)
 
     def say(self, message: str) -> None:
         """One line above the bars."""
@@ -71,12 +70,14 @@ class Bars:
             self._talk.write_above(self._print)
         return self._live
 
-    def _stop(self) -> None:
+    def _stop(self, live: Progress, bar: "Bar") -> None:
         self._open -= 1
-        if self._open == 0 and self._live is not None:
-            self._talk.write_above(None)
-            self._live.stop()
-            self._live = None
+        if self._open:
+            live.remove_task(bar.id)
+            return
+        self._talk.write_above(None)
+        self._live = None
+        live.stop()
 
     def _print(self, line: str) -> None:
         self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)

@@ -1,0 +1,71 @@
+"""Bars on a terminal, a line for slow work elsewhere, nothing when quiet."""
+
+import io
+import threading
+
+import pytest
+
+from prime_cli.terminal import progress
+from prime_cli.terminal.bars import size_text
+from prime_cli.terminal.output import Output
+from tests.terminal.test_output import Terminal
+
+
+def test_slow_work_is_named_once_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    err = io.StringIO()
+    output = Output(out=io.StringIO(), err=err)
+    with output.progress.task("Building wordle", total=3) as task:
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(5)
+        task.advance()
+    assert err.getvalue() == "Building wordle …\n"
+
+
+def test_quick_work_is_not_mentioned() -> None:
+    err = io.StringIO()
+    with Output(out=io.StringIO(), err=err).progress.task("Building wordle") as task:
+        task.advance()
+    assert err.getvalue() == ""
+
+
+def test_a_bar_shows_count_and_note_and_lines_appear_above_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    output = Output(out=io.StringIO(), err=err)
+    with output.progress.task("Evaluating", unit="rollouts") as task:
+        task.update(total=15, note="reward 0.5")
+        task.advance(3)
+        output.say("resumed run a1")
+    shown = err.getvalue()
+    assert "Evaluating" in shown
+    assert "3/15" in shown
+    assert "reward 0.5" in shown
+    assert "resumed run a1" in shown
+    output.say("after")
+    assert err.getvalue().endswith("after\x1b[0m\n")
+
+
+def test_two_bars_share_the_display_and_the_last_one_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    output = Output(out=io.StringIO(), err=err)
+    with output.progress.task("Outer", total=1), output.progress.task("Inner", total=1) as inner:
+        inner.advance()
+    assert "Outer" in err.getvalue()
+    assert "Inner" in err.getvalue()
+    assert "\x1b[?25h" in err.getvalue()  # the cursor is back
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 kB"), (3 << 20, "3.0 MB")]
+)
+def test_sizes_are_told_as_people_read_them(size: int, text: str) -> None:
+    assert size_text(size) == text

@@ -1,0 +1,43 @@
+"""Readers that leave, files that are full, descriptors that are closed."""
+
+import errno
+import io
+
+import pytest
+
+from prime_cli.core.errors import StorageFailed
+from prime_cli.terminal.streams import Stream
+
+
+class Failing(io.StringIO):
+    """A stream whose device answers with an error."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+        self.tries = 0
+
+    def write(self, text: str) -> int:
+        self.tries += 1
+        raise OSError(self.code, "told by the system")
+
+
+@pytest.mark.parametrize("code", [errno.EPIPE, errno.EINVAL])
+def test_a_reader_that_left_is_no_failure_and_is_left_alone(code: int) -> None:
+    target = Failing(code)
+    stream = Stream(target)
+    stream.write("one")
+    stream.write("two")
+    assert target.tries == 1
+
+
+def test_a_full_disk_is_told() -> None:
+    with pytest.raises(StorageFailed, match="The output could not be written"):
+        Stream(Failing(errno.ENOSPC)).write("text")
+
+
+def test_a_closed_descriptor_takes_everything() -> None:
+    Stream(None).write("text")
+    closed = io.StringIO()
+    closed.close()
+    Stream(closed).write("text")
