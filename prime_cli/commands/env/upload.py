@@ -1,0 +1,158 @@
+"""`prime env upload`, also `prime env push`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    PathOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.errors import UsageError
+from prime_cli.envs.publish import Destination, Published
+from prime_cli.envs.release import Bump, Release, next_version, open_release
+from prime_cli.envs.upload import UploadOptions
+from prime_cli.envs.upload import upload as run_upload
+from prime_cli.session import Session
+
+
+class Visibility(StrEnum):
+    """Who sees an environment."""
+
+    PUBLIC = "PUBLIC"
+    PRIVATE = "PRIVATE"
+
+
+def upload(
+    ctx: typer.Context,
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FOLDER|NAME|WHEEL]",
+            help="A folder, a name below ./environments, or a built wheel.",
+        ),
+    ] = None,
+    path: PathOpt = Path(),
+    visibility: Annotated[
+        Visibility | None,
+        typer.Option(
+            "--visibility",
+            "-v",
+            case_sensitive=False,
+            help="Who sees it.",
+            show_default="as it is; the hub's choice for a new one",
+        ),
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="Publish for this user or team.")
+    ] = None,
+    team: Annotated[
+        str | None, typer.Option("--team", "-t", help="Publish for this team (slug or id).")
+    ] = None,
+    auto_bump: Annotated[
+        bool, typer.Option("--auto-bump", help="Raise the patch version in pyproject.toml first.")
+    ] = False,
+    rc: Annotated[
+        bool, typer.Option("--rc", help="Make it the next release candidate first.")
+    ] = False,
+    post: Annotated[
+        bool, typer.Option("--post", help="Make it the next post-release first.")
+    ] = False,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
+    ] = False,
+    allow_secrets: Annotated[
+        list[str] | None,
+        typer.Option("--allow-secrets", metavar="GLOB", help="A file that may look like a secret."),
+    ] = None,
+    dry_run: DryRunOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Build an environment and publish it on the hub.
+
+    What is published already with the same content is left as it is. A version never changes:
+    raise it with `--auto-bump`.
+
+    \b
+    Example:
+      prime env upload my-env --auto-bump
+      prime env upload dist/my_env-0.1.0-py3-none-any.whl --visibility PRIVATE
+      prime env upload --dry-run
+    \b
+    See also: `prime env build`, `prime env install`, `prime env versions`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    bump = _choose_bump({Bump.PATCH: auto_bump, Bump.RC: rc, Bump.POST: post})
+    with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
+        if dry_run:
+            _show_files(session, release, bump)
+            return
+        options = UploadOptions(
+            destination=Destination(owner, team, visibility),
+            bump=bump,
+            check=not no_check,
+            offline=session.config.offline,
+        )
+        published = run_upload(session.hub, release, options, session.progress)
+    _report(session, published)
+
+
+def _choose_bump(flags: dict[Bump, bool]) -> Bump | None:
+    chosen = [bump for bump, given in flags.items() if given]
+    if len(chosen) > 1:
+        raise UsageError("Give one of `--auto-bump`, `--rc` and `--post`, not several")
+    return chosen[0] if chosen else None
+
+
+def _show_files(session: Session, release: Release, bump: Bump | None) -> None:
+    project = release.project
+    version = project.version if bump is None else next_version(release, bump)
+    files = [{"path": file.path, "size": file.size} for file in release.files]
+    total = sum(file.size for file in release.files)
+    page = {
+        "name": project.name,
+        "version": version,
+        # The version is part of the content, so the next one's hash is not known yet.
+        "content_hash": release.content_hash if bump is None else None,
+        "total_size": total,
+        "files": files,
+    }
+    rows = [[file.path, str(file.size)] for file in release.files]
+    session.output.table(["file", "bytes"], rows, records=files, page=page)
+    named = f"{project.name} {version or 'with a dynamic version'}"
+    session.output.say(f"{named}: {len(files)} files, {total} bytes, nothing was built or sent")
+    if bump is None:
+        session.output.say(f"content hash {release.content_hash}")
+
+
+def _report(session: Session, published: Published) -> None:
+    web = session.config.context.web_url
+    url = f"{web}/dashboard/environments/{published.ref.slug}" if web else None
+    record = {
+        "environment": published.ref.slug,
+        "version": published.ref.version,
+        "visibility": published.visibility,
+        "content_hash": published.content_hash,
+        "wheel_sha256": published.wheel_sha256,
+        "url": url,
+        "already": published.already,
+        "locked": published.locked,
+    }
+    if published.already:
+        sentence = f"{published.ref} is published already, with the same content"
+    else:
+        sentence = f"Published {published.ref} ({published.visibility.lower()})"
+    session.output.done(sentence, value=record)
+    if url:
+        session.output.say(url)
+    session.output.hint(f"install it with `prime env install {published.ref.slug}`")
