@@ -145,7 +145,8 @@ class Worker:
         self, example: int, messages: list[Any], tools: list[Any] | None = None
     ) -> dict[str, Any]:
         """The assistant message of the environment's own oracle; raises EnvironmentFailed when it
-        raises. Somebody must be reading `events()` meanwhile."""
+        raises. Somebody must be reading `events()` meanwhile.
+        """
         self._next_question += 1
         question = OracleAsk(self._next_question, example, messages, tools or [])
         waiting = asyncio.get_running_loop().create_future()

@@ -132,7 +132,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
 
 class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):
     """One finished rollout. `reward` is None exactly when `error` is set; `timing` in seconds;
-    tool calls in the messages are objects. `example_id` is the index in the dataset."""
+    tool calls in the messages are objects. `example_id` is the index in the dataset.
+    """
 
     example_id: int
     rollout: int

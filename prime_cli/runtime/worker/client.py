@@ -1,26 +1,33 @@
 """The policy's client: `AsyncOpenAI` whose every call goes to the run's gateway."""
 
+from .transport import loopback_transport
+
 TIMEOUT_S = 3600.0  # as long as vf-eval waits
 
 
 def policy_client(spec):
     """An AsyncOpenAI client for the gateway; its calls carry the role `policy`."""
-    import httpx
     from openai import AsyncOpenAI
 
-    from .transport import LoopbackTransport
-
-    http = httpx.AsyncClient(
-        transport=LoopbackTransport(),
-        timeout=httpx.Timeout(TIMEOUT_S, connect=30.0),
-        trust_env=False,
-    )
+    http = loopback_client()
     http.prime_role = "policy"
     return AsyncOpenAI(
         base_url=spec.base_url,
         api_key=spec.token,
         http_client=http,
         max_retries=spec.call_retries,
+    )
+
+
+def loopback_client():
+    """An AsyncClient of httpx or httpx2, whichever openai itself uses, for plain loopback HTTP."""
+    from openai import _base_client
+
+    httpx = getattr(_base_client, "httpx2", None) or _base_client.httpx
+    return httpx.AsyncClient(
+        transport=loopback_transport(httpx),
+        timeout=httpx.Timeout(TIMEOUT_S, connect=30.0),
+        trust_env=False,
     )
 
 

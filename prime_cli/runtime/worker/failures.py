@@ -17,6 +17,7 @@ UNUSABLE = {
     "LengthFinishReasonError", "ContentFilterFinishReasonError",
 }  # fmt: skip
 MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
+CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
 SERVER_FAULT = 500
 
@@ -54,7 +55,7 @@ def describe(error):
         "type": type(error).__name__,
         "message": message_of(error),
         "retryable": retryable,
-        "traceback": traceback_of(error) if kind == "environment" else None,
+        "traceback": traceback_of(error) if kind == "environment" and error.__traceback__ else None,
     }
 
 
@@ -123,7 +124,7 @@ def _raised_in_client(error):
     trace = deepest.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")
-        if module.partition(".")[0] in ("openai", "httpx", "httpcore"):
+        if module.partition(".")[0] in CLIENT_MODULES:
             return True
         trace = trace.tb_next
     return False

@@ -1,11 +1,12 @@
 """Who a model call is made for: carried by a context variable, stamped on every request.
 
-All HTTP of Python's model clients goes through httpx. `stamp_requests` wraps the one method that
-every request passes, so that the environment's own clients (judges, say) are known as well as
-the policy's. Calls to other hosts than the gateway are left alone.
+All HTTP of Python's model clients goes through httpx or its successor httpx2. `stamp_requests`
+wraps the one method that every request passes, so that the environment's own clients (judges,
+say) are known as well as the policy's. Calls to other hosts than the gateway are left alone.
 """
 
 import contextlib
+import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -47,30 +48,40 @@ def acting_for(identity):
 
 
 def stamp_requests(base_url):
-    """Make httpx put the current identity on requests to the gateway at `base_url`."""
-    import httpx
-
+    """Make clients put the current identity on requests to the gateway at `base_url`."""
     target = urlsplit(base_url)
     place = (target.hostname, target.port)
+    for name in ("httpx", "httpx2"):
+        module = sys.modules.get(name)
+        if module is not None:
+            _stamp_sync(module.Client, place)
+            _stamp_async(module.AsyncClient, place)
 
-    def stamp(client, request):
-        identity = current.get()
-        url = request.url
-        if identity is None or (url.host, url.port) != place:
-            return
-        if "X-Prime-Example" not in request.headers:
-            role = getattr(client, "prime_role", "judge")
-            request.headers.update(identity.headers(role))
 
-    plain_send, async_send = httpx.Client.send, httpx.AsyncClient.send
+def _stamp_sync(client, place):
+    plain_send = client.send
 
     def send(self, request, **options):
-        stamp(self, request)
+        _stamp(self, request, place)
         return plain_send(self, request, **options)
 
-    async def send_async(self, request, **options):
-        stamp(self, request)
-        return await async_send(self, request, **options)
+    client.send = send
 
-    httpx.Client.send = send
-    httpx.AsyncClient.send = send_async
+
+def _stamp_async(client, place):
+    plain_send = client.send
+
+    async def send(self, request, **options):
+        _stamp(self, request, place)
+        return await plain_send(self, request, **options)
+
+    client.send = send
+
+
+def _stamp(client, request, place):
+    identity = current.get()
+    if identity is None or (request.url.host, request.url.port) != place:
+        return
+    if "X-Prime-Example" not in request.headers:
+        role = getattr(client, "prime_role", "judge")
+        request.headers.update(identity.headers(role))

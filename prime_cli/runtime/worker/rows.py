@@ -85,7 +85,7 @@ def seconds(timing):
     for name, value in timing.items():
         if isinstance(value, dict):
             value = _span(value)
-        if name == "start_time" or number(value) is None:
+        if name in ("start", "start_time") or number(value) is None:
             continue
         if name.endswith("_ms"):
             name, value = name[: -len("_ms")], value / 1000

@@ -31,16 +31,21 @@ def main(descriptor):
     try:
         Session(spec, events, control).run()
     except failures.StageFailed as failed:
-        error = failed.error or failed
-        detail = {
-            "type": type(error).__name__,
-            "message": str(error) or type(error).__name__,
-            "traceback": None if failed.error is None else failures.traceback_of(error),
-        }
-        events.send("end", ok=False, stage=failed.stage, error=detail)
+        events.send("end", ok=False, stage=failed.stage, error=_detail(failed.error or failed))
+        guards.leave(1)
+    except BaseException as error:
+        events.send("end", ok=False, stage="run", error=_detail(error))
         guards.leave(1)
     events.send("end", ok=True, stage=None, error=None)
     guards.leave(0)
+
+
+def _detail(error):
+    return {
+        "type": type(error).__name__,
+        "message": str(error) or type(error).__name__,
+        "traceback": failures.traceback_of(error),
+    }
 
 
 class Session:

@@ -2,19 +2,28 @@
 
 httpcore looks at every connection of its pool on every call, which costs 5 ms of CPU a call at
 128 connections; this keeps a stack of idle ones. Plain HTTP only: the gateway's.
+
+For httpx and for httpx2, its successor that openai uses from 3.0 on; both have the same seams.
 """
 
 import asyncio
 
-import httpx
-
 HEADER_LIMIT = 1 << 20
 
 
-class LoopbackTransport(httpx.AsyncBaseTransport):
+def loopback_transport(httpx):
+    """A transport for the AsyncClient of the given module, httpx or httpx2."""
+    body = type("LoopbackBody", (_Body, httpx.AsyncByteStream), {})
+    transport = type("LoopbackTransport", (_Transport, httpx.AsyncBaseTransport), {})
+    return transport(httpx, body)
+
+
+class _Transport:
     """Connections are kept and reused, the newest first; there is no limit to their number."""
 
-    def __init__(self):
+    def __init__(self, httpx, body):
+        self.httpx = httpx
+        self._body = body
         self._idle = []
 
     async def handle_async_request(self, request):
@@ -29,16 +38,16 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             if reused and not getattr(error, "partial", b""):
                 # The server closed an idle connection just then; it never saw this request.
                 return await self.handle_async_request(request)
-            raise httpx.RemoteProtocolError(str(error), request=request) from error
+            raise self.httpx.RemoteProtocolError(str(error), request=request) from error
         except asyncio.TimeoutError:
             connection.writer.close()
-            raise httpx.ReadTimeout("no answer in time", request=request) from None
+            raise self.httpx.ReadTimeout("no answer in time", request=request) from None
         except BaseException:
             connection.writer.close()
             raise
         status, headers = _parse_head(head)
-        body = _Body(self, connection, dict(headers), timeout.get("read"), status)
-        return httpx.Response(status, headers=headers, stream=body, request=request)
+        body = self._body(self, connection, dict(headers), timeout.get("read"), status)
+        return self.httpx.Response(status, headers=headers, stream=body, request=request)
 
     async def aclose(self):
         while self._idle:
@@ -56,9 +65,9 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
         try:
             reader, writer = await _timed(opening, timeout)
         except asyncio.TimeoutError:
-            raise httpx.ConnectTimeout("no connection in time", request=request) from None
+            raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:
-            raise httpx.ConnectError(str(error), request=request) from error
+            raise self.httpx.ConnectError(str(error), request=request) from error
         return _Connection(reader, writer), False
 
 
@@ -70,7 +79,7 @@ class _Connection:
         self.writer = writer
 
 
-class _Body(httpx.AsyncByteStream):
+class _Body:
     """The body of one answer; its connection is kept when it was read to the end."""
 
     def __init__(self, transport, connection, headers, timeout, status):
@@ -90,9 +99,9 @@ class _Body(httpx.AsyncByteStream):
             elif not self._empty:
                 yield await self._sized(reader)
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            raise httpx.RemoteProtocolError("the answer broke off") from error
+            raise self._transport.httpx.RemoteProtocolError("the answer broke off") from error
         except asyncio.TimeoutError:
-            raise httpx.ReadTimeout("the answer did not go on in time") from None
+            raise self._transport.httpx.ReadTimeout("the answer did not go on in time") from None
         self._whole = True
 
     async def aclose(self):

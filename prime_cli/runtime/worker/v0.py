@@ -135,14 +135,12 @@ class V0:
         }
 
     def _raised(self, unit, known):
-        """The failure of a reward function that counts; of one with weight 0, only its value."""
-        counted = None
+        """The failure of a reward function that counts; one with weight 0 only lacks a value."""
+        known["metrics"] = {**(known.get("metrics") or {}), **dict.fromkeys(unit.raised)}
         for name, message in unit.raised.items():
             if self._weights.get(name, 1.0):
-                counted = failures.RewardFailed(f"{name}: {message}")
-            else:
-                known["metrics"] = {**(known.get("metrics") or {}), name: None}
-        return counted
+                return failures.RewardFailed(f"{name}: {message}")
+        return None
 
 
 def _state_error(error):

@@ -1,0 +1,139 @@
+"""v1 environments (verifiers 0.3 and later): tasks, and episodes by `run_slot`."""
+
+import asyncio
+import hashlib
+import itertools
+import json
+import os
+
+from . import failures, rows, v1_config
+from .harness import NAME as IN_PROCESS
+from .identity import Identity, acting_for
+from .memory import processes_that_fit
+from .plain import plain
+from .v1_rows import error_of, known_of
+
+KEY_VARIABLE = "PRIME_RUN_TOKEN"
+
+
+class V1:
+    """A loaded v1 environment, ready to run episodes."""
+
+    family = "v1"
+    unit = "episode"
+
+    def __init__(self, spec, module):
+        self._spec = spec
+        self._module = module
+        os.environ[KEY_VARIABLE] = spec.token
+        loaders = _loaders()
+        config, self.harness = v1_config.build(spec)
+        try:
+            self.environment = loaders.load_environment(config)
+            self.examples = self._read_tasks()
+        except failures.StageFailed:
+            raise
+        except Exception as error:
+            raise failures.StageFailed("load", error) from error
+        self.lanes = spec.concurrency
+        if self.harness != IN_PROCESS:
+            self.lanes = processes_that_fit(spec.concurrency)
+        self._shared = self._context(spec.base_url)
+
+    @property
+    def answers(self):
+        """{index of an example: its gold answer}, for tasks whose data has an `answer`."""
+        gold = {str(i): self.gold(i)[0] for i in range(len(self.examples))}
+        return {i: answer for i, answer in gold.items() if answer not in (None, "")}
+
+    @property
+    def fingerprint(self):
+        digest = hashlib.sha256()
+        for task in self.examples:
+            digest.update(json.dumps(_data(task), sort_keys=True).encode() + b"\n")
+        return digest.hexdigest()
+
+    def gold(self, example):
+        """(answer, the task's data) of an example, for an oracle."""
+        data = _data(self.examples[example])
+        return data.get("answer"), data
+
+    async def serve(self, run):
+        async with self.environment.serving():
+            await run()
+
+    async def run_unit(self, example, rollouts, attempt):
+        """The rows of one episode (one row); failures are rows as well."""
+        identity = Identity(example, rollouts[0], attempt)
+        task = self.examples[example]
+        slot = self.environment.slots(task, 1)[0]
+        try:
+            with acting_for(identity):
+                episode = await asyncio.wait_for(
+                    self.environment.run_slot(slot, self._context_for(identity)),
+                    self._spec.timeout_s,
+                )
+        except asyncio.TimeoutError:
+            late = failures.RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
+            return [rows.failed(identity, late, **self._task_fields(task))]
+        except Exception as error:
+            return [rows.failed(identity, error, **self._task_fields(task))]
+        known = {**self._task_fields(task), **known_of(episode)}
+        if not episode.ok and not self.environment.complete(episode):
+            known["error"] = error_of(episode)
+        return [rows.finished(identity, **known)]
+
+    def _read_tasks(self):
+        taskset, n = self.environment.taskset, self._spec.n
+        if n < 0 and getattr(taskset, "INFINITE", False):
+            error = failures.BadArguments("the taskset never ends: give a number of examples")
+            raise failures.StageFailed("arguments", error)
+        if self._spec.seed is not None:
+            taskset = taskset.shuffle(self._spec.seed)
+        source = taskset if hasattr(taskset, "__iter__") else taskset.load()
+        found = list(itertools.islice(iter(source), n if n >= 0 else None))
+        if not found:
+            raise failures.StageFailed("load", ValueError("the taskset has no tasks"))
+        return found
+
+    def _context_for(self, identity):
+        """In one process the calls carry headers; other harnesses get a base URL of their own."""
+        if self.harness == IN_PROCESS:
+            return self._shared
+        root = self._spec.base_url[: -len("/v1")]
+        return self._context(f"{root}/{identity.path}/v1")
+
+    def _context(self, base_url):
+        from verifiers.v1.clients import EvalClientConfig, ModelContext
+        from verifiers.v1.types import SamplingConfig
+
+        return ModelContext(
+            model=self._spec.model,
+            client=EvalClientConfig(base_url=base_url, api_key_var=KEY_VARIABLE),
+            sampling=SamplingConfig(**self._spec.sampling),
+        )
+
+    def _task_fields(self, task):
+        data = _data(task)
+        own = {name: value for name, value in data.items() if name not in ("prompt", "answer")}
+        return {
+            "prompt": data.get("prompt"),
+            "answer": data.get("answer"),
+            "info": own,
+            "task": type(task).__name__,
+        }
+
+
+def _loaders():
+    try:
+        from verifiers.v1.utils import loaders
+    except ImportError as error:
+        raise failures.StageFailed("import", error) from error
+    if not hasattr(loaders, "resolve_env_config"):
+        problem = ImportError("v1 environments need verifiers 0.3.0 or later")
+        raise failures.StageFailed("import", problem)
+    return loaders
+
+
+def _data(task):
+    return plain(task.data.model_dump(mode="json", exclude_defaults=True))

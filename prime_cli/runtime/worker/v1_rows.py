@@ -1,0 +1,96 @@
+"""A finished v1 episode as the fields of a row."""
+
+from . import failures, rows
+from .plain import number, plain
+
+INFRA = {"SandboxError", "TunnelError", "InterceptionError", "HarnessError"}
+
+
+def known_of(episode):
+    """Reward, metrics, messages and costs of an episode, of its trained agent first.
+
+    The reward of an episode with several agents is the mean over those that train; metrics of the
+    other agents are named after them.
+    """
+    traces = list(episode.traces)
+    if not traces:
+        return {}
+    trained = [trace for trace in traces if trace.agent.trainable] or traces
+    prompt, completion = _conversation(trained[0])
+    found = {
+        "reward": sum(float(trace.reward) for trace in trained) / len(trained),
+        "metrics": _metrics(trained[0]),
+        "completion": completion,
+        "timing": rows.seconds(trained[0].timing.model_dump()),
+        "usage": _usage(traces),
+        "stop_condition": trained[0].stop_condition,
+        "is_truncated": any(_was_cut(trace) for trace in traces),
+    }
+    if prompt:
+        found["prompt"] = prompt
+    for trace in traces:
+        if trace is not trained[0]:
+            own = {f"{trace.agent.name}/{name}": v for name, v in _metrics(trace).items()}
+            found["metrics"].update(own)
+    return found
+
+
+def error_of(episode):
+    """The last error of an episode or of its traces as a row's `error`."""
+    errors = [error for trace in episode.traces for error in trace.errors] + list(episode.errors)
+    if not errors:
+        return failures.describe(RuntimeError("the episode did not complete"))
+    error = errors[-1]
+    kind, retryable = _classify(error)
+    return {
+        "class": kind,
+        "type": error.type,
+        "message": error.message[:2000],
+        "retryable": retryable,
+        "traceback": (error.traceback or "")[-8000:] or None if kind == "environment" else None,
+    }
+
+
+def _classify(error):
+    if error.type == "ProviderError":
+        return failures.by_status(_status(error))
+    return ("infra", True) if error.type in INFRA else ("environment", False)
+
+
+def _status(error):
+    status = getattr(error, "status_code", None)
+    if status is not None:
+        return status
+    # 0.3 keeps it only in the sentence: "upstream 429: ..."
+    words = error.message.replace(":", " ").split()
+    return next((int(word) for word in words if word.isdigit() and len(word) == 3), 502)
+
+
+def _conversation(trace):
+    """(what the model was given at first, all that followed) as messages."""
+    branches = trace.branches
+    if not branches:
+        return [], []
+    nodes = branches[-1].nodes
+    first = next((i for i, node in enumerate(nodes) if node.sampled), len(nodes))
+    said = [plain(node.message) for node in nodes]
+    return said[:first], said[first:]
+
+
+def _metrics(trace):
+    scores = {name: number(reward.score) for name, reward in trace.rewards.items()}
+    return {**scores, **{name: number(value) for name, value in trace.metrics.items()}}
+
+
+def _usage(traces):
+    counts = [call.usage for trace in traces for call in trace.calls if call.usage is not None]
+    if not counts:
+        return None
+    return {
+        "input": sum(usage.prompt_tokens + (usage.cached_input_tokens or 0) for usage in counts),
+        "output": sum(usage.completion_tokens for usage in counts),
+    }
+
+
+def _was_cut(trace):
+    return bool(trace.is_truncated) or any(c.finish_reason == "length" for c in trace.calls)
