@@ -14,7 +14,7 @@ app = group(
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
         "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),
-        "list": (f"{_HERE}.list:list_environments", "List environments on the hub."),
+        "list": (f"{_HERE}.list:list_published", "List environments on the hub."),
         "versions": (f"{_HERE}.versions:versions", "List the versions of an environment."),
         "delete": (f"{_HERE}.delete:delete", "Delete an environment or one version of it."),
         "inspect": (f"{_HERE}.inspect:inspect", "Look into the files of a published version."),

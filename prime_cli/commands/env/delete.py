@@ -1,0 +1,55 @@
+"""`prime env delete`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.deletion import Deletion, plan_deletion, run_deletion
+
+
+def delete(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="What to delete.")
+    ],
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Delete an environment or one version of it.
+
+    Without a version, every version goes. What was installed or fetched from it stays.
+
+    \b
+    Example:
+      prime env delete ada/wordle@0.1.0
+      prime env delete ada/wordle --yes
+    \b
+    See also: `prime env versions`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    plan = plan_deletion(session.hub, EnvRef.parse(environment))
+    if not session.output.confirm(f"Delete {_described(plan)}?", yes=yes):
+        session.output.say("Nothing was deleted")
+        return
+    run_deletion(session.hub, plan)
+    record = {"environment": plan.ref.slug, "deleted": plan.versions}
+    session.output.done(f"Deleted {_described(plan)}", value=record)
+
+
+def _described(plan: Deletion) -> str:
+    if plan.content_hash is not None:
+        return str(plan.ref)
+    count = len(plan.versions)
+    return f"{plan.ref.slug} with {'its only version' if count == 1 else f'all {count} versions'}"

@@ -1,0 +1,77 @@
+"""`prime env info`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.archive.signatures import Argument
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.envs.information import Information, describe
+from prime_cli.envs.names import resolve_name
+
+
+def info(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
+    ],
+    version: Annotated[
+        str | None, typer.Option("--version", "-v", help="The version, if not after @.")
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show an environment and the ways to use it.
+
+    The arguments are read from its source; none of its code is run.
+
+    \b
+    Example:
+      prime env info starter/alphabet-sort
+    \b
+    See also: `prime env install`, `prime env versions`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    ref = resolve_name(session.hub, environment, progress=session.progress)
+    if ref.version is None and version not in (None, "latest"):
+        ref = ref.at(version)
+    found = describe(session.hub, ref, home=session.config.home.value, progress=session.progress)
+    session.output.show(found, lines=_lines(found))
+
+
+def _lines(found: Information) -> list[tuple[str, str]]:
+    install = found.install
+    lines = [
+        ("environment", found.environment),
+        ("version", found.version),
+        ("description", found.description),
+        ("tags", ", ".join(found.tags)),
+        ("visibility", found.visibility.lower()),
+        ("published", found.published_at or ""),
+        ("content hash", found.content_hash or ""),
+        ("wheel", f"{found.wheel}\nsha256 {found.wheel_sha256}"),
+        ("python", found.requires_python or ""),
+        ("depends on", "\n".join(found.dependencies)),
+        ("generation", found.generation or "unknown"),
+        ("about", found.readme),
+        ("install", install.prime),
+        ("  with uv", f"{install.uv_pip}\n{install.uv_add}"),
+        ("  with pip", install.pip),
+        ("  dependency", install.dependency),
+        ("run", found.run),
+        ("arguments", _arguments(found)),
+    ]
+    return [(label, text) for label, text in lines if text]
+
+
+def _arguments(found: Information) -> str:
+    if found.arguments is None:
+        return "not readable from its source"
+    return "\n".join(_argument(each) for each in found.arguments) or "none"
+
+
+def _argument(each: Argument) -> str:
+    typed = f"{each.name}: {each.annotation}" if each.annotation else each.name
+    return f"{typed} (required)" if each.required else f"{typed} = {each.default}"

@@ -1,0 +1,99 @@
+"""`env list` and `env versions`: what a hub has, in the shapes that the official client prints."""
+
+from dataclasses import dataclass
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environments import EnvironmentItem
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which environments to list, and in which order; `page` counts from 1."""
+
+    page: int = 1
+    per_page: int = 20
+    owner: str | None = None
+    visibility: str | None = None
+    search: str | None = None
+    tags: tuple[str, ...] = ()
+    sort_by: str = "created_at"
+    order: str = "desc"
+    mine: bool = False
+    starred: bool = False
+
+
+@dataclass(frozen=True)
+class ListedEnvironment:
+    """One row of a listing; `environment` is `owner/name`, `updated_at` an ISO 8601 time."""
+
+    environment: str
+    description: str
+    visibility: str
+    version: str | None
+    stars: int
+    updated_at: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of environments and how many there are in all."""
+
+    environments: tuple[ListedEnvironment, ...]
+    total: int
+    page: int
+    per_page: int
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is a next page."""
+        return self.page * self.per_page < self.total
+
+
+@dataclass(frozen=True)
+class ListedVersion:
+    """One version; `sha256` is the content hash, `artifacts` how many files it consists of."""
+
+    version: str
+    created_at: str
+    sha256: str
+    artifacts: int
+
+
+def list_environments(hub: HubClient, query: Query) -> Listing:
+    """One page of what `hub` itself has; never asks its upstream."""
+    found = hub.environments.list(
+        limit=query.per_page,
+        offset=(query.page - 1) * query.per_page,
+        sort_by=query.sort_by,
+        sort_order=query.order,
+        owner=query.owner,
+        visibility=query.visibility.upper() if query.visibility else None,
+        search=query.search,
+        tags=query.tags,
+        starred_only=query.starred,
+        mine_only=query.mine,
+    )
+    rows = tuple(_listed(item) for item in found.data)
+    return Listing(rows, max(found.total_count, len(rows)), query.page, query.per_page)
+
+
+def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
+    """Every version of an environment, newest first; raises NotFound."""
+    return tuple(
+        ListedVersion(row.version, row.created_at, row.sha256, row.size)
+        for row in hub.environments.versions(ref)
+    )
+
+
+def _listed(item: EnvironmentItem) -> ListedEnvironment:
+    return ListedEnvironment(
+        environment=f"{item.owner.name}/{item.name}",
+        description=item.description,
+        visibility=item.visibility,
+        version=item.latest_version,
+        stars=item.stars,
+        updated_at=item.updated_at,
+        tags=tuple(item.tags),
+    )

@@ -1,0 +1,107 @@
+"""`env pull`: the sources of a published environment, as a folder to work in."""
+
+import re
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.archive.unpack import unpack_archive
+from prime_cli.core.errors import Conflict, NotFound
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, module_name
+from prime_cli.envs.lookup import Found, find_environment
+from prime_cli.envs.provenance import read_provenance, write_provenance
+from prime_cli.wire.environments import EnvironmentDetail
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """Where the sources lie now; `ref` has the exact version."""
+
+    ref: EnvRef
+    path: Path
+    files: tuple[str, ...]
+    content_hash: str | None
+
+
+def pull_sources(
+    hub: HubClient,
+    ref: EnvRef,
+    *,
+    folder: Path,
+    target: Path | None,
+    home: Path,
+    progress: Progress,
+) -> Pulled:
+    """Download, check and unpack the source archive of `ref`.
+
+    Into `target` if given (merged into what is there), else into a new folder seen from
+    `folder`. Raises NotFound, IntegrityError, UnsafeContent, Conflict or StorageFailed; a
+    refused archive leaves nothing behind.
+    """
+    found = find_environment(hub, ref, home=home, progress=progress)
+    url = found.detail.tracked_package_url or found.detail.package_url
+    if url is None:
+        raise NotFound(f"{found.ref} has no sources on the hub")
+    place = target if target is not None else choose_folder(folder, ref.name, progress)
+    if place.exists() and not place.is_dir():
+        raise Conflict(f"{place} is a file", hint="name another folder with `--target`")
+    make_folder(place.parent)
+    with storage_errors(place), tempfile.TemporaryDirectory(dir=_scratch(home)) as scratch:
+        archive = Path(scratch) / f"{found.detail.name}.tar.gz"
+        found.hub.environments.download(
+            url, archive, sha256=_archive_digest(found.detail), progress=progress
+        )
+        files = unpack_archive(archive, place)
+    _record(place, found)
+    names = tuple(sorted(path.relative_to(place).as_posix() for path in files))
+    return Pulled(found.ref, place, names, found.detail.content_hash)
+
+
+def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
+    """`./environments/<module>` where there is an `./environments`, else `./<module>`; with
+    `-1`, `-2` and so on where that is taken, as the official client does.
+    """
+    shared = folder / "environments"
+    base = (shared if shared.is_dir() else folder) / module_name(name)
+    place, number = base, 0
+    while place.exists():
+        number += 1
+        place = base.with_name(f"{base.name}-{number}")
+    if number:
+        progress.say(f"{base} is there already, so the sources go to {place}")
+    return place
+
+
+def _scratch(home: Path) -> Path:
+    return make_folder(home / "cache" / "downloads")
+
+
+def _archive_digest(detail: EnvironmentDetail) -> str | None:
+    """The archive's sha256: `sha256` of the detail, unless a hub puts the content hash there."""
+    digest = (detail.sha256 or "").lower()
+    if not _SHA256.fullmatch(digest) or digest == detail.content_hash:
+        return None
+    return digest
+
+
+def _record(place: Path, found: Found) -> None:
+    detail, ref = found.detail, found.ref
+    known = {"owner": ref.owner, "name": ref.name, "environment_id": detail.id}
+    write_provenance(
+        place,
+        {
+            **read_provenance(place),
+            **known,
+            "version": ref.version,
+            "origin": detail.metadata.origin or {**known, "version": ref.version},
+            "fork_chain": detail.metadata.fork_chain,
+            # Local time without a zone, as the official client writes and reads it.
+            "pulled_at": datetime.now().isoformat(),  # noqa: DTZ005
+        },
+    )
