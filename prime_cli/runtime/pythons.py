@@ -112,6 +112,11 @@ def python_at(path: Path) -> Python:
     return Python(executable, answer.version)
 
 
+def version_fits(version: str, wanted: str) -> bool:
+    """Whether a Python of `version` is what `wanted` (a version or specifier) asks for."""
+    return _wanted_versions(wanted).contains(version, prereleases=True)
+
+
 def executable_in(environment: Path) -> Path:
     """Where a virtual environment keeps its interpreter on this system."""
     if sys.platform == "win32":

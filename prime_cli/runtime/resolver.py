@@ -1,6 +1,7 @@
 """Ask uv which packages an environment needs; nothing is installed."""
 
 import re
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from prime_cli.wire.locks import LockedPackage
 
 LIBRARY = "verifiers"
 
-_PRERELEASE_HINT = re.compile(
+_WANTS_PRERELEASE = re.compile(
     r"pre-?releases? (weren't|were not|are not|aren't) enabled|prerelease"
 )
 _PYTHON_IN_THE_WAY = re.compile(
@@ -49,7 +50,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Resolved:
-    """uv's answer; `by_url` are names of packages that the wheel asks for by URL."""
+    """uv's answer; `by_url` are names of packages that are asked for by URL.
+
+    Where no answer holds for all platforms, every package is marked with this one's.
+    """
 
     packages: tuple[LockedPackage, ...]
     by_url: tuple[str, ...] = ()
@@ -76,17 +80,18 @@ def resolve(question: Question, *, offline: bool) -> Resolved | Unresolvable:
     with tempfile.TemporaryDirectory(prefix="prime-resolve-") as name:
         folder = Path(name)
         words = _words(question, folder)
-        completed = _first_success(
-            [[*words, "--universal"], words, [*words, "--prerelease", "allow"]],
-            folder,
-            offline=offline,
-        )
+        completed = _ask([*words, "--universal"], folder, offline=offline)
+        everywhere = completed.ok
+        if not everywhere:
+            completed = _ask(words, folder, offline=offline)
+        if not completed.ok and _WANTS_PRERELEASE.search(completed.err):
+            completed = _ask([*words, "--prerelease", "allow"], folder, offline=offline)
     if not completed.ok:
-        return Unresolvable(
-            completed.last_lines(), python=bool(_PYTHON_IN_THE_WAY.search(completed.err))
-        )
+        other_python = bool(_PYTHON_IN_THE_WAY.search(completed.err))
+        return Unresolvable(completed.last_lines(), python=other_python)
     own = [question.package.facts.name, *(wheel.facts.name for wheel in question.beside)]
-    return Resolved(*read_requirements_file(completed.out, without=own))
+    packages, by_url = read_requirements_file(completed.out, without=own)
+    return Resolved(packages if everywhere else _for_this_system(packages), by_url)
 
 
 def direct_requirements(package: WheelPackage) -> tuple[str, ...]:
@@ -141,18 +146,16 @@ def _words(question: Question, folder: Path) -> list[str]:
     return words
 
 
-def _first_success(ways: Sequence[Sequence[str]], folder: Path, *, offline: bool) -> Completed:
-    """The first call that succeeds, else the one made for this platform."""
-    universal, here, prerelease = ways
-    completed = Completed(1, "", "")
-    for words in (universal, here):
-        completed = run_uv(words, offline=offline, cwd=folder)
-        if completed.ok:
-            return completed
-        failure = network_failure(completed, offline=offline)
-        if failure is not None:
-            raise failure
-    if _PRERELEASE_HINT.search(completed.err):
-        again = run_uv(prerelease, offline=offline, cwd=folder)
-        return again if again.ok else completed
+def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
+    completed = run_uv(words, offline=offline, cwd=folder)
+    failure = None if completed.ok else network_failure(completed, offline=offline)
+    if failure is not None:
+        raise failure
     return completed
+
+
+def _for_this_system(packages: Sequence[LockedPackage]) -> tuple[LockedPackage, ...]:
+    return tuple(
+        LockedPackage(p.name, p.version, f"sys_platform == '{sys.platform}'", p.sha256)
+        for p in packages
+    )

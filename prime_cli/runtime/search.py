@@ -1,10 +1,13 @@
 """Try the steps of a search until an interpreter passes the acceptance test, and lock it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import families
@@ -71,6 +74,7 @@ def search(request: Request, progress: Progress) -> Found:
             f"which {request.package.facts.name} mentions"
         )
     save_lock(request.home, found.lock, request.variant)
+    save_lock(request.home, replace(found.lock, wheel_sha256=attempt.likeness), request.variant)
     return found
 
 
@@ -90,24 +94,38 @@ class _Search:
 
     def from_locks(self) -> Found | None:
         """Use the lock kept here, else the one kept on the hub."""
-        if self._request.verifiers is not None:
-            given: list[Lock | None] = []
-        else:
-            given = [self._request.lock]
-        own = load_lock(self._request.home, self._package.sha256, self._request.variant)
-        for lock in (own, *given):
-            if lock is None:
-                continue
-            self._progress.say(f"Using its lock: verifiers {lock.verifiers}")
+        for said, lock in self._locks():
+            self._progress.say(f"Using {said}: verifiers {lock.verifiers}")
             try:
-                python = self._python(lock.python)
-                found = self._try(lock, python, lock.found_by)
+                found = self._try(lock, self._python(lock.python), lock.found_by)
             except ResolveFailed as error:
-                self._refuse(f"its lock: {error.message}", Unresolvable(error.detail or ""))
+                self._refuse(f"{said}: {error.message}", Unresolvable(error.detail or ""))
                 continue
             if found is not None:
                 return found
         return None
+
+    def _locks(self) -> Iterator[tuple[str, Lock]]:
+        request = self._request
+        own = load_lock(request.home, self._package.sha256, request.variant)
+        if own is not None:
+            yield "the lock kept here", own
+        if request.lock is not None and request.verifiers is None:
+            yield "the lock from the hub", request.lock
+        earlier = load_lock(request.home, self.likeness, request.variant)
+        if earlier is not None:
+            yield (
+                "the lock of an earlier build",
+                replace(earlier, wheel_sha256=self._package.sha256),
+            )
+
+    @property
+    def likeness(self) -> str:
+        """The digest that builds of one project share until their requirements change."""
+        facts, reading = self._package.facts, self._reading
+        beside = [wheel.sha256 for wheel in self._request.beside]
+        parts = [facts.name, facts.requires_python, facts.requires_dist, facts.exposes]
+        return digest_bytes(repr([*parts, self._package.published, reading, beside]).encode())
 
     def from_steps(self) -> Found:
         """Go through the steps; raises LoadFailed or ResolveFailed when none passes."""
@@ -137,14 +155,16 @@ class _Search:
 
     def _take(self, step: Step, resolved: Resolved, python: Python) -> Found | None:
         version = resolved.verifiers
-        words = f"{_sentence(step.said)}: verifiers {version or 'by URL'}"
+        words = _sentence(step.said)
+        if not version or version not in words:
+            words += f": verifiers {version or 'by URL'}"
         lock = self._lock(step, resolved, python)
         if lock_digest(lock) in self._tried:
             return None
         why = self._reading_against(step, version)
         if why is not None:
-            self._progress.say(f"{words} {why}")
-            self._refuse(f"{words} {why}", None)
+            self._progress.say(f"{words}, which {why}")
+            self._refuse(f"{words}, which {why}", None)
             return None
         self._progress.say(words)
         try:
@@ -199,16 +219,12 @@ class _Search:
         verdict: Verdict,
         found_by: str,
     ) -> Found:
-        complete = Lock(
-            schema=SCHEMA,
+        complete = replace(
+            lock,
             wheel_sha256=self._package.sha256,
             verifiers=verdict.verifiers or lock.verifiers,
             generation=verdict.generation or lock.generation,
-            python=lock.python,
             found_by=found_by,
-            packages=lock.packages,
-            as_of=lock.as_of,
-            made_at=lock.made_at,
         )
         return Found(top, below, python, self._module, complete, found_by, verdict.missing)
 

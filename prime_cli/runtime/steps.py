@@ -85,7 +85,9 @@ def _by_date(published: datetime | None) -> Iterator[Step]:
 
 def _next_release(published: datetime, reading: Reading) -> Iterator[Step]:
     release = families.first_release_after(published, reading.specifier)
-    if release is not None:
+    if release is None:
+        yield Step("next-release", "resolving its packages as of today")
+    else:
         said = f"trying verifiers {release.version}, the first release after its publication"
         yield Step(
             "next-release",
