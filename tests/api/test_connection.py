@@ -1,0 +1,247 @@
+"""Failures, repeats, redirects, and where the key may go."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.api.transport import OfflineTransport
+from prime_cli.core.errors import (
+    Conflict,
+    IntegrityError,
+    NotAllowed,
+    NotFound,
+    NotLoggedIn,
+    Offline,
+    PrimeError,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environments import ResolveRequest
+from tests.helpers.replay import Replay, Turns, broken, redirect, refusal
+
+WHOAMI = "GET /api/v1/user/whoami"
+ADA = {"data": {"id": "user_1", "slug": "ada"}}
+
+
+class Waits(list[float]):
+    """A clock that only takes notes."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def _hub(answers: dict[str, Any], **options: Any) -> tuple[HubClient, Replay, Waits]:
+    replay, waits = Replay(answers), Waits()
+    options = {"key": "k1", "sleep": waits, **options}
+    return HubClient(replay.origin, transport=replay, outside=replay, **options), replay, waits
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (400, UsageError),
+        (401, NotLoggedIn),
+        (402, NotAllowed),
+        (403, NotAllowed),
+        (404, NotFound),
+        (409, Conflict),
+        (422, UsageError),
+        (500, Unreachable),
+    ],
+)
+def test_a_status_becomes_the_error_of_its_kind(status: int, expected: type[PrimeError]) -> None:
+    hub, _, _ = _hub({WHOAMI: refusal(status, "because")})
+    with pytest.raises(expected, match=r"^because$") as caught:
+        hub.accounts.whoami()
+    assert type(caught.value) is expected
+
+
+def test_our_own_hub_names_the_error_class_itself() -> None:
+    body = {"detail": "no room", "code": "storage_failed", "hint": "free some"}
+    hub, _, _ = _hub({WHOAMI: lambda _: httpx.Response(507, json=body)})
+    with pytest.raises(PrimeError) as caught:
+        hub.accounts.whoami()
+    assert (caught.value.code, caught.value.hint) == ("storage_failed", "free some")
+
+
+def test_field_errors_are_told_in_one_line() -> None:
+    detail = [
+        {"loc": ["body", "name"], "msg": "field required"},
+        {"loc": ["query", "limit"], "msg": "too large"},
+    ]
+    hub, _, _ = _hub({WHOAMI: refusal(422, detail)})
+    with pytest.raises(UsageError, match=r"^name: field required; query\.limit: too large$"):
+        hub.accounts.whoami()
+
+
+def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
+    answers = {WHOAMI: refusal(401, "Unauthorized")}
+    with pytest.raises(NotLoggedIn) as caught:
+        _hub(answers, key=None)[0].accounts.whoami()
+    assert caught.value.hint == "set PRIME_API_KEY to a key of https://hub.example"
+    with pytest.raises(NotLoggedIn) as caught:
+        _hub(answers)[0].accounts.whoami()
+    assert caught.value.hint is not None
+    assert "does not know this key" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "content", [b"<html>hello</html>", b"[]", b'{"data": {"slug": "no id"}}', b"\xff"]
+)
+def test_an_answer_that_no_hub_gives_is_no_hub(content: bytes) -> None:
+    hub, _, _ = _hub({WHOAMI: content})
+    with pytest.raises(Unreachable, match="did not answer like an environments hub"):
+        hub.accounts.whoami()
+
+
+def test_a_lost_connection_is_tried_again_and_then_told() -> None:
+    hub, replay, waits = _hub({WHOAMI: broken(httpx.ConnectError)})
+    with pytest.raises(Unreachable, match=r"hub\.example cannot be reached"):
+        hub.accounts.whoami()
+    assert len(replay.seen) == 3
+    assert len(waits) == 2
+    assert waits[0] < waits[1]
+
+
+def test_a_busy_hub_is_asked_again_when_it_says_so() -> None:
+    busy = refusal(429, "slow down", headers={"retry-after": "7"})
+    hub, replay, waits = _hub({WHOAMI: Turns(busy, refusal(503, "soon"), ADA)})
+    assert hub.accounts.whoami().slug == "ada"
+    assert len(replay.seen) == 3
+    assert waits[0] == 7.0
+
+
+def test_nobody_waits_as_long_as_a_hub_may_ask_for() -> None:
+    busy = refusal(429, "slow down", headers={"retry-after": "3600"})
+    hub, replay, waits = _hub({WHOAMI: busy})
+    with pytest.raises(Unreachable, match="slow down"):
+        hub.accounts.whoami()
+    assert (len(replay.seen), waits) == (1, [])
+
+
+def test_what_may_have_been_done_is_not_done_twice() -> None:
+    path = "/api/v1/environmentshub/ada/x"
+    hub, replay, _ = _hub({f"DELETE {path}": broken(httpx.ReadTimeout)})
+    with pytest.raises(Unreachable, match="did not answer in time"):
+        hub.environments.delete(EnvRef("ada", "x"))
+    assert len(replay.seen) == 1
+
+
+def test_resolving_a_name_may_be_repeated() -> None:
+    reply = {"id": "e", "name": "x", "owner": {"name": "ada"}, "visibility": "P", "created": True}
+    path = "POST /api/v1/environmentshub/resolve"
+    hub, _, _ = _hub({path: Turns(broken(httpx.ReadError), {"data": reply})})
+    assert hub.environments.resolve(ResolveRequest(name="x")).id == "e"
+
+
+def _download(hub: HubClient, url: str, folder: Path, sha256: str | None = None) -> Path:
+    target = folder / "x-1-py3-none-any.whl"
+    hub.environments.download(url, target, sha256=sha256, progress=Silent())
+    return target
+
+
+def test_the_key_follows_a_redirect_only_to_the_hub_itself(tmp_path: Path) -> None:
+    hub, replay, _ = _hub(
+        {
+            "GET /a": redirect("/b"),
+            "GET /b": redirect("https://storage.example/c"),
+            "GET https://storage.example/c": redirect("https://hub.example/d"),
+            "GET /d": b"wheel",
+        }
+    )
+    assert _download(hub, "https://hub.example/a", tmp_path).read_bytes() == b"wheel"
+    assert [each.key for each in replay.seen] == ["Bearer k1", "Bearer k1", None, "Bearer k1"]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://other.example/w",
+        "http://hub.example/w",
+        "https://hub.example:8443/w",
+        "https://hub.example.evil.example/w",
+    ],
+)
+def test_a_download_from_elsewhere_goes_without_the_key(tmp_path: Path, elsewhere: str) -> None:
+    hub, replay, _ = _hub({f"GET {elsewhere}": b"wheel"})
+    _download(hub, elsewhere, tmp_path)
+    assert [each.key for each in replay.seen] == [None]
+
+
+def test_an_upload_never_carries_the_key_not_even_to_the_hub(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"bytes")
+    hub, replay, _ = _hub({"PUT /upload/1": b""})
+    hub.uploads.send("https://hub.example/upload/1", file, Silent())
+    assert [(each.key, each.content) for each in replay.seen] == [(None, b"bytes")]
+
+
+def test_a_post_is_not_sent_on_to_another_address() -> None:
+    path = "POST /api/v1/environmentshub/resolve"
+    hub, replay, _ = _hub({path: redirect("https://other.example/resolve")})
+    with pytest.raises(Unreachable, match="sent the request on"):
+        hub.environments.resolve(ResolveRequest(name="x"))
+    assert len(replay.seen) == 1
+
+
+def test_redirects_end(tmp_path: Path) -> None:
+    hub, _, _ = _hub({"GET /a": redirect("/a")})
+    with pytest.raises(Unreachable, match="redirects without end"):
+        _download(hub, "https://hub.example/a", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url", ["/files/w", "ftp://hub.example/w", "https://hub.example:x/", "file:///etc/x"]
+)
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(
+    tmp_path: Path, url: str
+) -> None:
+    hub, replay, _ = _hub({})
+    with pytest.raises(Unreachable, match="address"):
+        _download(hub, url, tmp_path)
+    assert replay.seen == []
+
+
+def test_a_download_with_the_promised_digest_is_kept_whole(tmp_path: Path) -> None:
+    content = b"wheel" * 50_000
+    hub, _, _ = _hub({"GET /w": content})
+    digest = hashlib.sha256(content).hexdigest()
+    path = _download(hub, "https://hub.example/w", tmp_path, digest.upper())
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_download_with_another_digest_leaves_nothing_behind(tmp_path: Path) -> None:
+    hub, _, _ = _hub({"GET /w": b"not what was promised"})
+    with pytest.raises(IntegrityError, match="was promised"):
+        _download(hub, "https://hub.example/w", tmp_path, "0" * 64)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_that_ends_early_leaves_nothing_behind(tmp_path: Path) -> None:
+    short = httpx.Response(200, headers={"content-length": "100"}, stream=httpx.ByteStream(b"x"))
+    hub, _, _ = _hub({"GET /w": lambda _: short})
+    with pytest.raises(IntegrityError, match="ended after 1 of 100 bytes"):
+        _download(hub, "https://hub.example/w", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_download_replaces_no_older_file(tmp_path: Path) -> None:
+    kept = tmp_path / "x-1-py3-none-any.whl"
+    kept.write_bytes(b"old")
+    hub, _, _ = _hub({"GET /w": b"new"})
+    with pytest.raises(IntegrityError):
+        _download(hub, "https://hub.example/w", tmp_path, "0" * 64)
+    assert kept.read_bytes() == b"old"
+
+
+def test_offline_refuses_before_any_name_is_looked_up() -> None:
+    hub = HubClient("https://no-such-host.invalid", transport=OfflineTransport())
+    with pytest.raises(Offline, match=r"no-such-host\.invalid was not asked"):
+        hub.accounts.whoami()
