@@ -86,6 +86,8 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_size: int | None = None
     has_lock: bool = False
     runtime_hint: str | None = None
+    # Only release 0.3.9 of the official client asks for it, and only whether it is there.
+    download_object_key: str | None = None
 
 
 class EnvironmentStatus(msgspec.Struct):
@@ -130,6 +132,22 @@ class ResolveReply(msgspec.Struct):
     owner: Owner
     visibility: str
     created: bool
+
+
+class LookupRequest(msgspec.Struct, omit_defaults=True):
+    """`POST /environmentshub/lookup`: by id, or by name and the slug of any owner."""
+
+    id: str | None = None
+    name: str | None = None
+    team_slug: str | None = None
+
+
+class LookupReply(msgspec.Struct):
+    """What lookup found."""
+
+    id: str
+    name: str
+    owner: Owner
 
 
 class ArtifactRequest(msgspec.Struct, omit_defaults=True):

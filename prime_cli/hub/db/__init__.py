@@ -1,0 +1,1 @@
+"""The hub's tables, and how they are reached: SQLAlchemy Core, synchronous."""

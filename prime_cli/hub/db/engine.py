@@ -1,0 +1,106 @@
+"""Connections to the hub's database, and its failures as ours."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import IntegrityError as ConstraintFailed
+from sqlalchemy.pool import NullPool
+
+from prime_cli.core.errors import Conflict, IntegrityError, PrimeError, StorageFailed
+
+_BUSY_SECONDS = 30
+_WRITE = "prime_write"
+
+
+class Database:
+    """Transactions on one database; `name` is what messages call it."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        self.name = name
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent view; raises StorageFailed when the database cannot be read."""
+        with database_errors(self.name), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is alone from its start, committed at the end of the block.
+
+        Taking the lock first means that what the block reads cannot change before it writes.
+        Raises StorageFailed, or Conflict when a unique constraint does not hold.
+        """
+        with database_errors(self.name), self.engine.connect() as plain:
+            connection = plain.execution_options(**{_WRITE: True})
+            with connection.begin():
+                yield connection
+
+
+def open_sqlite(path: Path) -> Database:
+    """The SQLite database in the file `path`.
+
+    A connection lasts as long as its transaction: opening one takes some 100 microseconds, and
+    none is left open in a process that ends or forks.
+    """
+    url = URL.create("sqlite", database=str(path))
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Database(engine, str(path))
+
+
+@contextmanager
+def database_errors(name: str) -> Iterator[None]:
+    """Turn what the driver raises into StorageFailed, IntegrityError or Conflict."""
+    try:
+        yield
+    except ConstraintFailed as error:
+        raise Conflict(
+            "Somebody else has just written the same", hint="run the same command again"
+        ) from error
+    except DBAPIError as error:
+        raise _failure(name, error) from error
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # The driver's own transactions begin too late; `_begin_sqlite` begins ours.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    write = connection.get_execution_options().get(_WRITE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _failure(name: str, error: DBAPIError) -> PrimeError:
+    reason = str(getattr(error.orig, "sqlite_errorname", ""))
+    if reason.startswith("SQLITE_FULL"):
+        return StorageFailed(
+            f"The disk is full: {name} was not written",
+            hint="free some space, then run the same command again",
+        )
+    if reason.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StorageFailed(
+            f"{name} cannot be written: {error.orig}",
+            hint="set PRIME_HOME to a folder that can be written",
+        )
+    if reason.startswith("SQLITE_BUSY"):
+        return StorageFailed(
+            f"{name} has been in use by another process for {_BUSY_SECONDS} seconds",
+            hint="wait for the other command to end, then run the same command again",
+        )
+    if reason.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return IntegrityError(
+            f"{name} is damaged: {error.orig}",
+            hint="move the file away; the hub then starts empty",
+        )
+    return StorageFailed(f"{name} failed: {error.orig}")

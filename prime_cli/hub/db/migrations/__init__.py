@@ -1,0 +1,27 @@
+"""Steps from an older schema to this one, each written with Alembic's operations.
+
+The schema number kept in the database is the number of steps it has taken; `STEPS[n]` leads from
+schema n to n + 1. All that are missing are taken in one transaction.
+"""
+
+from collections.abc import Callable
+
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+
+from prime_cli.hub.db.engine import Database
+from prime_cli.hub.db.migrations import s0001_environments
+from prime_cli.hub.db.schema import schema_number, stamp
+
+STEPS: tuple[Callable[[Operations], None], ...] = (s0001_environments.upgrade,)
+
+
+def migrate(database: Database) -> None:
+    """Take the steps that the database has not taken; of two processes at once the second finds
+    nothing to do.
+    """
+    with database.write() as connection:
+        operations = Operations(MigrationContext.configure(connection))
+        for step in STEPS[schema_number(connection) :]:
+            step(operations)
+        stamp(connection, len(STEPS))

@@ -1,0 +1,133 @@
+"""The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA = 1
+"""The number of the schema below; each change of it is one more step in `migrations`."""
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _environment_key() -> Column[str]:
+    return Column(
+        "environment_id",
+        ForeignKey("environments.id", ondelete="CASCADE"),
+        nullable=False,
+    )
+
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("slug", String, nullable=False, unique=True),
+    Column("type", String, nullable=False),
+    Column("created_at", String, nullable=False),
+)
+
+environments = Table(
+    "environments",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    Column("name", String, nullable=False),
+    # As PEP 503 compares names: two that differ only in case or in `-_.` are one.
+    Column("normalized_name", String, nullable=False),
+    Column("visibility", String, nullable=False),
+    # Copied from the newest version, so that lists read one table.
+    Column("description", Text, nullable=False),
+    # No foreign key: `versions` has one to here, and a cycle could not be created in one go.
+    Column("latest_version_id", String),
+    Column("index_stale", Boolean, nullable=False, index=True),
+    Column("created_at", String, nullable=False),
+    Column("updated_at", String, nullable=False),
+    UniqueConstraint("owner_id", "normalized_name"),
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("id", String, primary_key=True),
+    _environment_key(),
+    Column("kind", String, nullable=False),
+    Column("content_hash", String, nullable=False),
+    Column("semantic_version", String, nullable=False),
+    Column("filename", String, nullable=False),
+    Column("sha256", String, nullable=False, index=True),
+    Column("declared_size", Integer),
+    Column("size", Integer),
+    Column("metadata", Text, nullable=False),
+    Column("runtime_hint", String),
+    Column("created_at", String, nullable=False),
+    # When the bytes had come whole, and when they had passed the checks.
+    Column("received_at", String),
+    Column("checked_at", String),
+    Index(None, "environment_id", "content_hash"),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    # The id of its source archive: the one that the publisher was given for it.
+    Column("id", ForeignKey("artifacts.id", ondelete="CASCADE"), primary_key=True),
+    _environment_key(),
+    Column("wheel_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("semantic_version", String, nullable=False),
+    # As PEP 440 compares versions: 1.0 and 1.0.0 are one.
+    Column("version_key", String, nullable=False),
+    Column("content_hash", String, nullable=False),
+    Column("created_at", String, nullable=False),
+    UniqueConstraint("environment_id", "number"),
+    UniqueConstraint("environment_id", "version_key"),
+    UniqueConstraint("environment_id", "content_hash"),
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("token_sha256", String, primary_key=True),
+    Column("artifact_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False),
+    Column("expires_at", String, nullable=False),
+)
+
+locks = Table(
+    "locks",
+    metadata,
+    Column("version_id", ForeignKey("versions.id", ondelete="CASCADE"), primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("updated_at", String, nullable=False),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), primary_key=True),
+    # In lower case; those of the newest version.
+    Column("tag", String, primary_key=True),
+)
+
+stars = Table(
+    "stars",
+    metadata,
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True),
+    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), primary_key=True),
+)

@@ -1,0 +1,1 @@
+"""The hub's addresses. A route reads the request, calls one service and writes its answer."""

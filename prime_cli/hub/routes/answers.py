@@ -1,0 +1,36 @@
+"""What routes write: wire structs as JSON, and errors as problems."""
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.wire.codec import encode
+from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.problems import Problem, status_of, to_problem
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """A wire struct as the JSON body."""
+    return Response(encode(value), status, media_type="application/json")
+
+
+def enveloped(value: Any) -> Response:
+    """A wire struct as `{"data": …}`."""
+    return answer(Envelope(value))
+
+
+async def answer_prime_error(_request: Request, error: Exception) -> Response:
+    """A failure of a service: its sentence, code and hint under the status of its class."""
+    if not isinstance(error, PrimeError):
+        raise error
+    return answer(to_problem(error), status_of(error))
+
+
+async def answer_http_error(_request: Request, error: Exception) -> Response:
+    """What the router itself refuses: no such address, or not with this method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    return answer(Problem(detail=error.detail), error.status_code)

@@ -1,0 +1,68 @@
+"""Publishing an environment, step by step."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.routes.answers import enveloped
+from prime_cli.hub.routes.reading import caller_of, read_json
+from prime_cli.hub.services import publishing, resolving, uploads
+from prime_cli.hub.urls import UPLOAD
+from prime_cli.wire.environments import ArtifactRequest, ResolveRequest
+
+
+async def resolve(request: Request) -> Response:
+    wanted = await read_json(request, ResolveRequest)
+    args = hub_of(request), caller_of(request), wanted
+    return enveloped(await call(request, resolving.resolve, *args))
+
+
+async def begin_wheel(request: Request) -> Response:
+    wheel = await read_json(request, ArtifactRequest)
+    args = hub_of(request), caller_of(request), request.path_params["id"], wheel
+    return enveloped(await call(request, publishing.begin_wheel, *args))
+
+
+async def finalize_wheel(request: Request) -> Response:
+    params = request.path_params
+    args = hub_of(request), caller_of(request), params["id"], params["wheel_id"]
+    return enveloped(await call(request, publishing.finalize_wheel, *args))
+
+
+async def begin_version(request: Request) -> Response:
+    sources = await read_json(request, ArtifactRequest)
+    args = hub_of(request), caller_of(request), request.path_params["id"], sources
+    return enveloped(await call(request, publishing.begin_version, *args))
+
+
+async def finalize_version(request: Request) -> Response:
+    params = request.path_params
+    args = hub_of(request), caller_of(request), params["id"], params["version_id"]
+    return enveloped(await call(request, publishing.finalize_version, *args))
+
+
+async def upload(request: Request) -> Response:
+    hub = hub_of(request)
+    token = request.path_params["token"]
+    artifact, reception = await call(request, uploads.begin_upload, hub, token)
+    try:
+        async for chunk in request.stream():
+            await call(request, reception.write, chunk)
+        await call(request, uploads.end_upload, hub, artifact, reception)
+    finally:
+        reception.discard()
+    return Response()
+
+
+_ID = "/environmentshub/{id}"
+
+ROUTES = [
+    Route("/environmentshub/resolve", resolve, methods=["POST"]),
+    Route(_ID + "/wheels", begin_wheel, methods=["POST"]),
+    Route(_ID + "/wheels/{wheel_id}/finalize", finalize_wheel, methods=["POST"]),
+    Route(_ID + "/versions", begin_version, methods=["POST"]),
+    Route(_ID + "/versions/{version_id}/finalize", finalize_version, methods=["POST"]),
+]
+
+UPLOAD_ROUTES = [Route(UPLOAD, upload, methods=["PUT"])]

@@ -1,0 +1,61 @@
+"""What routes read from requests: who asks, for what, with which options and body."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.refs import EnvRef
+from prime_cli.hub.context import Caller
+from prime_cli.hub.dispatch import hub_of
+from prime_cli.wire.codec import decode
+
+T = TypeVar("T")
+
+_LARGEST_BODY = 16 * 1024 * 1024
+_TRUE = frozenset({"true", "1", "yes"})
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks. Without accounts that is always the owner of this hub."""
+    return Caller(hub_of(request).settings.owner)
+
+
+def ref_of(request: Request) -> EnvRef:
+    """The environment, and version if any, in the path; raises BadReference."""
+    params = request.path_params
+    version = f"@{params['version']}" if "version" in params else ""
+    return EnvRef.parse(f"{params['owner']}/{params['name']}{version}")
+
+
+def read_flag(request: Request, name: str) -> bool:
+    """A boolean of the query; Python clients also write `True`."""
+    return request.query_params.get(name, "").lower() in _TRUE
+
+
+def read_number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
+    """A whole number of the query, brought between `least` and `most`; raises UsageError."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        return max(least, min(int(text), most))
+    except ValueError as error:
+        raise UsageError(f"`{name}` must be a whole number, not `{text[:80]}`") from error
+
+
+async def read_json(request: Request, kind: type[T]) -> T:
+    """The body as a wire struct, where null means left out; raises UsageError."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            raise IntegrityError(f"The body has more than {_LARGEST_BODY} bytes")
+    return decode(msgspec.json.encode(_without_nulls(decode(bytes(body), Any))), kind)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value

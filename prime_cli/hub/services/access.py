@@ -1,0 +1,80 @@
+"""Which environments a caller may see and change. What is private does not exist for others."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select
+
+from prime_cli.core.errors import NotAllowed, NotFound
+from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.hub.context import Caller
+from prime_cli.hub.db.tables import environments, owners
+
+PUBLIC = "PUBLIC"
+PRIVATE = "PRIVATE"
+
+
+def select_environments() -> Select[Any]:
+    """Rows of `environments` with `owner` (slug) and `owner_type`."""
+    return select(
+        environments, owners.c.slug.label("owner"), owners.c.type.label("owner_type")
+    ).join(owners, environments.c.owner_id == owners.c.id)
+
+
+def visible_to(caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a caller sees an environment."""
+    return or_(environments.c.visibility == PUBLIC, owners.c.slug == caller.slug)
+
+
+def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:
+    """The row of `ref`; raises NotFound, with the nearest names as hint."""
+    row = connection.execute(
+        select_environments().where(
+            owners.c.slug == ref.owner,
+            environments.c.normalized_name == normalize_name(ref.name),
+            visible_to(caller),
+        )
+    ).one_or_none()
+    if row is None:
+        raise NotFound(
+            f"Environment `{ref.slug}` not found", hint=_nearest(connection, caller, ref)
+        )
+    return row
+
+
+def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> Row[Any]:
+    """The row of an id, or of `owner/name`; raises NotFound."""
+    if "/" in environment_id:
+        return find_environment(connection, caller, EnvRef.parse(environment_id))
+    row = connection.execute(
+        select_environments().where(environments.c.id == environment_id, visible_to(caller))
+    ).one_or_none()
+    if row is None:
+        raise NotFound(f"Environment `{environment_id}` not found")
+    return row
+
+
+def require_owner(caller: Caller, row: Row[Any]) -> None:
+    """Raise NotAllowed unless the environment is the caller's."""
+    require_owner_slug(caller, row.owner, f"{row.owner}/{row.name}")
+
+
+def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
+    """Raise NotAllowed unless `caller` may write what belongs to `owner`."""
+    if owner != caller.slug:
+        raise NotAllowed(
+            f"`{caller.slug}` may not write to `{what}`",
+            hint=f"publish it as `{caller.slug}/…`, or set the owner with PRIME_OWNER",
+        )
+
+
+def _nearest(connection: Connection, caller: Caller, ref: EnvRef) -> str | None:
+    rows = connection.execute(
+        select(owners.c.slug, environments.c.name)
+        .join(owners, environments.c.owner_id == owners.c.id)
+        .where(visible_to(caller), environments.c.latest_version_id.is_not(None))
+    )
+    slugs = {f"{row.slug}/{row.name}" for row in rows}
+    namesakes = sorted(slug for slug in slugs if slug.endswith(f"/{ref.name}"))
+    near = namesakes or get_close_matches(ref.slug, sorted(slugs), n=3)
+    return f"did you mean {' or '.join(f'`{slug}`' for slug in near)}?" if near else None

@@ -1,0 +1,142 @@
+"""Wheels and source archives on their way in: declared, received, checked."""
+
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, update
+
+from prime_cli.core.errors import NotFound
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import artifacts, environments, owners, uploads, versions
+from prime_cli.hub.services.access import visible_to
+from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.tokens import new_id, new_token, token_digest
+from prime_cli.hub.urls import upload_url
+from prime_cli.wire.codec import encode
+from prime_cli.wire.environments import ArtifactRequest
+
+Kind = Literal["wheel", "sources"]
+WHEEL: Kind = "wheel"
+SOURCES: Kind = "sources"
+
+_PREFIX: dict[Kind, str] = {WHEEL: "whl", SOURCES: "ver"}
+_ABANDONED_SECONDS = 2 * 24 * 3600
+
+
+def declare_artifact(
+    hub: Hub, connection: Connection, environment: Row[Any], kind: Kind, request: ArtifactRequest
+) -> Row[Any]:
+    """The row of an artefact; one that was declared before and not published is gone on with."""
+    said = {
+        "metadata": encode(request.metadata).decode(),
+        "runtime_hint": request.runtime_hint,
+        "declared_size": request.size,
+        "created_at": hub.now(),
+    }
+    key = {
+        "environment_id": environment.id,
+        "kind": kind,
+        "content_hash": request.content_hash,
+        "semantic_version": request.semantic_version,
+        "filename": request.filename,
+        "sha256": request.sha256,
+    }
+    known = connection.execute(
+        update(artifacts)
+        .where(*(artifacts.c[name] == value for name, value in key.items()))
+        .values(said)
+        .returning(artifacts)
+    ).first()
+    if known is not None:
+        return known
+    return connection.execute(
+        insert(artifacts).values(id=new_id(_PREFIX[kind]), **key, **said).returning(artifacts)
+    ).one()
+
+
+def issue_upload(hub: Hub, connection: Connection, artifact_id: str) -> str:
+    """A fresh URL that takes the bytes of one artefact for a while."""
+    token = new_token()
+    connection.execute(
+        insert(uploads).values(
+            token_sha256=token_digest(token),
+            artifact_id=artifact_id,
+            expires_at=hub.after(hub.settings.upload_seconds),
+        )
+    )
+    return upload_url(hub.settings.public_url, token)
+
+
+def find_artifact(
+    connection: Connection, environment: Row[Any], kind: Kind, artifact_id: str
+) -> Row[Any]:
+    """An artefact of that environment by its id; raises NotFound."""
+    row = connection.execute(
+        select(artifacts).where(
+            artifacts.c.id == artifact_id,
+            artifacts.c.environment_id == environment.id,
+            artifacts.c.kind == kind,
+        )
+    ).one_or_none()
+    if row is None:
+        what = "Wheel" if kind == WHEEL else "Version"
+        raise NotFound(f"{what} `{artifact_id}` not found")
+    return row
+
+
+def size_of_known(connection: Connection, caller: Caller, sha256: str) -> int | None:
+    """How many bytes the hub has under that digest, or None when it has not.
+
+    Only what the caller may download counts: knowing the digest of somebody's private wheel is
+    no proof of having it.
+    """
+    found = connection.execute(
+        select(artifacts.c.size)
+        .join(environments, artifacts.c.environment_id == environments.c.id)
+        .join(owners, environments.c.owner_id == owners.c.id)
+        .where(
+            artifacts.c.sha256 == sha256,
+            artifacts.c.received_at.is_not(None),
+            visible_to(caller),
+        )
+        .limit(1)
+    ).scalar()
+    return None if found is None else int(found)
+
+
+def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int) -> bool:
+    """Note that the bytes have come whole; False when the artefact is not there any more."""
+    marked = connection.execute(
+        update(artifacts)
+        .where(artifacts.c.id == artifact_id)
+        .values(size=size, received_at=hub.now())
+    )
+    return marked.rowcount > 0
+
+
+def mark_checked(hub: Hub, artifact_id: str) -> None:
+    """Note that the bytes have passed the checks of their kind."""
+    with hub.database.write() as connection:
+        connection.execute(
+            update(artifacts).where(artifacts.c.id == artifact_id).values(checked_at=hub.now())
+        )
+
+
+def drop_artifact(hub: Hub, artifact: Row[Any]) -> None:
+    """Forget an artefact that was refused, and its bytes."""
+    with hub.database.write() as connection:
+        connection.execute(delete(artifacts).where(artifacts.c.id == artifact.id))
+    forget_blobs(hub, [artifact.sha256])
+
+
+def drop_abandoned(hub: Hub, connection: Connection) -> set[str]:
+    """Forget uploads that expired and artefacts that were never published; gives their digests."""
+    connection.execute(delete(uploads).where(uploads.c.expires_at < hub.now()))
+    published = exists().where(
+        or_(versions.c.wheel_id == artifacts.c.id, versions.c.id == artifacts.c.id)
+    )
+    rows = connection.execute(
+        delete(artifacts)
+        .where(artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS), ~published)
+        .returning(artifacts.c.sha256)
+    )
+    return {row.sha256 for row in rows}

@@ -1,0 +1,21 @@
+"""Blobs that nothing names any more."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import exists, select
+
+from prime_cli.hub.context import Hub
+from prime_cli.hub.db.tables import artifacts
+
+
+def forget_blobs(hub: Hub, digests: Iterable[str]) -> None:
+    """Delete the blobs that no artefact names, in a transaction of its own.
+
+    Called after the rows are gone for good, so a killed process leaves a blob too many, never one
+    too few. Nobody can begin to upload the same bytes meanwhile: that writes a row first.
+    """
+    with hub.database.write() as connection:
+        for digest in digests:
+            named = select(exists().where(artifacts.c.sha256 == digest))
+            if not connection.execute(named).scalar_one():
+                hub.storage.delete(digest)

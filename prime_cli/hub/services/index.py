@@ -1,0 +1,101 @@
+"""What the package index lists, and the index files of an embedded hub."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, exists, select, update
+
+from prime_cli.core.errors import NotFound
+from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import artifacts, environments, owners, versions
+from prime_cli.hub.services.access import find_environment, select_environments, visible_to
+from prime_cli.hub.simple_index import IndexedWheel
+from prime_cli.hub.urls import file_url
+from prime_cli.wire.codec import decode
+from prime_cli.wire.environments import EnvironmentMetadata
+
+
+def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
+    """The PEP 503 names of an owner's packages; raises NotFound when there are none."""
+    with hub.database.read() as connection:
+        rows = connection.execute(
+            select(environments.c.normalized_name)
+            .join(owners, environments.c.owner_id == owners.c.id)
+            .where(
+                owners.c.slug == owner,
+                environments.c.latest_version_id.is_not(None),
+                visible_to(caller),
+            )
+            .order_by(environments.c.normalized_name)
+        )
+        names = [row.normalized_name for row in rows]
+    if not names:
+        raise NotFound(f"There are no packages of `{owner}` here")
+    return names
+
+
+def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
+    """The wheels of all versions, newest first, under absolute URLs; raises NotFound."""
+    with hub.database.read() as connection:
+        environment = find_environment(connection, caller, ref)
+        rows = _select_wheels(connection, environment.id)
+    base = hub.settings.public_url
+    return [
+        _indexed(row, file_url(base, environment.owner, environment.name, row.sha256, row.filename))
+        for row in rows
+    ]
+
+
+def refresh_index(hub: Hub) -> None:
+    """Write the index files of every environment whose versions changed since.
+
+    The mark is set in the transaction that publishes and cleared here, so that what a killed
+    process left undone is done by the next one.
+    """
+    tree = hub.tree
+    if tree is None or not _any_stale(hub):
+        return
+    with hub.database.write() as connection:
+        stale = connection.execute(
+            select_environments().where(environments.c.index_stale.is_(True))
+        ).all()
+        for row in stale:
+            wheels = [
+                _indexed(wheel, wheel.filename) for wheel in _select_wheels(connection, row.id)
+            ]
+            tree.write(row.owner, row.normalized_name, wheels)
+        connection.execute(update(environments).values(index_stale=False))
+
+
+def _any_stale(hub: Hub) -> bool:
+    with hub.database.read() as connection:
+        stale = select(exists().where(environments.c.index_stale.is_(True)))
+        return bool(connection.execute(stale).scalar_one())
+
+
+def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]]:
+    query = (
+        select(artifacts, versions.c.number, versions.c.created_at.label("published_at"))
+        .join(versions, versions.c.wheel_id == artifacts.c.id)
+        .where(versions.c.environment_id == environment_id)
+        .order_by(versions.c.number.desc())
+    )
+    return list(connection.execute(query))
+
+
+def _indexed(row: Row[Any], url: str) -> IndexedWheel:
+    metadata = decode(row.metadata.encode(), EnvironmentMetadata)
+    return IndexedWheel(
+        filename=row.filename,
+        url=url,
+        sha256=row.sha256,
+        size=row.size,
+        version=row.semantic_version,
+        requires_python=metadata.python_requires,
+        uploaded_at=row.published_at,
+    )
+
+
+def project_name(name: str) -> str:
+    """The name that a project's page carries."""
+    return normalize_name(name)

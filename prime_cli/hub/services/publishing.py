@@ -1,0 +1,218 @@
+"""Publishing: declare and finalize the wheel, then declare and finalize the version.
+
+A version exists from its finalize on and not a moment earlier. Until then every step may be
+repeated, in this or another process, and goes on where the last one stopped.
+"""
+
+from typing import Any
+
+from packaging.utils import canonicalize_version
+from sqlalchemy import Connection, Row, exists, insert, or_, select
+
+from prime_cli.core.errors import Conflict, IntegrityError
+from prime_cli.hub import checks
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import artifacts, versions
+from prime_cli.hub.services.access import find_by_id, require_owner
+from prime_cli.hub.services.artifacts import (
+    SOURCES,
+    WHEEL,
+    declare_artifact,
+    drop_abandoned,
+    drop_artifact,
+    find_artifact,
+    issue_upload,
+    mark_checked,
+    mark_received,
+    size_of_known,
+)
+from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.versions import next_number, update_latest
+from prime_cli.wire.environments import (
+    ArtifactRequest,
+    FinalizeReply,
+    VersionTicket,
+    WheelTicket,
+)
+
+
+def begin_wheel(
+    hub: Hub, caller: Caller, environment_id: str, request: ArtifactRequest
+) -> WheelTicket:
+    """Where to send a wheel; no URL when its bytes are here already, and then it is finalized."""
+    _check_request(request)
+    checks.check_size(request.size or 0, hub.settings.limits.wheel_bytes)
+    with hub.database.write() as connection:
+        environment = _writable(connection, caller, environment_id)
+        checks.check_wheel_filename(request.filename, environment.name, request.semantic_version)
+        _require_unpublished(connection, environment, request)
+        abandoned = drop_abandoned(hub, connection)
+        wheel = declare_artifact(hub, connection, environment, WHEEL, request)
+        size = size_of_known(connection, caller, request.sha256)
+        if size is not None:
+            mark_received(hub, connection, wheel.id, size)
+        url = issue_upload(hub, connection, wheel.id) if size is None else None
+    forget_blobs(hub, abandoned)
+    if url is None:
+        finalize_wheel(hub, caller, environment_id, wheel.id)
+    return WheelTicket(wheel.id, url)
+
+
+def finalize_wheel(hub: Hub, caller: Caller, environment_id: str, wheel_id: str) -> FinalizeReply:
+    """Check a wheel that has come; one that is refused is forgotten, so it can be sent anew."""
+    with hub.database.read() as connection:
+        environment = _writable(connection, caller, environment_id)
+        wheel = find_artifact(connection, environment, WHEEL, wheel_id)
+    _require_received(wheel)
+    if wheel.checked_at is None:
+        _check_wheel(hub, environment, wheel)
+        mark_checked(hub, wheel.id)
+    return FinalizeReply(success=True)
+
+
+def begin_version(
+    hub: Hub, caller: Caller, environment_id: str, request: ArtifactRequest
+) -> VersionTicket:
+    """Where to send the source archive of a version."""
+    _check_request(request)
+    checks.check_size(request.size or 0, hub.settings.limits.sources_bytes)
+    with hub.database.write() as connection:
+        environment = _writable(connection, caller, environment_id)
+        _require_unpublished(connection, environment, request)
+        sources = declare_artifact(hub, connection, environment, SOURCES, request)
+        return VersionTicket(sources.id, issue_upload(hub, connection, sources.id))
+
+
+def finalize_version(
+    hub: Hub, caller: Caller, environment_id: str, version_id: str
+) -> FinalizeReply:
+    """Publish: from here on the version is seen. Done twice, it is as done once."""
+    with hub.database.read() as connection:
+        environment = _writable(connection, caller, environment_id)
+        sources = find_artifact(connection, environment, SOURCES, version_id)
+        if _is_published(connection, version_id):
+            return FinalizeReply(success=True)
+    _require_received(sources)
+    _check_sources(hub, sources)
+    with hub.database.write() as connection:
+        _require_unpublished(connection, environment, sources)
+        _publish(hub, connection, environment, sources)
+    refresh_index(hub)
+    return FinalizeReply(success=True)
+
+
+def _writable(connection: Connection, caller: Caller, environment_id: str) -> Row[Any]:
+    environment = find_by_id(connection, caller, environment_id)
+    require_owner(caller, environment)
+    return environment
+
+
+def _check_request(request: ArtifactRequest) -> None:
+    checks.check_digests(request)
+    checks.check_filename(request)
+    checks.check_version_form(request)
+
+
+def _require_unpublished(
+    connection: Connection, environment: Row[Any], wanted: ArtifactRequest | Row[Any]
+) -> None:
+    """Raise Conflict when the content or the version is published.
+
+    The official client looks for the words "content hash" and "already exists" to tell the two
+    apart.
+    """
+    found = connection.execute(
+        select(versions)
+        .where(
+            versions.c.environment_id == environment.id,
+            or_(
+                versions.c.content_hash == wanted.content_hash,
+                versions.c.version_key == canonicalize_version(wanted.semantic_version),
+            ),
+        )
+        .order_by((versions.c.content_hash == wanted.content_hash).desc())
+    ).first()
+    slug = f"{environment.owner}/{environment.name}"
+    if found is None:
+        return
+    if found.content_hash == wanted.content_hash:
+        raise Conflict(
+            f"A version with this content hash already exists: {slug}@{found.semantic_version}",
+            hint="nothing changed since; there is nothing to upload",
+        )
+    raise Conflict(
+        f"{slug}@{found.semantic_version} is published with other content, and versions do not "
+        "change",
+        hint="raise the version in pyproject.toml, or use `prime env upload --auto-bump`",
+    )
+
+
+def _require_received(artifact: Row[Any]) -> None:
+    if artifact.received_at is None:
+        raise Conflict(
+            f"`{artifact.filename}` has not been uploaded yet",
+            hint="run the same upload again",
+        )
+
+
+def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> None:
+    limits = hub.settings.limits.archive
+    try:
+        with hub.storage.open(wheel.sha256) as file:
+            checks.check_wheel_content(
+                file, environment.name, wheel.semantic_version, limits=limits
+            )
+    except IntegrityError:
+        drop_artifact(hub, wheel)
+        raise
+
+
+def _check_sources(hub: Hub, sources: Row[Any]) -> None:
+    try:
+        with hub.storage.open(sources.sha256) as file:
+            checks.check_sources_content(file, limits=hub.settings.limits.archive)
+    except IntegrityError:
+        drop_artifact(hub, sources)
+        raise
+
+
+def _is_published(connection: Connection, version_id: str) -> bool:
+    found = select(exists().where(versions.c.id == version_id))
+    return bool(connection.execute(found).scalar_one())
+
+
+def _publish(hub: Hub, connection: Connection, environment: Row[Any], sources: Row[Any]) -> None:
+    connection.execute(
+        insert(versions).values(
+            id=sources.id,
+            environment_id=environment.id,
+            wheel_id=_wheel_of(connection, sources),
+            number=next_number(connection, environment.id),
+            semantic_version=sources.semantic_version,
+            version_key=canonicalize_version(sources.semantic_version),
+            content_hash=sources.content_hash,
+            created_at=hub.now(),
+        )
+    )
+    update_latest(hub, connection, environment.id)
+
+
+def _wheel_of(connection: Connection, sources: Row[Any]) -> str:
+    """The wheel of the same content; the one that was checked last if there are several."""
+    found = connection.execute(
+        select(artifacts.c.id)
+        .where(
+            artifacts.c.environment_id == sources.environment_id,
+            artifacts.c.kind == WHEEL,
+            artifacts.c.content_hash == sources.content_hash,
+            artifacts.c.semantic_version == sources.semantic_version,
+            artifacts.c.checked_at.is_not(None),
+        )
+        .order_by(artifacts.c.checked_at.desc())
+    ).scalar()
+    if found is None:
+        raise Conflict(
+            "The wheel of this version has not been finalized", hint="run the same upload again"
+        )
+    return str(found)

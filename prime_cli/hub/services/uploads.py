@@ -1,0 +1,105 @@
+"""The bytes of an upload: taken in pieces, verified, and only then kept."""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from prime_cli.core.errors import NotFound
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.hub import checks
+from prime_cli.hub.context import Hub
+from prime_cli.hub.db.tables import artifacts, uploads
+from prime_cli.hub.services.artifacts import WHEEL, mark_received
+from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.tokens import token_digest
+
+
+class Reception:
+    """One upload under way, in a temporary file that is gone when it fails."""
+
+    def __init__(self, path: Path, descriptor: int, allowed: int) -> None:
+        self.path = path
+        self.size = 0
+        self._file = os.fdopen(descriptor, "wb")
+        self._digest = hashlib.sha256()
+        self._allowed = allowed
+
+    @property
+    def sha256(self) -> str:
+        """The digest of what has come so far."""
+        return self._digest.hexdigest()
+
+    def write(self, chunk: bytes) -> None:
+        """Take the next piece; raises IntegrityError above the limit, StorageFailed."""
+        self.size += len(chunk)
+        checks.check_size(self.size, self._allowed)
+        self._digest.update(chunk)
+        with storage_errors(self.path):
+            self._file.write(chunk)
+
+    def end(self) -> None:
+        """All pieces have come."""
+        with storage_errors(self.path):
+            self._file.close()
+
+    def discard(self) -> None:
+        """Remove what was written, if it is still there."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The artefact that an upload URL takes."""
+
+    artifact: Row[Any]
+    allowed: int
+
+
+def begin_upload(hub: Hub, token: str) -> tuple[Expected, Reception]:
+    """Open a reception for the holder of `token`; raises NotFound when it is not, or no more."""
+    with hub.database.read() as connection:
+        row = connection.execute(
+            select(artifacts)
+            .join(uploads, uploads.c.artifact_id == artifacts.c.id)
+            .where(
+                uploads.c.token_sha256 == token_digest(token),
+                uploads.c.expires_at >= hub.now(),
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound(
+            "This upload address is not known or has expired", hint="run the same upload again"
+        )
+    limits = hub.settings.limits
+    allowed = limits.wheel_bytes if row.kind == WHEEL else limits.sources_bytes
+    folder = make_folder(hub.settings.data / "incoming")
+    with storage_errors(folder):
+        descriptor, path = tempfile.mkstemp(prefix=f"{row.id}.", dir=folder)
+    return Expected(row, allowed), Reception(Path(path), descriptor, allowed)
+
+
+def end_upload(hub: Hub, expected: Expected, reception: Reception) -> None:
+    """Keep the bytes if they are those that were declared; raises IntegrityError if not."""
+    reception.end()
+    artifact = expected.artifact
+    checks.check_received(
+        sha256=reception.sha256,
+        declared_sha256=artifact.sha256,
+        size=reception.size,
+        declared_size=artifact.declared_size,
+    )
+    hub.storage.put(reception.path, artifact.sha256)
+    with hub.database.write() as connection:
+        known = mark_received(hub, connection, artifact.id, reception.size)
+    if not known:
+        forget_blobs(hub, [artifact.sha256])
+        raise NotFound("The artefact was deleted meanwhile", hint="run the same upload again")

@@ -1,0 +1,174 @@
+"""Finalised versions of environments: finding one, listing them, deleting one."""
+
+from typing import Any
+
+from packaging.utils import canonicalize_version
+from sqlalchemy import Connection, Row, Select, delete, func, or_, select, update
+
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.core.refs import LATEST, EnvRef
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import artifacts, environments, locks, tags, versions
+from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.index import refresh_index
+from prime_cli.wire.codec import decode
+from prime_cli.wire.environments import (
+    EnvironmentMetadata,
+    FinalizeReply,
+    VersionItem,
+    VersionList,
+)
+
+SHORTEST_PREFIX = 8
+"""The fewest characters of a content hash that name a version; official lists show 8."""
+
+wheels = artifacts.alias("wheels")
+sources = artifacts.alias("sources")
+
+
+def select_versions() -> Select[Any]:
+    """Rows of `versions` with the files of their wheel and source archive."""
+    return (
+        select(
+            versions,
+            wheels.c.filename.label("wheel_filename"),
+            wheels.c.sha256.label("wheel_sha256"),
+            wheels.c.size.label("wheel_size"),
+            wheels.c.metadata.label("metadata"),
+            wheels.c.runtime_hint.label("runtime_hint"),
+            sources.c.filename.label("sources_filename"),
+            sources.c.sha256.label("sources_sha256"),
+            sources.c.size.label("sources_size"),
+            locks.c.version_id.is_not(None).label("has_lock"),
+        )
+        .join(wheels, versions.c.wheel_id == wheels.c.id)
+        .join(sources, versions.c.id == sources.c.id)
+        .outerjoin(locks, locks.c.version_id == versions.c.id)
+    )
+
+
+def find_version(connection: Connection, environment: Row[Any], wanted: str) -> Row[Any]:
+    """The version that `wanted` names: `latest`, a version, or a content hash; else NotFound."""
+    query = select_versions().where(versions.c.environment_id == environment.id)
+    if wanted == LATEST:
+        query = query.where(versions.c.id == environment.latest_version_id)
+    else:
+        query = query.where(
+            or_(
+                versions.c.version_key == canonicalize_version(wanted),
+                versions.c.content_hash == wanted,
+            )
+        )
+    row = connection.execute(query).first()
+    if row is None:
+        slug = f"{environment.owner}/{environment.name}"
+        if environment.latest_version_id is None:
+            raise NotFound(f"Environment `{slug}` not found: nothing is published yet")
+        raise NotFound(
+            f"Version `{wanted}` of `{slug}` not found",
+            hint=f"see the versions with `prime env versions {slug}`",
+        )
+    return row
+
+
+def select_latest(connection: Connection, environment: Row[Any]) -> Row[Any] | None:
+    """The newest version, or None while nothing is published."""
+    return connection.execute(
+        select(versions).where(versions.c.id == environment.latest_version_id)
+    ).one_or_none()
+
+
+def metadata_of(version: Row[Any]) -> EnvironmentMetadata:
+    """What the publisher said of the wheel."""
+    return decode(version.metadata.encode(), EnvironmentMetadata)
+
+
+def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
+    """All versions, newest first; each has two artefacts."""
+    with hub.database.read() as connection:
+        environment = find_environment(connection, caller, ref)
+        rows = connection.execute(
+            select(versions)
+            .where(versions.c.environment_id == environment.id)
+            .order_by(versions.c.number.desc())
+        )
+        return VersionList(
+            [
+                VersionItem(row.semantic_version, row.created_at, row.content_hash, size=2)
+                for row in rows
+            ]
+        )
+
+
+def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> FinalizeReply:
+    """Forget the version with that content hash, or the only one whose hash begins so."""
+    with hub.database.write() as connection:
+        environment = find_environment(connection, caller, ref)
+        require_owner(caller, environment)
+        version = _by_prefix(connection, environment, content_hash)
+        rows = connection.execute(
+            delete(artifacts)
+            .where(
+                artifacts.c.environment_id == environment.id,
+                artifacts.c.content_hash == version.content_hash,
+            )
+            .returning(artifacts.c.sha256)
+        )
+        digests = {row.sha256 for row in rows}
+        update_latest(hub, connection, environment.id)
+    refresh_index(hub)
+    forget_blobs(hub, digests)
+    return FinalizeReply(success=True, message=f"Deleted {ref.slug}@{version.semantic_version}")
+
+
+def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None:
+    """Copy what lists show of the newest version to the environment; marks its index stale."""
+    newest = connection.execute(
+        select_versions()
+        .where(versions.c.environment_id == environment_id)
+        .order_by(versions.c.number.desc())
+    ).first()
+    metadata = metadata_of(newest) if newest else EnvironmentMetadata()
+    connection.execute(
+        update(environments)
+        .where(environments.c.id == environment_id)
+        .values(
+            latest_version_id=newest.id if newest else None,
+            description=metadata.description,
+            index_stale=True,
+            updated_at=hub.now(),
+        )
+    )
+    connection.execute(delete(tags).where(tags.c.environment_id == environment_id))
+    for tag in {tag.lower() for tag in metadata.tags}:
+        connection.execute(tags.insert().values(environment_id=environment_id, tag=tag))
+
+
+def next_number(connection: Connection, environment_id: str) -> int:
+    """The number of the version that is about to be finalised; they only grow."""
+    highest = connection.execute(
+        select(func.max(versions.c.number)).where(versions.c.environment_id == environment_id)
+    ).scalar_one()
+    return (highest or 0) + 1
+
+
+def _by_prefix(connection: Connection, environment: Row[Any], prefix: str) -> Row[Any]:
+    if len(prefix) < SHORTEST_PREFIX:
+        raise UsageError(
+            f"`{prefix}` is too short: give at least {SHORTEST_PREFIX} characters of the hash",
+            hint=f"see the hashes with `prime env versions {environment.owner}/{environment.name}`",
+        )
+    rows = connection.execute(
+        select(versions)
+        .where(
+            versions.c.environment_id == environment.id,
+            versions.c.content_hash.startswith(prefix, autoescape=True),
+        )
+        .limit(2)
+    ).all()
+    if not rows:
+        raise NotFound(f"Version `{prefix}` not found")
+    if len(rows) > 1:
+        raise Conflict(f"`{prefix}` begins several content hashes", hint="give more characters")
+    return rows[0]

@@ -1,0 +1,58 @@
+"""The `file://` index of an embedded hub, which uv and pip read without a server.
+
+`<root>/<owner>/<PEP 503 name>/index.html`, with each wheel beside it under its real filename,
+as a hard link to its blob.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from prime_cli.core.paths import make_folder, storage_errors, write_atomically
+from prime_cli.hub.simple_index import IndexedWheel, project_html
+from prime_cli.hub.storage.files import FileStorage
+
+
+class SimpleTree:
+    """The folder of the index, written from what is published."""
+
+    def __init__(self, root: Path, storage: FileStorage) -> None:
+        self.root = root
+        self._storage = storage
+
+    def url(self, owner: str) -> str:
+        """What `--extra-index-url` takes for one owner's packages."""
+        return (self.root / owner).absolute().as_uri() + "/"
+
+    def write(self, owner: str, name: str, wheels: list[IndexedWheel]) -> None:
+        """Make a project's folder hold exactly `wheels`: first the files, then the page, then
+        what the page no longer names goes. Raises StorageFailed.
+        """
+        folder = self.root / owner / name
+        if not wheels:
+            with storage_errors(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+        make_folder(folder)
+        with storage_errors(folder):
+            for wheel in wheels:
+                self._link(folder / wheel.filename, wheel.sha256)
+            page = project_html(name, wheels).encode()
+            write_atomically(folder / "index.html", page)
+            named = {"index.html", *(wheel.filename for wheel in wheels)}
+            for path in folder.iterdir():
+                if path.name not in named:
+                    path.unlink()
+
+    def _link(self, path: Path, digest: str) -> None:
+        blob = self._storage.path(digest)
+        if path.exists() and path.samefile(blob):
+            return
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary.unlink(missing_ok=True)
+        try:
+            temporary.hardlink_to(blob)
+        except OSError:
+            # A file system without hard links.
+            shutil.copyfile(blob, temporary)
+        temporary.replace(path)

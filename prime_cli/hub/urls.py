@@ -1,0 +1,24 @@
+"""The absolute URLs in answers, and the routes that they lead to."""
+
+from urllib.parse import quote
+
+API = "/api/v1"
+FILES = "/files/{owner}/{name}/{sha256}/{filename}"
+UPLOAD = "/upload/{token}"
+
+
+def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:
+    """Where a wheel or source archive is downloaded; the last part is its real filename."""
+    return base + FILES.format(
+        owner=quote(owner), name=quote(name), sha256=sha256, filename=quote(filename)
+    )
+
+
+def upload_url(base: str, token: str) -> str:
+    """Where one artefact is PUT; the URL itself is the permission."""
+    return base + UPLOAD.format(token=token)
+
+
+def index_url(base: str, owner: str) -> str:
+    """The root of an owner's package index, as `--extra-index-url` takes it."""
+    return f"{base}/{quote(owner)}/simple/"
