@@ -8,7 +8,7 @@ from prime_cli.evals.scrub import Scrubber
 from prime_cli.runtime.protocol import End, EndError
 
 _LINES = 20
-_QUOTED = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)'")
+_NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -28,18 +28,19 @@ def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
     name = plan.environment.name
     detail = _last_lines(scrub.text(error.traceback or ""))
     if end.stage == "arguments":
-        return LoadFailed(
-            f"`{name}` did not take its arguments: {first}", hint=_arguments_hint(first)
-        )
+        return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
     if end.stage in _DOING:
         return LoadFailed(f"`{name}` cannot {_DOING[end.stage]}: {cause}", detail=detail)
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
 
 
-def _arguments_hint(message: str) -> str:
-    names = _QUOTED.findall(message)
-    example = ", ".join(f'"{name}": …' for name in names if name != "load_environment")
-    return f"give its arguments as JSON: `-a '{{{example or chr(34) + 'name' + chr(34) + ': …'}}}'`"
+def _arguments_hint(message: str) -> str | None:
+    needed = _NEEDED.search(message)
+    if needed is None:
+        return None
+    names = needed[1].replace("`", "").split(", ")
+    example = ", ".join(f'"{name}": …' for name in names)
+    return f"give them as JSON: `-a '{{{example}}}'`"
 
 
 def _last_lines(text: str) -> str | None:

@@ -1,14 +1,15 @@
 """From a request to everything that a run needs: endpoint first, since it can fail in no time."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan, make_plan
-from prime_cli.evals.preflight import check_reachable
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.subject import Places, Subject, obtain
 from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.registry import Registry, load_registry
 
 
@@ -44,7 +45,8 @@ def prepare(
     )
     if endpoint.said:
         progress.say(endpoint.said)
-    check_reachable(endpoint)
+    for warning in asyncio.run(check_endpoint(endpoint)):
+        progress.warn(warning)
     subject = obtain(request.environment, places, progress, hub_only=request.hub_only)
     plan = make_plan(
         request,

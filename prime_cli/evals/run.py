@@ -75,6 +75,32 @@ def run_evaluation(
         offline=offline,
         progress=progress,
     )
+    return run_in(
+        interpreter,
+        plan,
+        endpoint,
+        registry,
+        cwd=cwd,
+        environ=environ,
+        passed=passed,
+        progress=progress,
+        offline=offline,
+    )
+
+
+def run_in(
+    interpreter: Interpreter,
+    plan: EvalPlan,
+    endpoint: Endpoint,
+    registry: Registry,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    passed: Mapping[str, str],
+    progress: Progress,
+    offline: bool = False,
+) -> EvalResult:
+    """The same in an interpreter that has the environment; `passed` are variables it may read."""
     folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
     setup = Setup(
         run_id=folder.run_id,

@@ -94,6 +94,7 @@ def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
         date=manifest.started,
         rollouts=scores.rollouts,
         errors=scores.errors,
+        failure=manifest.failure,
     )
 
 

@@ -59,7 +59,7 @@ class Summary(msgspec.Struct, frozen=True):
     """One run. `rollouts` holds the rewards by rollout index (`r1` first), null on an error.
 
     `seconds` is wall time, `usage` token counts by name. `status` is `running`, `finished`,
-    `interrupted` or `failed`.
+    `interrupted`, `failed` (`failure` says why) or `stopped`.
     """
 
     run_id: str
@@ -77,6 +77,7 @@ class Summary(msgspec.Struct, frozen=True):
     date: str | None = None
     rollouts: dict[str, list[float | None]] = {}
     errors: list[ErrorCount] = []
+    failure: str | None = None
 
     @property
     def error_rate(self) -> float:

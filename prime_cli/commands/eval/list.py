@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from prime_cli.commands.eval.views import from_here
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.evals.listing import RunItem, list_runs
 
@@ -40,7 +41,7 @@ def _row(item: RunItem) -> list[str]:
         "" if item.errors is None else f"{item.errors:.0%}",
         item.status,
         item.date,
-        item.path,
+        from_here(item.path),
     ]
 
 

@@ -1,6 +1,7 @@
 """How a person reads a run: the summary as labelled lines."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from prime_cli.evals.summary import Summary
 
@@ -19,7 +20,8 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         ("Rollouts", _rollouts(summary)),
     ]
     if summary.status != "finished":
-        lines.append(("Status", summary.status))
+        why = f": {summary.failure}" if summary.failure else ""
+        lines.append(("Status", summary.status + why))
     lines.append(
         ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
     )
@@ -39,7 +41,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("Tokens", _usage(summary)))
     if summary.seconds is not None:
         lines.append(("Time", f"{summary.seconds:.1f} s"))
-    lines.append(("Saved in", summary.path))
+    lines.append(("Saved in", from_here(summary.path)))
     return lines
 
 
@@ -64,7 +66,16 @@ def _rewards(rewards: Sequence[float | None]) -> str:
 
 def _usage(summary: Summary) -> str:
     known = [(name, summary.usage[name]) for name in _USAGE if summary.usage.get(name)]
-    return ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known) or "none"
+    counted = ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known)
+    return (counted or "none") + (" (estimated)" if summary.usage.get("estimated") else "")
+
+
+def from_here(path: str) -> str:
+    """`path` as it is typed in this folder, whole when it lies elsewhere."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
 
 
 def _number(value: float | None) -> str:

@@ -1,0 +1,74 @@
+"""A whole run in a real interpreter, for the tests of this folder; also a program of its own.
+
+    python -m tests.evals.live FOLDER URL '{"num_examples": 2}'
+
+runs the environment whose interpreter is in FOLDER/venv, against the model at URL.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.progress import Silent
+from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
+from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.keys import Secret
+from prime_cli.models.registry import Registry
+from prime_cli.runtime.interpreters import Interpreter
+from tests.helpers.environments import V0
+
+KEY = "sk-the-real-key-of-the-run"
+
+PLAN = EvalPlan(
+    environment=PlannedEnvironment("tiny-env", "0.1.0", "tiny_env", "ab" * 32),
+    model="scripted",
+    endpoint="http://127.0.0.1:1/v1",
+    num_examples=2,
+    rollouts_per_example=2,
+    sampling={},
+    env_args={},
+    extra_args={},
+)
+
+
+def run_live(
+    folder: Path,
+    interpreter: Interpreter,
+    url: str,
+    *,
+    progress: Silent | None = None,
+    passed: Mapping[str, str] | None = None,
+    **plan: Any,
+) -> EvalResult:
+    """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`."""
+    model = "scripted" if url else "builtin/oracle"
+    planned = msgspec.structs.replace(PLAN, **{"model": model, "endpoint": url, **plan})
+    endpoint = Endpoint(model, url, Secret(KEY)) if url else Endpoint(model, builtin=True)
+    return run_in(
+        interpreter,
+        planned,
+        endpoint,
+        Registry(),
+        cwd=folder,
+        environ=os.environ,
+        passed=passed or {},
+        progress=progress or Silent(),
+    )
+
+
+def interpreter_in(folder: Path) -> Interpreter:
+    """The one that `interpreter_with` made in `folder`."""
+    python = folder / "venv" / "bin" / "python"
+    return Interpreter(python, "0" * 64, V0, "v0", "test", "tiny_env", "3")
+
+
+if __name__ == "__main__":
+    where, address, changes = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
+    result = run_live(where, interpreter_in(where), address, **changes)
+    sys.exit(128 + result.signal if result.signal else 0)

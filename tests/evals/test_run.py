@@ -1,0 +1,183 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import EnvironmentFailed, LoadFailed
+from prime_cli.evals.journal import read_journal
+from prime_cli.evals.listing import list_runs
+from prime_cli.evals.saved import open_run
+from prime_cli.runtime.interpreters import Interpreter
+from tests.evals.live import KEY, run_live
+from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+
+pytestmark = pytest.mark.network  # the shared venv may have to be made
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    return interpreter_with(tmp_path_factory.mktemp("echo"), ECHO)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
+def test_a_run_scores_every_rollout_and_writes_all_files(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    result = run_live(tmp_path, echo, model.url, env_args={"size": 3})
+    summary = result.summary
+    assert (summary.counts.planned, summary.counts.scored, summary.counts.errored) == (4, 4, 0)
+    assert summary.reward.mean == 1.0
+    assert summary.rollouts == {"r1": [1.0, 1.0], "r2": [1.0, 1.0]}
+    assert summary.usage["calls"] == len(model.calls) == 4
+    assert {path.name for path in result.folder.path.iterdir()} >= {
+        "journal.jsonl",
+        "results.jsonl",
+        "metadata.json",
+        "run.json",
+        "worker.log",
+    }
+    assert open_run(result.folder.path).summary() == summary
+    (item,) = list_runs(tmp_path)
+    assert (item.status, item.reward, item.errors) == ("finished", 1.0, 0.0)
+
+
+def test_the_model_gets_the_key_and_the_environment_does_not(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    source = ECHO + "import os\nprint('environment:', dict(os.environ), flush=True)\n"
+    interpreter = interpreter_with(tmp_path, source)
+    result = run_live(tmp_path, interpreter, model.url, num_examples=1)
+    assert model.calls[0].headers["authorization"] == f"Bearer {KEY}"
+    files = [path for path in result.folder.path.iterdir() if path.is_file()]
+    assert not [path.name for path in files if KEY in path.read_text("utf-8")]
+    assert "environment:" in result.folder.log.read_text("utf-8")
+
+
+def test_a_passed_secret_is_in_no_file_even_when_the_environment_prints_it(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    source = ECHO.replace('f"say {n}"', 'f"say {n} " + os.environ["MY_KEY"]').replace(
+        "import verifiers", "import os\nprint(os.environ['MY_KEY'])\nimport verifiers"
+    )
+    interpreter = interpreter_with(tmp_path, source)
+    passed = {"MY_KEY": "planted-secret-value"}
+    result = run_live(tmp_path, interpreter, model.url, passed=passed)
+    assert result.summary.reward.mean == 1.0
+    files = {path.name: path.read_text("utf-8") for path in result.folder.path.iterdir()}
+    assert not [name for name, text in files.items() if "planted-secret-value" in text]
+    assert "[MY_KEY]" in files["journal.jsonl"]
+    assert "[MY_KEY]" in files["worker.log"]
+
+
+def test_a_refused_call_is_an_error_and_not_a_score(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def refuse_one(request: Received) -> Reply | str:
+        return status(400) if request.last_user == "say 0" else request.last_user
+
+    model.answer = refuse_one
+    summary = run_live(tmp_path, echo, model.url, rollouts_per_example=1).summary
+    assert (summary.counts.scored, summary.counts.errored) == (1, 1)
+    assert (summary.reward.mean, summary.reward.low, summary.reward.high) == (1.0, 0.5, 1.0)
+    assert [(error.kind, error.count) for error in summary.errors] == [("model", 1)]
+
+
+def test_the_oracle_needs_no_model(echo: Interpreter, tmp_path: Path) -> None:
+    assert run_live(tmp_path, echo, "").summary.reward.mean == 1.0
+
+
+@pytest.mark.parametrize(
+    ("source", "args", "message"),
+    [
+        ("raise KeyError('no data')", {}, "cannot be imported: KeyError: 'no data'"),
+        ("def load_environment():\n    1 / 0", {}, "cannot be loaded: ZeroDivisionError"),
+        ("def load_environment(subset):\n    pass", {}, "needs `subset`"),
+        ("def load_environment(size=1):\n    pass", {"sise": 1}, "does not take `sise`"),
+    ],
+)
+def test_an_environment_that_cannot_be_loaded_is_named_with_the_reason(
+    source: str, args: dict[str, int], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(LoadFailed, match=message) as raised:
+        run_live(tmp_path, interpreter_with(tmp_path, source), "", env_args=args)
+    assert list_runs(tmp_path)[0].status == "failed"
+    if "subset" in message:
+        assert "-a '{\"subset\": …}'" in (raised.value.hint or "")
+    if "ZeroDivision" in message:
+        assert "1 / 0" in (raised.value.detail or "")
+
+
+def test_a_worker_that_dies_leaves_what_was_finished(model: ScriptedModel, tmp_path: Path) -> None:
+    source = ECHO.replace(
+        "        return float", "        if answer == 'say 1': os._exit(5)\n        return float"
+    ).replace("import verifiers", "import os\nimport verifiers")
+    interpreter = interpreter_with(tmp_path, source)
+    with pytest.raises(EnvironmentFailed, match=r"died \(exit code 5\)"):
+        run_live(tmp_path, interpreter, model.url, concurrency=1, rollouts_per_example=1)
+    (item,) = list_runs(tmp_path)
+    saved = open_run(Path(item.path)).summary()
+    assert (saved.status, saved.counts.scored) == ("failed", 1)
+    assert saved.failure is not None
+
+
+def started(folder: Path, url: str, **plan: object) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "tests.evals.live", str(folder), url, json.dumps(plan)]
+    return subprocess.Popen(command, start_new_session=True)
+
+
+def wait_for_rows(folder: Path, count: int) -> Path:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for path in folder.glob("outputs/evals/*/*/journal.jsonl"):
+            if path.read_bytes().count(b"\n") >= count:
+                return path
+        time.sleep(0.05)
+    raise AssertionError("no rollout was finished in time")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_is_done_and_writes_its_results(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    interpreter_with(tmp_path, ECHO)
+    with ScriptedModel(latency=0.2) as model:
+        process = started(tmp_path, model.url, num_examples=-1, concurrency=1)
+        wait_for_rows(tmp_path, 2)
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+    (item,) = list_runs(tmp_path)
+    summary = open_run(Path(item.path)).summary()
+    assert item.status == summary.status == "interrupted"
+    assert summary.counts.planned == 20
+    assert 2 <= summary.counts.scored < 20
+    results = Path(item.path, "results.jsonl").read_text("utf-8").splitlines()
+    assert len(results) == summary.counts.scored
+
+
+def test_killing_the_parent_loses_no_finished_rollout_and_leaves_no_worker(tmp_path: Path) -> None:
+    interpreter_with(tmp_path, ECHO)
+    with ScriptedModel(latency=0.1) as model:
+        process = started(tmp_path, model.url, num_examples=-1, concurrency=2)
+        journal = wait_for_rows(tmp_path, 3)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+        calls = len(model.calls)
+        rows = list(read_journal(journal))
+        assert len(rows) >= 3
+        assert len({(row.example_id, row.rollout) for row in rows}) == len(rows)
+        assert calls - len(rows) <= 2 + 2
+        time.sleep(1.5)
+        assert len(model.calls) <= calls + 2
+    assert list_runs(tmp_path)[0].status == "stopped"

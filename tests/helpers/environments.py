@@ -1,0 +1,44 @@
+"""Small environments in real interpreters, without resolving anything for each test."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from prime_cli.runtime.interpreters import Interpreter
+from tests.helpers.venvs import venv_python
+
+V0 = "0.1.14"
+
+ECHO = """
+import verifiers as vf
+from datasets import Dataset
+
+def load_environment(size: int = 10):
+    rows = [{"question": f"say {n}", "answer": f"say {n}"} for n in range(size)]
+    def same(completion, answer, **kwargs):
+        return float(completion[-1]["content"] == answer)
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[same]))
+"""
+"""Right when the model says back what it was told."""
+
+
+def interpreter_with(
+    folder: Path, source: str, *, module: str = "tiny_env", verifiers: str = V0
+) -> Interpreter:
+    """A venv below `folder` in which `module` has this `source`, over a shared one."""
+    base = venv_python(f"verifiers=={verifiers}")
+    venv = folder / "venv"
+    subprocess.run([str(base), "-m", "venv", "--without-pip", "--symlinks", str(venv)], check=True)
+    shared = sorted((base.parent.parent / "lib").glob("python*/site-packages"))
+    site = next((venv / "lib").glob("python*")) / "site-packages"
+    (site / "shared.pth").write_text(os.linesep.join(map(str, shared)), encoding="utf-8")
+    (site / f"{module}.py").write_text(source, encoding="utf-8")
+    return Interpreter(
+        python=venv / "bin" / "python",
+        digest="0" * 64,
+        verifiers=verifiers,
+        generation="v0",
+        found_by="test",
+        module=module,
+        python_version="3",
+    )
