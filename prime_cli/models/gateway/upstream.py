@@ -93,10 +93,12 @@ def authorized(endpoint: Endpoint, headers: Mapping[str, str]) -> dict[str, str]
 
 
 def _forwarded(received: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in received.items() if _is_forwarded(name.lower())}
+    return {name: value for name, value in received.items() if _is_forwarded(name)}
 
 
+@lru_cache(maxsize=512)
 def _is_forwarded(name: str) -> bool:
+    name = name.lower()
     return name not in _NOT_FORWARDED and not name.startswith(_NOT_FORWARDED_PREFIXES)
 
 
