@@ -73,6 +73,8 @@ def _quick_answer(argv: list[str]) -> str | None:
 
 
 def _print(answer: str) -> None:
+    if sys.stdout is None:  # closed by the shell: `>&-`
+        return
     try:
         sys.stdout.write(answer)
         sys.stdout.flush()

@@ -65,11 +65,9 @@ def _wanted(error: Any) -> str:
     parameter = error.param
     if parameter is None:
         return "one more argument"
-    return (
-        f"`{max(parameter.opts, key=len)}`"
-        if _is_option(parameter)
-        else parameter.human_readable_name
-    )
+    if _is_option(parameter):
+        return f"`{max(parameter.opts, key=len)}`"
+    return str(parameter.metavar or parameter.name.upper())
 
 
 def _is_option(parameter: Any) -> bool:
@@ -78,12 +76,10 @@ def _is_option(parameter: Any) -> bool:
 
 def _reworded(error: Any) -> str:
     """Typer's sentence without its prefix and full stop, and with values in backticks."""
+    text: str = error.format_message()
+    if extra := re.search(r"unexpected extra argument.*\((.*)\)", text):
+        return f"Nothing takes `{extra[1]}` here"
     if getattr(error, "param", None) is not None:
         name = max(error.param.opts, key=len) if _is_option(error.param) else error.param.name
         text = f"`{name}`: {error.message}"
-    else:
-        text = error.format_message()
-    text = re.sub(
-        r"Got unexpected extra argument\S* \((.*)\)", r"No argument `\1` is expected", text
-    )
     return re.sub(r"'([^']*)'", r"`\1`", text).rstrip(".")

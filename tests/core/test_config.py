@@ -1,0 +1,184 @@
+"""Who decides: flags over variables over config.toml over defaults; every value has a source."""
+
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.config import PRIME_API_URL, load_config
+from prime_cli.core.errors import NotFound, StorageFailed, UsageError
+
+TEAM = '[contexts.team]\nbase_url = "https://hub.example.org/api/v1/"\n'
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    path = home / ".prime" / "config.toml"
+    path.parent.mkdir()
+    return path
+
+
+def test_without_any_setting_the_hub_is_the_one_in_the_box(home: Path) -> None:
+    context = load_config().context
+    assert (context.name, context.embedded, context.key, context.source) == (
+        "local",
+        True,
+        None,
+        "default",
+    )
+    assert not (home / ".prime").exists()
+
+
+@pytest.mark.parametrize(
+    ("flag", "variables", "text", "name", "base_url", "source"),
+    [
+        ("local", {"PRIME_CONTEXT": "prime"}, "", "local", None, "--context"),
+        (None, {"PRIME_CONTEXT": "team"}, TEAM, "team", "https://hub.example.org", "PRIME_CONTEXT"),
+        (
+            None,
+            {"PRIME_API_BASE_URL": "http://127.0.0.1:9/api/v1", "PRIME_API_KEY": "k"},
+            'context = "team"\n' + TEAM,
+            "PRIME_API_BASE_URL",
+            "http://127.0.0.1:9",
+            "PRIME_API_BASE_URL",
+        ),
+        (None, {"PRIME_API_KEY": "k"}, "", "prime", PRIME_API_URL, "PRIME_API_KEY"),
+        (None, {"PRIME_CONTEXT": ""}, "", "local", None, "default"),
+    ],
+)
+def test_the_nearer_setting_decides_the_hub(
+    flag: str | None,
+    variables: dict[str, str],
+    text: str,
+    name: str,
+    base_url: str | None,
+    source: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file.write_text(text, encoding="utf-8")
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    context = load_config(context=flag).context
+    assert (context.name, context.base_url, context.source) == (name, base_url, source)
+
+
+def test_the_current_context_of_the_file_names_the_file(file: Path) -> None:
+    file.write_text('context = "team"\n' + TEAM, encoding="utf-8")
+    context = load_config().context
+    assert (context.name, context.source) == ("team", str(file))
+
+
+def test_the_public_key_is_not_sent_to_another_hub(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    monkeypatch.setenv("PRIME_API_KEY", "secret")
+    assert load_config(context="team").context.key is None
+    assert load_config(context="prime").context.key == "secret"
+    assert load_config(context="local").context.key is None
+
+
+def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_API_KEY", "secret")
+    config = load_config()
+    assert "secret" not in repr(config)
+    assert "secret" not in repr(config.settings())
+
+
+def test_an_unknown_context_names_the_known_ones(file: Path) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    with pytest.raises(NotFound) as caught:
+        load_config(context="taem")
+    assert caught.value.hint == "known contexts: local, prime, team; see `prime config show`"
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "value", "source"),
+    [
+        ({"PRIME_OWNER": "grace"}, 'owner = "eve"', "grace", "PRIME_OWNER"),
+        ({"PRIME_OWNER": "", "LOGNAME": "Ada L."}, "", "ada-l", "system user"),
+    ],
+)
+def test_the_owner_is_a_variable_or_the_system_user(
+    variables: dict[str, str],
+    text: str,
+    value: str,
+    source: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file.write_text(text, encoding="utf-8")
+    for name, setting in variables.items():
+        monkeypatch.setenv(name, setting)
+    owner = load_config().owner
+    assert (owner.value, owner.source) == (value, source)
+
+
+def test_the_owner_of_the_file_comes_before_the_system_user(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIME_OWNER")
+    file.write_text('owner = "eve"', encoding="utf-8")
+    assert load_config().owner.value == "eve"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("Ada Lovelace", "write `ada-lovelace`"), ("starter", "choose another")]
+)
+def test_an_owner_that_cannot_be_is_refused(
+    name: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_OWNER", name)
+    with pytest.raises(UsageError) as caught:
+        load_config()
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("flag", "word", "offline"),
+    [
+        (None, "1", True),
+        (None, "0", False),
+        (None, "no", False),
+        (None, "", False),
+        (True, "0", True),
+    ],
+)
+def test_offline_is_a_flag_or_a_variable(
+    flag: bool | None, word: str, offline: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_OFFLINE", word)
+    assert load_config(offline=flag).offline is offline
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("owner = ", "is not valid TOML"),
+        ("owner = 3", "owner in .* must be text"),
+        ("context = 3", "context in .* must be text"),
+        ("offline = 'yes'", "offline in .* must be true or false"),
+        ("upstream = 'hub'", "upstream is `hub`"),
+        ("context = 'team'\n[contexts.team]\n", "has no base_url"),
+    ],
+)
+def test_a_broken_file_is_told_in_a_sentence(
+    text: str, sentence: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIME_OWNER")
+    monkeypatch.delenv("PRIME_UPSTREAM")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=sentence):
+        load_config()
+
+
+def test_a_file_that_cannot_be_read_is_told(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(StorageFailed, match="cannot be read"):
+        load_config()
+
+
+def test_an_address_that_is_not_a_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_API_BASE_URL", "hub.example.org")
+    with pytest.raises(UsageError, match=r"PRIME_API_BASE_URL is `hub\.example\.org`"):
+        load_config()

@@ -1,0 +1,60 @@
+"""Help that helps: a summary, an example and related commands for every command."""
+
+import re
+
+import pytest
+
+from prime_cli.commands.lazy import load
+from prime_cli.commands.tree import read_tree
+from prime_cli.completion.tree import Node
+from tests.helpers.cli import Prime
+
+ROOT = read_tree()
+NODES = [pytest.param(node, id=node.path) for node in ROOT.walk()]
+COMMANDS = [pytest.param(node, id=node.path) for node in ROOT.walk() if not node.commands]
+GROUPS = [pytest.param(node, id=node.path) for node in ROOT.walk() if node.commands]
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_help_is_printed_and_fits_eighty_columns(node: Node, prime: Prime) -> None:
+    shown = prime(*node.path.split()[1:], "--help").ok().out
+    assert node.summary in " ".join(shown.split())
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_table_says_what_the_command_says(group: Node) -> None:
+    target = "prime_cli.commands"
+    name = group.path.removeprefix("prime").strip()
+    table = load(f"{target}.{name}:app" if name else f"{target}:app").table
+    told = {each.name: each.summary for each in group.commands}
+    assert {name: summary for name, (_, summary) in table.items()} == told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_and_names_its_relatives(command: Node, prime: Prime) -> None:
+    shown = prime(*command.path.split()[1:], "--help").ok().out
+    examples = re.findall(r"^  Example: (prime .*)$", shown, re.MULTILINE)
+    assert examples
+    assert examples[0].startswith(command.path)
+    related = re.findall(r"`?(prime(?: [a-z]+)*)", shown.partition("See also:")[2].split("\n\n")[0])
+    assert related
+    assert set(related) <= {node.path for node in ROOT.walk()}
+
+
+@pytest.mark.parametrize("command", NODES)
+def test_every_option_says_what_it_does(command: Node) -> None:
+    silent = [option.names for option in command.options if not option.help]
+    assert silent == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_shared_options_mean_the_same_everywhere(command: Node) -> None:
+    shared = {
+        "--output": "value", "--context": "value", "--quiet": "flag", "--offline": "flag",
+        "--yes": "flag",
+    }  # fmt: skip
+    for option in command.options:
+        for name in option.names:
+            assert option.takes == shared.get(name, option.takes)
+            assert name != "-c" or "--max-concurrent" in option.names

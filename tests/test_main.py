@@ -1,0 +1,148 @@
+"""Every way to end has its exit code and its sentence."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import NotFound, PrimeError, error_classes
+from prime_cli.failures import as_failure
+from tests.helpers.cli import COMMAND, Prime, prime_process
+
+
+def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
+    result = prime("config")
+    assert result.code == 2
+    assert result.out == ""
+    assert "Show every setting and its source." in result.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["confg"], "error: `prime` has no command `confg`"),
+        (["config", "show", "--ouptut"], "error: `prime config show` has no option `--ouptut`"),
+        (["config", "show", "--output"], "error: Option `--output` requires an argument"),
+        (["config", "show", "x"], "error: Nothing takes `x` here"),
+        (["completion"], "error: `prime completion` needs SHELL"),
+        (["completion", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
+    ],
+)
+def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence: str) -> None:
+    result = prime(*argv)
+    assert result.code == 2
+    assert result.err.startswith(sentence)
+    assert "hint: " in result.err
+
+
+def test_a_failure_before_parsing_is_json_too_when_json_was_asked_for(prime: Prime) -> None:
+    for argv in (["--output", "json"], ["--output=jsonl"]):
+        result = prime("config", "show", *argv, "--nope")
+        assert result.code == 2
+        assert json.loads(result.err)["error"]["code"] == "usage"
+
+
+def test_a_bug_is_one_sentence_with_the_traceback_in_a_file(home: Path) -> None:
+    failure = as_failure(KeyError("x"))
+    assert (failure.exit_code, failure.message) == (70, "This is a bug in prime: KeyError: 'x'")
+    [report] = (home / ".prime" / "bugs").iterdir()
+    assert failure.hint == f"please report it with the traceback in {report}"
+    assert "KeyError: 'x'" in report.read_text(encoding="utf-8")
+
+
+def test_a_bug_is_told_even_where_nothing_can_be_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_HOME", str(home / "file" / "below"))
+    (home / "file").write_text("", encoding="utf-8")
+    hint = as_failure(KeyError("x")).hint
+    assert hint == "run the same command with PRIME_DEBUG=1 to see where it comes from"
+
+
+def test_with_prime_debug_the_traceback_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_DEBUG", "1")
+    assert "KeyError: 'x'" in (as_failure(KeyError("x")).detail or "")
+    assert "NotFound: no" in (as_failure(NotFound("no")).detail or "")
+
+
+def test_a_full_disk_anywhere_is_a_storage_failure() -> None:
+    failure = as_failure(OSError(errno.ENOSPC, "No space left on device", "/x/y"))
+    assert (failure.exit_code, failure.message) == (74, "The disk is full: /x/y was not written")
+
+
+@pytest.mark.parametrize("cls", error_classes().values())
+def test_every_error_ends_with_its_own_code(cls: type[PrimeError]) -> None:
+    error = cls("it failed")
+    assert as_failure(error) is error
+
+
+def test_a_reader_that_leaves_early_is_no_failure() -> None:
+    for argv in ("config show", "--help", "completion bash", "--version"):
+        words = " ".join([f"'{word}'" for word in COMMAND]) + f" {argv}"
+        done = subprocess.run(
+            ["bash", "-c", f"{words} | true; echo ${{PIPESTATUS[0]}}"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_a_closed_stdout_is_no_failure() -> None:
+    words = " ".join([f"'{word}'" for word in COMMAND])
+    for argv in ("config show", "--version"):
+        done = subprocess.run(
+            ["bash", "-c", f"{words} {argv} >&-"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_told() -> None:
+    words = " ".join([f"'{word}'" for word in COMMAND])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} config show >/dev/full"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 74
+    assert done.stderr.startswith("error: The output could not be written")
+
+
+def test_a_console_that_is_not_utf_8_gets_help_and_data() -> None:
+    for argv in (["--help"], ["config", "show"], ["completion", "--help"]):
+        result = prime_process(*argv, env={"PYTHONIOENCODING": "ascii", "PRIME_OFFLINE": "1"})
+        assert result.ok().out.isascii()
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_unwinds_and_ends_with_its_code(sent: signal.Signals, code: int) -> None:
+    program = (
+        "import sys, time; import prime_cli.commands.config.show as command;"
+        "from prime_cli.core import config;"
+        "config.getpass.getuser = lambda: (print('up', flush=True), time.sleep(30));"
+        "from prime_cli.main import run; sys.argv = ['prime', 'config', 'show']; run()"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "PRIME_OWNER"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    time.sleep(0.05)
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=20)
+    assert (process.returncode, told) == (code, b"")

@@ -1,0 +1,74 @@
+"""What answers at once loads nothing that takes long; milliseconds are benchmarks/startup's."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "aiohttp", "alembic", "asyncio", "build", "hatchling", "httpx", "keyring", "msgspec",
+    "pydantic", "rich", "sqlalchemy", "starlette", "verifiers",
+}  # fmt: skip
+BEFORE_TYPER = {"typer", "typing", "collections", "contextlib", "json", "re"}
+
+PROBE = """
+import atexit, sys
+
+before = set(sys.modules)
+
+def tell():
+    import json
+    loaded = {name.partition(".")[0] for name in before_json if name not in before}
+    print(json.dumps(sorted(loaded)), file=sys.stderr)
+
+def freeze():
+    global before_json
+    before_json = set(sys.modules)
+
+atexit.register(tell)
+atexit.register(freeze)  # runs first
+from prime_cli.main import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--version",
+        "--help",
+        "env --help",
+        "env install --help",
+        "env upload --help",
+        "eval --help",
+        "eval run --help",
+        "config show --help",
+        "completion bash",
+        "completion --help",
+    ],
+)
+def test_help_version_and_completion_load_nothing_heavy(words: str) -> None:
+    assert _loaded(words) & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", ["--version", "completion zsh"])
+def test_version_and_completion_are_answered_before_typer(words: str) -> None:
+    assert _loaded(words) & BEFORE_TYPER == set()
+
+
+def test_settings_are_shown_without_the_hub() -> None:
+    assert _loaded("config show") & (HEAVY - {"msgspec"}) == set()
+
+
+def _loaded(words: str) -> set[str]:
+    """The top-level packages that a `prime` of its own had loaded when it ended."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *words.split()],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
