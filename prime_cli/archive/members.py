@@ -55,9 +55,10 @@ def read_members(
 ) -> Iterator[tuple[Member, IO[bytes]]]:
     """Each plain file with a stream of its content, valid until the next one is asked for.
 
-    Folders are left out. Raises UnsafeContent on links, devices, unsafe or repeated names and
+    `file` is read from its start. Folders are left out. Raises UnsafeContent on links, devices, unsafe or repeated names and
     anything above `limits`; IntegrityError when the bytes are no tar.gz or zip, or damaged.
     """
+    file.seek(0)
     magic = file.read(4)
     file.seek(0)
     with archive_errors():
@@ -94,8 +95,9 @@ def index_zip(
             raise UnsafeContent(f"The archive member `{info.filename}` is encrypted")
         if info.compress_type not in _METHODS:
             raise UnsafeContent(f"The archive member `{info.filename}` is not deflated")
-        name = names.take(info.filename, folder=info.is_dir())
-        if not info.is_dir():
+        folder = info.filename.endswith("/")  # `is_dir` fails on an empty name
+        name = names.take(info.filename, folder=folder)
+        if not folder:
             files[name] = info
     return files
 
