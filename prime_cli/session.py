@@ -74,10 +74,13 @@ class Session:
 
     def _embedded_hub(self) -> "HubClient":
         """The hub in this process, which has the starters and reads through to the upstream."""
-        from prime_cli.envs.starters import ensure_starters
+        from prime_cli.envs.starters import STARTER_OWNER, starters_are_published
 
         data = self.config.home.value / "hub"
-        ensure_starters(data, lambda owner: self._open_hub(data, owner), self.progress)
+        if not starters_are_published(data):
+            from prime_cli.envs.seeding import publish_starters
+
+            publish_starters(self._open_hub(data, STARTER_OWNER), data, self.progress)
         return self._open_hub(data, self.config.owner.value)
 
     def _open_hub(self, data: "Path", owner: str) -> "HubClient":
