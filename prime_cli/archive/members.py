@@ -55,8 +55,9 @@ def read_members(
 ) -> Iterator[tuple[Member, IO[bytes]]]:
     """Each plain file with a stream of its content, valid until the next one is asked for.
 
-    `file` is read from its start. Folders are left out. Raises UnsafeContent on links, devices, unsafe or repeated names and
-    anything above `limits`; IntegrityError when the bytes are no tar.gz or zip, or damaged.
+    `file` is read from its start. Folders are left out. Raises UnsafeContent on links, devices,
+    unsafe or repeated names and anything above `limits`; IntegrityError when the bytes are no
+    tar.gz or zip, or damaged.
     """
     file.seek(0)
     magic = file.read(4)
