@@ -122,8 +122,7 @@ class Worker:
 
         Answers of the oracle are handed to whoever asked and are not among them.
         """
-        assert self._reader is not None
-        while line := await self._read_line(self._reader):
+        while line := await self._read_line():
             try:
                 event = decode_event(line)
             except msgspec.DecodeError as error:
@@ -183,9 +182,11 @@ class Worker:
         pipe = os.fdopen(read_end, "rb", buffering=0)
         self._transport, _ = await loop.connect_read_pipe(lambda: protocol, pipe)
 
-    async def _read_line(self, reader: asyncio.StreamReader) -> bytes:
+    async def _read_line(self) -> bytes:
+        if self._reader is None:
+            raise _not_started()
         try:
-            return await reader.readline()
+            return await self._reader.readline()
         except ValueError as error:
             raise EnvironmentFailed(
                 f"A rollout is longer than {LONGEST_LINE >> 20} MiB as JSON",
@@ -194,9 +195,10 @@ class Worker:
 
     async def _send(self, message: Spec | Cancel | OracleAsk) -> None:
         stdin = self._running().stdin
-        assert stdin is not None
+        if stdin is None or stdin.is_closing():
+            return
+        # A worker that is gone says so by the end of its events.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            # A worker that is gone says so by the end of its events.
             stdin.write(encode_message(message))
             await stdin.drain()
 
@@ -243,8 +245,12 @@ class Worker:
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:
-            raise InternalError("The worker was not started: use it as a context")
+            raise _not_started()
         return self._process
+
+
+def _not_started() -> InternalError:
+    return InternalError("The worker was not started: use it as a context")
 
 
 def _how_it_died(code: int) -> str:

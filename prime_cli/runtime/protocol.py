@@ -177,7 +177,7 @@ class End(msgspec.Struct, tag_field="t", tag="end", kw_only=True):
 
 Event = Hello | Start | Rollout | OracleReply | Log | End
 
-_decoder = msgspec.json.Decoder(Event)
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def decode_event(line: bytes) -> Event:

@@ -10,7 +10,8 @@ from .spec import from_message
 
 class Control:
     """Reads stdin in a thread, so that even an environment that blocks the event loop is ended
-    when the parent is gone. Messages are handed to `on_message` in the event loop."""
+    when the parent is gone. Messages are handed to `on_message` in the event loop.
+    """
 
     def __init__(self):
         self._stdin = sys.stdin.buffer

@@ -22,7 +22,7 @@ RETRY_LATER = {408, 409, 425, 429}
 SERVER_FAULT = 500
 
 
-class StageFailed(Exception):  # noqa: N818
+class StageFailed(Exception):
     """The worker cannot go on: what it was doing (`stage`), and the exception that says why."""
 
     def __init__(self, stage, error):
@@ -31,19 +31,19 @@ class StageFailed(Exception):  # noqa: N818
         self.error = error
 
 
-class BadArguments(Exception):  # noqa: N818
+class BadArguments(Exception):
     """The keywords given do not fit load_environment; the message names those that do."""
 
 
-class RolloutTimeout(Exception):  # noqa: N818
+class RolloutTimeout(Exception):
     """A rollout took longer than it may."""
 
 
-class RewardFailed(Exception):  # noqa: N818
+class RewardFailed(Exception):
     """A reward function raised, which verifiers logs and counts as 0."""
 
 
-class GroupFailed(Exception):  # noqa: N818
+class GroupFailed(Exception):
     """Another rollout of the same group failed, so the group could not be scored."""
 
 

@@ -36,7 +36,7 @@ def reward_weights(environment):
     weights = {}
     for rubric in rubrics_of(environment):
         functions, values = _functions(rubric), _weights(rubric)
-        for function, weight in zip(functions, values):
+        for function, weight in zip(functions, values, strict=False):
             weights[getattr(function, "__name__", repr(function))] = weight
     return weights
 

@@ -37,7 +37,7 @@ def register(call_retries):
         EXECUTES_CODE = False
         NEEDS_CONTAINER = False
 
-        async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data, **_):  # noqa: ARG002
+        async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data, **_):
             system, prompt = self.resolve_prompt(data)
             body = {"model": ctx.model, "messages": _messages(system, prompt)}
             url = endpoint.rstrip("/") + "/chat/completions"

@@ -1,4 +1,4 @@
-"""Import an environment's module and call its `load_environment`, with errors that say what to do."""
+"""Import an environment's module and call its `load_environment`; failures say what to do."""
 
 import importlib
 import importlib.metadata

@@ -81,16 +81,12 @@ def seconds(timing):
     timing = plain(timing)
     if not isinstance(timing, dict):
         return {}
-    found = {}
-    for name, value in timing.items():
-        if isinstance(value, dict):
-            value = _span(value)
-        if name in ("start", "start_time") or number(value) is None:
-            continue
-        if name.endswith("_ms"):
-            name, value = name[: -len("_ms")], value / 1000
-        found[name] = round(value, 6)
-    return found
+    spans = {name: _span(v) if isinstance(v, dict) else number(v) for name, v in timing.items()}
+    return {
+        name.removesuffix("_ms"): round(value / 1000 if name.endswith("_ms") else value, 6)
+        for name, value in spans.items()
+        if value is not None and name not in ("start", "start_time")
+    }
 
 
 def _span(span):

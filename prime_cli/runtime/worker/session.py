@@ -1,6 +1,7 @@
 """One worker's life: spec, hello, import, load, start, rollouts, end."""
 
 import asyncio
+import importlib
 import os
 import platform
 import sys
@@ -101,11 +102,9 @@ class Session:
 
     def _load(self, module):
         # Imported here: what the other generation needs may not be installed.
-        if self._spec.generation == "v0":
-            from .v0 import V0 as Generation
-        else:
-            from .v1 import V1 as Generation
-        environment = Generation(self._spec, module)
+        name = self._spec.generation
+        generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
+        environment = generation(self._spec, module)
         stamp_requests(self._spec.base_url)
         return environment
 

@@ -56,14 +56,14 @@ class _Transport:
     def keep(self, connection):
         self._idle.append(connection)
 
-    async def _connection(self, request, timeout):
+    async def _connection(self, request, seconds):
         while self._idle:
             connection = self._idle.pop()
             if not connection.reader.at_eof() and not connection.writer.is_closing():
                 return connection, True
         opening = asyncio.open_connection(request.url.host, request.url.port, limit=HEADER_LIMIT)
         try:
-            reader, writer = await _timed(opening, timeout)
+            reader, writer = await _timed(opening, seconds)
         except asyncio.TimeoutError:
             raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:

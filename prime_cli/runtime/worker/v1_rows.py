@@ -1,5 +1,7 @@
 """A finished v1 episode as the fields of a row."""
 
+import re
+
 from . import failures, rows
 from .plain import number, plain
 
@@ -62,8 +64,8 @@ def _status(error):
     if status is not None:
         return status
     # 0.3 keeps it only in the sentence: "upstream 429: ..."
-    words = error.message.replace(":", " ").split()
-    return next((int(word) for word in words if word.isdigit() and len(word) == 3), 502)
+    found = re.search(r"\bupstream (\d{3})\b", error.message)
+    return int(found[1]) if found else 502
 
 
 def _conversation(trace):
