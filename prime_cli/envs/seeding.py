@@ -12,6 +12,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.envs.build import build_wheel
 from prime_cli.envs.project import load_project
 from prime_cli.envs.publish import Destination, plan_publish, publish
+from prime_cli.envs.release import Release
 from prime_cli.envs.starters import STARTER_OWNER, mark_published, starter_folders
 
 
@@ -35,10 +36,10 @@ def publish_starters(hub: HubClient, hub_data: Path, progress: Progress) -> None
 
 def _publish_starter(hub: HubClient, folder: Path, progress: Progress) -> None:
     project = load_project(folder)
-    files = list_sources(folder)
+    release = Release(project, list_sources(folder))
     wheel = build_wheel(project, folder / "dist", progress, offline=True)
     destination = Destination(owner=STARTER_OWNER, visibility="PUBLIC")
     try:
-        publish(hub, plan_publish(wheel, read_wheel(wheel), project, files, destination), progress)
+        publish(hub, plan_publish(wheel, read_wheel(wheel), release, destination), progress)
     except Conflict as error:
         progress.warn(error.message, hint="give the changed starter a new version")
