@@ -10,7 +10,7 @@ from prime_cli.core.paths import make_folder
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.routes import accounts, environments, files, publishing
-from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error
+from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.simple_tree import SimpleTree
@@ -33,6 +33,7 @@ def create_app(settings: HubSettings) -> Starlette:
         exception_handlers={
             PrimeError: answer_prime_error,
             HTTPException: answer_http_error,
+            Exception: answer_unexpected,
         },
     )
     app.router.redirect_slashes = False

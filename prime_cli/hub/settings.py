@@ -38,7 +38,6 @@ class HubSettings:
     owner: str
     embedded: bool = True
     public_url: str = "http://hub.local"
-    web_url: str | None = None
     storage: Storage | None = None
     clock: Callable[[], datetime] = utc_now
     limits: UploadLimits = field(default_factory=UploadLimits)

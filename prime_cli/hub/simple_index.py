@@ -66,7 +66,8 @@ def root_json(names: Iterable[str]) -> dict[str, Any]:
 def _link(wheel: IndexedWheel) -> str:
     href = escape(f"{wheel.url}#sha256={wheel.sha256}")
     python = escape(wheel.requires_python)
-    return f'<a href="{href}" data-requires-python="{python}">{escape(wheel.filename)}</a><br>'
+    asks = f' data-requires-python="{python}"' if python else ""
+    return f'<a href="{href}"{asks}>{escape(wheel.filename)}</a><br>'
 
 
 def _page(title: str, lines: list[str]) -> str:

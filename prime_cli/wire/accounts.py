@@ -1,4 +1,4 @@
-"""Users and teams on the wire (hub-api section 2)."""
+"""Users and teams on the wire, as the official client reads them (releases 0.3 to 0.18)."""
 
 from typing import Any
 

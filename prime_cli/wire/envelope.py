@@ -1,4 +1,4 @@
-"""The `{"data": …}` envelope that most hub answers wear (hub-api section 3)."""
+"""The `{"data": …}` envelope that most hub answers wear."""
 
 from typing import Generic, TypeVar
 

@@ -1,4 +1,7 @@
-"""Environments on the wire; shapes of hub-api sections 3.1 to 3.3, our own additions marked."""
+"""Environments on the wire, in the shapes of the official client (releases 0.3 to 0.18).
+
+What is our own addition says so.
+"""
 
 from typing import Any
 
@@ -34,7 +37,7 @@ class EnvironmentPage(msgspec.Struct):
 
 
 class EnvironmentMetadata(msgspec.Struct, omit_defaults=True):
-    """What a publisher says of a wheel or version (hub-api 3.3 step 2)."""
+    """What a publisher says of a wheel or version, from pyproject.toml and METADATA."""
 
     description: str = ""
     tags: list[str] = []
@@ -56,7 +59,7 @@ class VersionSummary(msgspec.Struct):
 
 
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
-    """`GET /environmentshub/{owner}/{name}/@{version}` (hub-api 3.2).
+    """`GET /environmentshub/{owner}/{name}/@{version}`.
 
     `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock` and `runtime_hint` are ours: the
     public hub does not send them, so readers treat them as optional.

@@ -1,6 +1,6 @@
 """The lock of one wheel: what an isolated interpreter for it holds. A format of our own.
 
-Names, exact versions, markers and hashes; no URLs and no credentials (design section 6).
+Names, exact versions, markers and hashes; no URLs and no credentials.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """Errors on the wire: `{"detail": sentence, "code": …, "hint": …}`.
 
-`detail` is what official clients show (hub-api section 1, Transport); `code` lets our own client
-raise the class that the hub raised.
+`detail` is what official clients show, and what they search for words to branch on; `code` lets
+our own client raise the class that the hub raised.
 """
 
 import msgspec
@@ -44,6 +44,8 @@ _BY_STATUS: dict[int, type[PrimeError]] = {
     507: StorageFailed,
 }
 
+_SERVER_ERRORS = 500
+
 
 class Problem(msgspec.Struct, omit_defaults=True):
     """The body of every error answer."""
@@ -70,5 +72,5 @@ def to_error(status: int, detail: str, code: str | None, hint: str | None) -> Pr
     """The error a client raises: by `code` where the hub is one of ours, else by the status."""
     cls = error_classes().get(code or "")
     if cls is None:
-        cls = _BY_STATUS.get(status, Unreachable if status >= 500 else InternalError)
+        cls = _BY_STATUS.get(status, Unreachable if status >= _SERVER_ERRORS else InternalError)
     return cls(detail, hint=hint)

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import InternalError, PrimeError
 from prime_cli.wire.codec import encode
 from prime_cli.wire.envelope import Envelope
 from prime_cli.wire.problems import Problem, status_of, to_problem
@@ -27,6 +27,12 @@ async def answer_prime_error(_request: Request, error: Exception) -> Response:
     if not isinstance(error, PrimeError):
         raise error
     return answer(to_problem(error), status_of(error))
+
+
+async def answer_unexpected(_request: Request, _error: Exception) -> Response:
+    """A bug of ours; the server goes on to raise it, so that it is logged."""
+    problem = Problem(detail="The hub failed to answer; its log says why", code=InternalError.code)
+    return answer(problem, 500)
 
 
 async def answer_http_error(_request: Request, error: Exception) -> Response:

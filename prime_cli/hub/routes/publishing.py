@@ -1,9 +1,10 @@
 """Publishing an environment, step by step."""
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prime_cli.core.errors import IntegrityError
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.reading import caller_of, read_json
@@ -45,13 +46,15 @@ async def finalize_version(request: Request) -> Response:
 async def upload(request: Request) -> Response:
     hub = hub_of(request)
     token = request.path_params["token"]
-    artifact, reception = await call(request, uploads.begin_upload, hub, token)
+    expected, incoming = await call(request, uploads.begin_upload, hub, token)
     try:
         async for chunk in request.stream():
-            await call(request, reception.write, chunk)
-        await call(request, uploads.end_upload, hub, artifact, reception)
+            await call(request, incoming.write, chunk)
+        await call(request, uploads.end_upload, hub, expected, incoming)
+    except ClientDisconnect as error:
+        raise IntegrityError("The upload ended early") from error
     finally:
-        reception.discard()
+        incoming.discard()
     return Response()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select
 
-from prime_cli.core.errors import NotAllowed, NotFound
+from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import environments, owners
@@ -24,6 +24,14 @@ def select_environments() -> Select[Any]:
 def visible_to(caller: Caller) -> ColumnElement[bool]:
     """The condition under which a caller sees an environment."""
     return or_(environments.c.visibility == PUBLIC, owners.c.slug == caller.slug)
+
+
+def read_visibility(text: str | None) -> str | None:
+    """`PUBLIC`, `PRIVATE` or None, in any case; raises UsageError."""
+    visibility = text.upper() if text else None
+    if visibility not in (None, PUBLIC, PRIVATE):
+        raise UsageError(f"`{text}` is not a visibility", hint="write PUBLIC or PRIVATE")
+    return visibility
 
 
 def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:

@@ -1,5 +1,6 @@
 """Wheels and source archives on their way in: declared, received, checked."""
 
+import os
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, update
@@ -83,24 +84,31 @@ def find_artifact(
     return row
 
 
-def size_of_known(connection: Connection, caller: Caller, sha256: str) -> int | None:
+def size_of_known(hub: Hub, connection: Connection, caller: Caller, sha256: str) -> int | None:
     """How many bytes the hub has under that digest, or None when it has not.
 
     Only what the caller may download counts: knowing the digest of somebody's private wheel is
     no proof of having it.
     """
-    found = connection.execute(
-        select(artifacts.c.size)
-        .join(environments, artifacts.c.environment_id == environments.c.id)
-        .join(owners, environments.c.owner_id == owners.c.id)
+    known = (
+        exists()
         .where(
             artifacts.c.sha256 == sha256,
             artifacts.c.received_at.is_not(None),
+            artifacts.c.environment_id == environments.c.id,
+            environments.c.owner_id == owners.c.id,
             visible_to(caller),
         )
-        .limit(1)
-    ).scalar()
-    return None if found is None else int(found)
+        .select()
+    )
+    if not connection.execute(known).scalar_one():
+        return None
+    try:
+        with hub.storage.open(sha256) as file:
+            return file.seek(0, os.SEEK_END)
+    except NotFound:
+        # The blob was lost outside of the hub; the upload brings it back.
+        return None
 
 
 def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Row, Select, func, or_, select
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, stars, tags, versions
-from prime_cli.hub.services.access import select_environments, visible_to
+from prime_cli.hub.services.access import read_visibility, select_environments, visible_to
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentItem,
@@ -95,8 +95,8 @@ def _conditions(caller: Caller, query: CatalogueQuery) -> list[ColumnElement[boo
         wanted.append(owners.c.slug == query.owner)
     if query.mine_only:
         wanted.append(owners.c.slug == caller.slug)
-    if query.visibility:
-        wanted.append(environments.c.visibility == query.visibility.upper())
+    if visibility := read_visibility(query.visibility):
+        wanted.append(environments.c.visibility == visibility)
     if query.starred_only:
         wanted.append(environments.c.id.in_(_starred_by(caller)))
     wanted.extend(environments.c.id.in_(_tagged(tag)) for tag in query.tags)

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, exists, select, update
 
 from prime_cli.core.errors import NotFound
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, versions
 from prime_cli.hub.services.access import find_environment, select_environments, visible_to
@@ -94,8 +94,3 @@ def _indexed(row: Row[Any], url: str) -> IndexedWheel:
         requires_python=metadata.python_requires,
         uploaded_at=row.published_at,
     )
-
-
-def project_name(name: str) -> str:
-    """The name that a project's page carries."""
-    return normalize_name(name)

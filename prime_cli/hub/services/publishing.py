@@ -49,7 +49,7 @@ def begin_wheel(
         _require_unpublished(connection, environment, request)
         abandoned = drop_abandoned(hub, connection)
         wheel = declare_artifact(hub, connection, environment, WHEEL, request)
-        size = size_of_known(connection, caller, request.sha256)
+        size = size_of_known(hub, connection, caller, request.sha256)
         if size is not None:
             mark_received(hub, connection, wheel.id, size)
         url = issue_upload(hub, connection, wheel.id) if size is None else None
@@ -91,13 +91,11 @@ def finalize_version(
     with hub.database.read() as connection:
         environment = _writable(connection, caller, environment_id)
         sources = find_artifact(connection, environment, SOURCES, version_id)
-        if _is_published(connection, version_id):
-            return FinalizeReply(success=True)
-    _require_received(sources)
-    _check_sources(hub, sources)
-    with hub.database.write() as connection:
-        _require_unpublished(connection, environment, sources)
-        _publish(hub, connection, environment, sources)
+        published = _is_published(connection, version_id)
+    if not published:
+        _require_received(sources)
+        _check_sources(hub, sources)
+        _publish(hub, environment, sources)
     refresh_index(hub)
     return FinalizeReply(success=True)
 
@@ -182,20 +180,25 @@ def _is_published(connection: Connection, version_id: str) -> bool:
     return bool(connection.execute(found).scalar_one())
 
 
-def _publish(hub: Hub, connection: Connection, environment: Row[Any], sources: Row[Any]) -> None:
-    connection.execute(
-        insert(versions).values(
-            id=sources.id,
-            environment_id=environment.id,
-            wheel_id=_wheel_of(connection, sources),
-            number=next_number(connection, environment.id),
-            semantic_version=sources.semantic_version,
-            version_key=canonicalize_version(sources.semantic_version),
-            content_hash=sources.content_hash,
-            created_at=hub.now(),
+def _publish(hub: Hub, environment: Row[Any], sources: Row[Any]) -> None:
+    """Make the version exist, unless another process has just done so."""
+    with hub.database.write() as connection:
+        if _is_published(connection, sources.id):
+            return
+        _require_unpublished(connection, environment, sources)
+        connection.execute(
+            insert(versions).values(
+                id=sources.id,
+                environment_id=environment.id,
+                wheel_id=_wheel_of(connection, sources),
+                number=next_number(connection, environment.id),
+                semantic_version=sources.semantic_version,
+                version_key=canonicalize_version(sources.semantic_version),
+                content_hash=sources.content_hash,
+                created_at=hub.now(),
+            )
         )
-    )
-    update_latest(hub, connection, environment.id)
+        update_latest(hub, connection, environment.id)
 
 
 def _wheel_of(connection: Connection, sources: Row[Any]) -> str:

@@ -9,10 +9,9 @@ from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, owners
 from prime_cli.hub.services.access import (
-    PRIVATE,
-    PUBLIC,
     find_by_id,
     find_environment,
+    read_visibility,
     require_owner_slug,
     select_environments,
 )
@@ -33,7 +32,7 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
     another owner, UsageError for names that cannot be.
     """
     ref = EnvRef.parse(f"{_owner_of(caller, request)}/{request.name}")
-    visibility = check_visibility(request.visibility)
+    visibility = read_visibility(request.visibility)
     with hub.database.write() as connection:
         row = _find(connection, ref)
         created = row is None
@@ -65,14 +64,6 @@ def _owner_of(caller: Caller, request: ResolveRequest) -> str:
     owner = request.owner_slug or request.team_slug or caller.slug
     require_owner_slug(caller, owner, f"{owner}/{request.name}")
     return owner
-
-
-def check_visibility(text: str | None) -> str | None:
-    """`PUBLIC`, `PRIVATE` or None, in any case; raises UsageError."""
-    visibility = text.upper() if text else None
-    if visibility not in (None, PUBLIC, PRIVATE):
-        raise UsageError(f"`{text}` is not a visibility", hint="write PUBLIC or PRIVATE")
-    return visibility
 
 
 def _find(connection: Connection, ref: EnvRef) -> Row[Any] | None:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from prime_cli.hub.services.artifacts import WHEEL, mark_received
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.tokens import token_digest
 
+_LEFTOVER_SECONDS = 2 * 24 * 3600
 
-class Reception:
+
+class IncomingFile:
     """One upload under way, in a temporary file that is gone when it fails."""
 
     def __init__(self, path: Path, descriptor: int, allowed: int) -> None:
@@ -64,8 +67,8 @@ class Expected:
     allowed: int
 
 
-def begin_upload(hub: Hub, token: str) -> tuple[Expected, Reception]:
-    """Open a reception for the holder of `token`; raises NotFound when it is not, or no more."""
+def begin_upload(hub: Hub, token: str) -> tuple[Expected, IncomingFile]:
+    """Open a file for the holder of `token`; raises NotFound when it is not, or no more."""
     with hub.database.read() as connection:
         row = connection.execute(
             select(artifacts)
@@ -82,24 +85,34 @@ def begin_upload(hub: Hub, token: str) -> tuple[Expected, Reception]:
     limits = hub.settings.limits
     allowed = limits.wheel_bytes if row.kind == WHEEL else limits.sources_bytes
     folder = make_folder(hub.settings.data / "incoming")
+    _remove_leftovers(folder)
     with storage_errors(folder):
         descriptor, path = tempfile.mkstemp(prefix=f"{row.id}.", dir=folder)
-    return Expected(row, allowed), Reception(Path(path), descriptor, allowed)
+    return Expected(row, allowed), IncomingFile(Path(path), descriptor, allowed)
 
 
-def end_upload(hub: Hub, expected: Expected, reception: Reception) -> None:
+def end_upload(hub: Hub, expected: Expected, incoming: IncomingFile) -> None:
     """Keep the bytes if they are those that were declared; raises IntegrityError if not."""
-    reception.end()
+    incoming.end()
     artifact = expected.artifact
     checks.check_received(
-        sha256=reception.sha256,
+        sha256=incoming.sha256,
         declared_sha256=artifact.sha256,
-        size=reception.size,
+        size=incoming.size,
         declared_size=artifact.declared_size,
     )
-    hub.storage.put(reception.path, artifact.sha256)
+    hub.storage.put(incoming.path, artifact.sha256)
     with hub.database.write() as connection:
-        known = mark_received(hub, connection, artifact.id, reception.size)
+        known = mark_received(hub, connection, artifact.id, incoming.size)
     if not known:
         forget_blobs(hub, [artifact.sha256])
         raise NotFound("The artefact was deleted meanwhile", hint="run the same upload again")
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Delete what killed processes left long ago; another process may be faster."""
+    oldest = time.time() - _LEFTOVER_SECONDS
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

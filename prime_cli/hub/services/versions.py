@@ -146,7 +146,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
 
 
 def next_number(connection: Connection, environment_id: str) -> int:
-    """The number of the version that is about to be finalised; they only grow."""
+    """The number of the version that is about to be finalised: one more than the newest has."""
     highest = connection.execute(
         select(func.max(versions.c.number)).where(versions.c.environment_id == environment_id)
     ).scalar_one()
