@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+from prime_cli.core.errors import Unreachable
+
 
 @dataclass(frozen=True)
 class IndexLink:
@@ -15,10 +17,17 @@ class IndexLink:
 
 
 def parse_links(page_url: str, html: str) -> list[IndexLink]:
-    """The links of the page that was read from `page_url`, in its order."""
+    """The links of the page that was read from `page_url`, in its order.
+
+    Raises Unreachable for markup or addresses that cannot be read.
+    """
     reader = _Anchors()
-    reader.feed(html)
-    return [_link(urljoin(page_url, href)) for href in reader.hrefs]
+    try:
+        reader.feed(html)
+        return [_link(urljoin(page_url, href)) for href in reader.hrefs]
+    # html.parser asserts on marked sections that no HTML has; urllib refuses odd hosts.
+    except (AssertionError, ValueError) as error:
+        raise Unreachable(f"The package index at {page_url} cannot be read: {error}") from error
 
 
 class _Anchors(HTMLParser):
