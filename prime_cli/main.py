@@ -1,10 +1,12 @@
 """The one place where a command line becomes an exit code.
 
-Nothing is imported at the top but `sys`: `prime --version` and `prime completion …` then cost
-hardly more than Python itself (with `typing` and `contextlib` they take twice as long).
+Nothing is imported at the top but what answers at once: `prime --version`, help and completion
+then cost hardly more than Python itself (`typing` and `contextlib` alone would double it).
 """
 
 import sys
+
+from prime_cli.answers import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +27,11 @@ def run() -> None:
             # So that help can be shown on a console that is not UTF-8.
             _wrapper(stream).reconfigure(errors="replace")
     argv = sys.argv[1:]
-    answer = _quick_answer(argv)
-    if answer is None:
+    text = answer(argv, _columns())
+    if text is None:
         _prepare_process()
         sys.exit(main(argv))
-    _print(answer)
+    _print(text)
 
 
 def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) -> int:
@@ -58,25 +60,24 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
     return int(failure.exit_code)
 
 
-def _quick_answer(argv: list[str]) -> str | None:
-    """What can be said before Typer is imported, which costs five times a bare Python."""
-    if argv == ["--version"]:
-        from prime_cli import __version__
+def _columns() -> int:
+    """The width of the screen that stdout goes to; 80 where it is none, as Typer has it."""
+    import os
 
-        return f"prime {__version__}\n"
-    match argv:
-        case ["completion", shell]:
-            from prime_cli.completion import SHELLS, script
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal():
+        return int(told)
+    try:
+        return os.get_terminal_size(1).columns
+    except OSError:
+        return 80
 
-            return script(shell) if shell in SHELLS else None
-    return None
 
-
-def _print(answer: str) -> None:
+def _print(text: str) -> None:
     if sys.stdout is None:  # closed by the shell: `>&-`
         return
     try:
-        sys.stdout.write(answer)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         _detach_stdout()

@@ -36,7 +36,6 @@ def clean_environment(
         "PRIME_HOME": str(home / ".prime"),
         "PRIME_OWNER": "ada",
         "PRIME_UPSTREAM": "none",
-        "PRIME_UPSTREAM": "none",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         "NO_COLOR": "1",
         "COLUMNS": "80",

@@ -1,27 +1,41 @@
-"""The scripts in completions/ are those of the commands as they are."""
+"""The generated texts are those of the commands as they are."""
 
 from pathlib import Path
 
 import pytest
 
-from prime_cli.commands.tree import scripts
-from prime_cli.completion import FILES, SHELLS, script
+from prime_cli.answers import HELP_COLUMNS, SHELLS, answer
+from prime_cli.answers.tree import Node
+from prime_cli.commands.tree import read_tree, reference, scripts
 from tests.helpers.cli import Prime
 
-FOLDER = Path(__file__).parent.parent / "completions"
+ROOT = Path(__file__).parent.parent
 
 
-def test_the_scripts_are_fresh() -> None:
+def test_completions_and_docs_are_fresh() -> None:
+    texts = {**scripts(), **reference()}
     stale = [
-        name
-        for name, text in scripts().items()
-        if (FOLDER / name).read_text(encoding="utf-8") != text
+        name for name, text in texts.items() if (ROOT / name).read_text(encoding="utf-8") != text
     ]
     assert stale == [], "run `python -m prime_cli.commands.tree`"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_is_printed_as_it_lies_in_its_file(shell: str, prime: Prime) -> None:
-    text = (FOLDER / FILES[shell]).read_text(encoding="utf-8")
-    assert script(shell) == text
-    assert prime("completion", shell).ok().out == text
+def test_a_script_is_answered_as_the_command_prints_it(shell: str, prime: Prime) -> None:
+    assert answer(["completion", shell], HELP_COLUMNS) == prime("completion", shell).ok().out
+
+
+@pytest.mark.parametrize("node", [pytest.param(node, id=node.path) for node in read_tree().walk()])
+def test_help_is_answered_as_the_command_prints_it(node: Node, prime: Prime) -> None:
+    words = node.path.split()[1:]
+    printed = prime(*words, "--help").ok().out
+    assert answer([*words, "--help"], 120) == printed
+    assert answer([*words, "-h"], HELP_COLUMNS) == printed
+    assert answer([*words, "-h"], HELP_COLUMNS - 1) is None
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["env"], ["env", "instal", "--help"], ["completion", "tcsh"], ["env", "--version"]]
+)
+def test_anything_else_is_left_to_the_commands(argv: list[str]) -> None:
+    assert answer(argv, HELP_COLUMNS) is None

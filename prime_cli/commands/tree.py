@@ -1,12 +1,19 @@
-"""Read the command tree, and write `completions/` from it: `python -m prime_cli.commands.tree`."""
+"""Read the command tree, and write completion scripts and `docs/commands.md` from it.
 
-import sys
+Run `python -m prime_cli.commands.tree` in the root of a checkout after a change of any command.
+"""
+
+import io
+import os
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from prime_cli.answers import FILES, HELP_COLUMNS, REFERENCE, bash, fish, powershell, zsh
+from prime_cli.answers.tree import Node, Option
+from prime_cli.commands.invoke import invoke
 from prime_cli.commands.lazy import LazyCommand, load
-from prime_cli.completion import FILES, bash, fish, powershell, zsh
-from prime_cli.completion.tree import Node, Option
+from prime_cli.session import Session
 
 _RENDER = {
     "bash": bash.render,
@@ -23,9 +30,22 @@ def read_tree() -> Node:
 
 
 def scripts() -> dict[str, str]:
-    """Completion scripts by file name."""
+    """Completion scripts by their path in the checkout."""
     root = read_tree()
-    return {FILES[shell]: render(root) for shell, render in _RENDER.items()}
+    return {f"completions/{FILES[shell]}": render(root) for shell, render in _RENDER.items()}
+
+
+def reference() -> dict[str, str]:
+    """The help of every command, by the path of the page that holds it."""
+    sections = [_section(node.path) for node in read_tree().walk()]
+    return {f"docs/{REFERENCE}": "# Commands\n" + "".join(sections)}
+
+
+def _section(path: str) -> str:
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        invoke([*path.split()[1:], "--help"], Session())
+    return f"\n## {path}\n\n```text\n{shown.getvalue().rstrip()}\n```\n"
 
 
 def _node(command: Any, path: str, aliases: tuple[str, ...] = ()) -> Node:
@@ -91,11 +111,12 @@ def _argument_values(command: Any) -> tuple[str, ...]:
 
 
 def main() -> None:
-    """Write the scripts into the folder that is named, by default `completions`."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "completions")
-    folder.mkdir(exist_ok=True)
-    for name, text in scripts().items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    """Write all generated texts into the current folder, which is a checkout's root."""
+    os.environ["COLUMNS"] = str(HELP_COLUMNS)
+    for name, text in {**scripts(), **reference()}.items():
+        path = Path(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,10 @@ def whoami(
     the name of the system user.
 
     \b
-    Example: prime whoami --output json
-    See also: prime config show
+    Example:
+      prime whoami --output json
+
+    See also: `prime config show`.
     """
     session = open_session(ctx, output=output, context=context, offline=offline)
     config = session.config

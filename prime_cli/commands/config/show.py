@@ -17,8 +17,10 @@ def show(
     A key is never shown.
 
     \b
-    Example: prime config show --output json
-    See also: prime whoami
+    Example:
+      prime config show --output json
+
+    See also: `prime whoami`.
     """
     session = open_session(ctx, output=output, context=context, offline=offline)
     settings = session.config.settings()

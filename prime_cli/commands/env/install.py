@@ -56,7 +56,7 @@ def install(
     Example:
       prime env install starter/alphabet-sort
       prime env install ada/wordle@1.2 ./environments/my_env --dry-run
-    \b
+
     See also: `prime env list --installed`, `prime env uninstall`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)

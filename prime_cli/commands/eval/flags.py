@@ -37,7 +37,9 @@ ConcurrencyOpt = Annotated[
 MaxTokensOpt = Annotated[
     int | None, typer.Option("--max-tokens", "-t", help="Limit of one completion.")
 ]
-TemperatureOpt = Annotated[float | None, typer.Option("--temperature", "-T")]
+TemperatureOpt = Annotated[
+    float | None, typer.Option("--temperature", "-T", help="Randomness of sampling.")
+]
 SamplingOpt = Annotated[
     str | None,
     typer.Option("--sampling-args", "-S", metavar="JSON", help="Sampling; wins over -t and -T."),

@@ -1,6 +1,6 @@
 """The completion script for zsh: a function for `fpath`, or to be read by `eval`."""
 
-from prime_cli.completion.tree import Node, Option
+from prime_cli.answers.tree import Node, Option
 
 _HEAD = """\
 #compdef prime

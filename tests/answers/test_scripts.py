@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.completion import bash, fish, powershell, zsh
-from prime_cli.completion.tree import Node, Option
+from prime_cli.answers import bash, fish, powershell, zsh
+from prime_cli.answers.tree import Node, Option
 
 TREE = Node(
     path="prime",

@@ -1,6 +1,6 @@
 """The completion script for bash 3.2 and later."""
 
-from prime_cli.completion.tree import Node, Option
+from prime_cli.answers.tree import Node, Option
 
 _HEAD = """\
 # Completion of `prime` for bash. Made by `python -m prime_cli.commands.tree`; do not edit.

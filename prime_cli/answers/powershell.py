@@ -1,6 +1,6 @@
 """The completion script for PowerShell 5.1 and later."""
 
-from prime_cli.completion.tree import Node
+from prime_cli.answers.tree import Node
 
 _HEAD = """\
 # Completion of `prime` for PowerShell. Made by `python -m prime_cli.commands.tree`; do not edit.

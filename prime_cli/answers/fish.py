@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from prime_cli.completion.tree import Node, Option
+from prime_cli.answers.tree import Node, Option
 
 _HEAD = """\
 # Completion of `prime` for fish. Made by `python -m prime_cli.commands.tree`; do not edit.
