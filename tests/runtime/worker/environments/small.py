@@ -1,0 +1,74 @@
+"""An environment for the small verifiers; what it does wrong is said by its arguments."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import verifiers as vf
+
+
+def correct(state):
+    if state["info"]["trouble"] == "reward":
+        raise ZeroDivisionError("no reward today")
+    return state["answer"] in state["completion"][0].content
+
+
+def length(state):
+    if state["info"]["trouble"] == "metric":
+        raise ZeroDivisionError("no metric today")
+    return len(state["completion"][0].content)
+
+
+class Small(vf.Environment):
+    async def rollout(self, input, client, model, sampling_args):  # noqa: A002
+        print("a rollout begins")
+        print("and says so on stderr", file=sys.stderr)
+        os.write(1, b"and on descriptor 1\n")
+        state = await super().rollout(input, client, model, sampling_args)
+        trouble = input["info"]["trouble"]
+        if trouble == "raise":
+            raise TypeError("no rollout today")
+        if trouble == "exit":
+            os._exit(7)
+        if trouble == "sleep":
+            await asyncio.sleep(60)
+        if trouble == "block":
+            time.sleep(60)
+        return state
+
+
+class Grouped(Small):
+    requires_group_rollouts = True
+
+
+def load_environment(
+    count: int = 3, trouble: str = "", example: int = 1, grouped: bool = False, child: str = ""
+):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+    if child:
+        process = subprocess.Popen(["sleep", "60"])
+        with open(child, "w", encoding="utf-8") as file:
+            file.write(str(process.pid))
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": f"say word{n}"}],
+            "answer": f"word{n}",
+            "info": {"trouble": trouble if n == example else ""},
+        }
+        for n in range(count)
+    ]
+    cls = Grouped if grouped else Small
+    return cls(rows, vf.Rubric([correct, length], [1.0, 0.0]))
+
+
+async def oracle(messages, *, answer, info):
+    if info["trouble"] == "oracle":
+        raise LookupError("no oracle today")
+    if info["trouble"] == "tool":
+        arguments = {"text": answer}
+        return {"tool_calls": [{"function": {"name": "say", "arguments": arguments}}]}
+    await asyncio.sleep(0)
+    return f"{messages[-1]['content']}: {answer}"

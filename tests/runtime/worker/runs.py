@@ -1,0 +1,97 @@
+"""Run a worker to its end in a test, and look at what it said."""
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prime_cli.runtime.launch import Worker, worker_environment
+from prime_cli.runtime.protocol import End, Event, Hello, Log, Rollout, Spec, Start
+from tests.helpers.scripted_model import ScriptedModel
+
+HERE = Path(__file__).parent
+ENVIRONMENTS = str(HERE / "environments")
+SMALL_VERIFIERS = str(HERE / "small_verifiers")
+PATIENCE_S = 120
+
+
+@dataclass
+class Said:
+    """The events of one worker, sorted."""
+
+    hello: Hello | None = None
+    start: Start | None = None
+    rollouts: list[Rollout] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    end: End | None = None
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case Hello():
+                self.hello = event
+            case Start():
+                self.start = event
+            case Rollout():
+                self.rollouts.append(event)
+            case Log():
+                self.logs.append(event.text)
+            case End():
+                self.end = event
+
+    @property
+    def started(self) -> Start:
+        assert self.start is not None, self.end
+        return self.start
+
+    @property
+    def ended(self) -> End:
+        assert self.end is not None
+        return self.end
+
+    @property
+    def rewards(self) -> dict[tuple[int, int], float | None]:
+        return {(row.example_id, row.rollout): row.reward for row in self.rollouts}
+
+    def row(self, example: int, rollout: int = 0) -> Rollout:
+        found = [r for r in self.rollouts if (r.example_id, r.rollout) == (example, rollout)]
+        assert len(found) == 1, self.rewards
+        return found[0]
+
+
+def spec_for(model: ScriptedModel, module: str, **fields: Any) -> Spec:
+    """A spec that points at `model`; modules are those of `environments/`."""
+    given: dict[str, Any] = {"n": 3, "r": 1, "call_retries": 0, "pythonpath": [ENVIRONMENTS]}
+    return Spec(
+        module=module,
+        env_id=module.replace("_", "-"),
+        model="scripted",
+        base_url=model.url,
+        token="run-token",
+        **(given | fields),
+    )
+
+
+def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Spec:
+    """The same, for the small verifiers under this interpreter."""
+    return spec_for(model, module, **({"pythonpath": [ENVIRONMENTS, SMALL_VERIFIERS]} | fields))
+
+
+def worker_for(spec: Spec, log: Path, python: Path | None = None) -> Worker:
+    return Worker(
+        python or Path(sys.executable), spec, env=worker_environment(os.environ), log_path=log
+    )
+
+
+def run_worker(spec: Spec, log: Path, python: Path | None = None) -> Said:
+    """All events of a worker, from its start to its end."""
+
+    async def listen() -> Said:
+        said = Said()
+        async with asyncio.timeout(PATIENCE_S), worker_for(spec, log, python) as worker:
+            async for event in worker.events():
+                said.hear(event)
+        return said
+
+    return asyncio.run(listen())
