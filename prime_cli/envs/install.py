@@ -10,6 +10,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import NotFound
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
@@ -31,7 +32,7 @@ from prime_cli.envs.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.reading import read_requirements
 
 OpenHub = Callable[[], HubClient]
@@ -164,6 +165,7 @@ def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progres
 
 def _wheel_item(path: Path) -> Item:
     package = WheelPackage(path, digest_file(path), read_wheel(path))
+    package = installable(package, prime_home())
     origin = Origin(sha256=package.sha256, path=str(path.resolve()))
     return Item(package.facts.name, package.facts.version, origin, package)
 
@@ -175,7 +177,7 @@ def _hub_item(target: Target, wanted: Wanted, hub: OpenHub, progress: Progress) 
 
 
 def _fetched_item(fetched: FetchedEnvironment) -> Item:
-    package = fetched.package
+    package = installable(fetched.package, prime_home())
     origin = Origin(ref=str(fetched.ref), sha256=package.sha256)
     return Item(package.facts.name, package.facts.version, origin, package)
 

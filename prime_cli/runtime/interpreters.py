@@ -12,7 +12,7 @@ from prime_cli.core.paths import prime_home, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.runtime.layers import interpreters_folder, is_ready
 from prime_cli.runtime.locks import load_lock, lock_digest
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.search import Found, Request, search
 from prime_cli.wire.locks import Lock
@@ -68,15 +68,16 @@ def prepare_interpreter(
     own code raises at import, Offline, Unreachable, StorageFailed, UsageError.
     """
     specifier = None if verifiers is None else verifiers_specifier(verifiers)
+    home = prime_home()
     request = Request(
-        package=package,
+        package=installable(package, home),
         lock=lock,
         verifiers=specifier,
         python=python,
-        beside=tuple(extra_wheels),
+        beside=tuple(installable(wheel, home) for wheel in extra_wheels),
         offline=offline,
         env=dict(env or {}),
-        home=prime_home(),
+        home=home,
     )
     known = _recall(request)
     if known is not None:

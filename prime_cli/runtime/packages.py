@@ -1,10 +1,16 @@
 """The wheel of an environment that is to be run."""
 
-from dataclasses import dataclass
+import secrets
+import shutil
+import zipfile
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from prime_cli.archive.wheels import WheelFacts
+from prime_cli.archive.wheels import WheelFacts, open_wheel
+from prime_cli.core.paths import make_folder, storage_errors
+
+_BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -19,3 +25,39 @@ class WheelPackage:
     sha256: str
     facts: WheelFacts
     published: datetime | None = None
+
+
+def installable(package: WheelPackage, home: Path) -> WheelPackage:
+    """The same package with a file that uv and pip can install.
+
+    Wheels whose members are called `./name` are found in the wild and refused by both. Such a one
+    is copied into `<home>/wheels/<sha256>/plain` with plain names; every other is returned as it
+    is. `sha256` stays that of the published bytes. Raises StorageFailed, IntegrityError.
+    """
+    with storage_errors(package.path), zipfile.ZipFile(package.path) as archive:
+        if not any(name.startswith("./") for name in archive.namelist()):
+            return package
+    folder = home / "wheels" / package.sha256 / "plain"
+    plain = folder / package.path.name
+    if not plain.is_file():
+        make_folder(folder)
+        aside = folder / f".{secrets.token_hex(4)}.whl"
+        with storage_errors(plain):
+            _copy_with_plain_names(package.path, aside)
+            aside.replace(plain)
+    return replace(package, path=plain)
+
+
+def _copy_with_plain_names(source: Path, target: Path) -> None:
+    with open_wheel(source) as wheel, zipfile.ZipFile(target, "w") as copy:
+        record = f"{wheel.dist_info()}/RECORD"
+        for name, info in wheel.members.items():
+            if name == record:
+                lines = (wheel.text(name) or "").splitlines()
+                copy.writestr(name, "".join(f"{line.removeprefix('./')}\n" for line in lines))
+                continue
+            entry = zipfile.ZipInfo(name, info.date_time)
+            entry.external_attr = info.external_attr
+            entry.compress_type = info.compress_type
+            with wheel.open(name) as content, copy.open(entry, "w") as written:
+                shutil.copyfileobj(content, written, _BLOCK)

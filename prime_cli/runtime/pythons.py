@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -175,7 +174,6 @@ def _answer(path: Path, remembered: dict[str, _Answer]) -> _Answer | None:
     return _Answer(status.st_mtime_ns, status.st_size, _ask_version(path))
 
 
-@cache
 def _ask_version(path: Path) -> str | None:
     try:
         completed = run([path, "-I", "-c", _PROBE], timeout=_PROBE_SECONDS)

@@ -81,13 +81,14 @@ def exists(module: str, name: str) -> bool:
 def describe(error: BaseException, module: str) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     files = [frame.filename.replace(os.sep, "/") for frame in frames]
+    installed = [name for name in files if "/site-packages/" in name]
     inside_library = any("/%s/" % LIBRARY in name for name in files)
     return {
         "type": type(error).__name__,
         "message": str(error),
         "absent": getattr(error, "name", None) if isinstance(error, ImportError) else None,
         "library": inside_library or about_library(error),
-        "own": bool(files) and "/site-packages/%s" % module in files[-1],
+        "own": bool(installed) and "/site-packages/%s" % module in installed[-1],
         "traceback": "".join(traceback.format_exception(type(error), error, error.__traceback__)),
     }
 

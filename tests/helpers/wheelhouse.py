@@ -1,0 +1,85 @@
+"""A folder of wheels for uv to resolve from instead of an index: no network, a second a search.
+
+Its `verifiers` are stand-ins with the names and the Pythons of the releases they are called
+after, so that a search meets the same obstacles as with the real ones.
+"""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from prime_cli.archive.wheels import read_wheel
+from prime_cli.core.digests import digest_file
+from prime_cli.runtime.packages import WheelPackage
+from tests.helpers.wild import write_wheel
+
+_V0 = """
+def load_environment(env_id, **arguments): ...
+
+class Rubric: ...
+class SingleTurnEnv: ...
+class MultiTurnEnv: ...
+class ToolEnv: ...
+"""
+_TOOL_RUBRIC = "class ToolRubric: ...\n"
+_STOP = "def stop(function): return function\n"
+_METRIC = "def metric(function): return function\n"
+_V1 = "class Taskset: ...\nclass Task: ...\n"
+
+RELEASES: dict[str, tuple[str, dict[str, str]]] = {
+    "0.1.5.post0": (">=3.10,<3.14", {"": _V0 + _TOOL_RUBRIC}),
+    "0.1.9.post3": (">=3.10,<3.14", {"": _V0 + _STOP}),
+    "0.1.12": (">=3.10,<3.14", {"": _V0 + _STOP}),
+    "0.1.14": (">=3.10,<3.14", {"": _V0 + _STOP + _METRIC}),
+    "0.3.1": (">=3.11,<3.14", {"": _V0 + _STOP + _METRIC, "v1": _V1}),
+    "0.4.0": (">=3.11,<3.15", {"": "", "v1": _V1}),
+}
+
+
+def write_wheelhouse(folder: Path) -> Path:
+    """Write every stand-in release of verifiers, and `dataset-tools` 1.0 and 2.0rc1."""
+    for version, (python, modules) in RELEASES.items():
+        files = {
+            f"verifiers/{name}/__init__.py" if name else "verifiers/__init__.py": text
+            for name, text in modules.items()
+        }
+        write_wheel(
+            folder, files, name="verifiers", version=version, requires=(), requires_python=python
+        )
+    for version in ("1.0", "2.0rc1"):
+        files = {"dataset_tools.py": f"VERSION = {version!r}\n"}
+        write_wheel(folder, files, name="dataset_tools", version=version, requires=())
+    return folder
+
+
+@pytest.fixture
+def wheelhouse(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """uv resolves from this folder and opens no connection."""
+    folder = write_wheelhouse(tmp_path_factory.mktemp("wheelhouse"))
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    return folder
+
+
+def package(
+    folder: Path,
+    source: str,
+    *,
+    name: str = "tiny_env",
+    requires: tuple[str, ...] = ("verifiers>=0.1.3",),
+    requires_python: str = ">=3.10",
+    published: datetime | None = None,
+    files: dict[str, str] | None = None,
+    member_prefix: str = "",
+) -> WheelPackage:
+    """The wheel of an environment with one module of `source`, ready to be run."""
+    wheel = write_wheel(
+        folder,
+        {f"{name}.py": source, **(files or {})},
+        name=name,
+        requires=requires,
+        requires_python=requires_python,
+        member_prefix=member_prefix,
+    )
+    return WheelPackage(wheel, digest_file(wheel), read_wheel(wheel), published)
