@@ -18,7 +18,7 @@ def check_import(
     None, with a warning, when the packages it needs cannot be fetched now. Raises LoadFailed when
     the module raises, ResolveFailed when no set of packages fits.
     """
-    package = WheelPackage(wheel, digest_file(wheel), facts)
+    package = WheelPackage(wheel.absolute(), digest_file(wheel), facts)
     try:
         return prepare_interpreter(package, offline=offline, progress=progress)
     except Unreachable as error:
