@@ -1,13 +1,14 @@
-"""From a request to everything that a run needs: endpoint first, since it can fail in no time."""
+"""From a request to everything that a run needs; what can fail in no time is asked first."""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prime_cli.core.progress import Progress
+from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import EvalPlan, make_plan
 from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.subject import Places, Subject, obtain
+from prime_cli.evals.subject import Subject, obtain
 from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.registry import Registry, load_registry
@@ -31,6 +32,7 @@ def prepare(
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
     environment or model, UsageError for what cannot be meant, and what `obtain` raises.
     """
+    located = locate(request.environment, places, progress, hub_only=request.hub_only)
     registry = load_registry(request.endpoints_path, places.cwd, environ)
     headers = parse_headers(request.headers)
     endpoint = resolve_endpoint(
@@ -47,7 +49,7 @@ def prepare(
         progress.say(endpoint.said)
     for warning in asyncio.run(check_endpoint(endpoint)):
         progress.warn(warning)
-    subject = obtain(request.environment, places, progress, hub_only=request.hub_only)
+    subject = obtain(located, places, progress)
     plan = make_plan(
         request,
         subject.environment,

@@ -13,8 +13,10 @@ import msgspec
 from prime_cli.core.errors import PrimeError, StorageFailed
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.progress import Progress
+from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.drive import Drive, Outcome, Setup
 from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
+from prime_cli.evals.interpreter import choose_interpreter
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.manifest import (
     FAILED,
@@ -35,7 +37,7 @@ from prime_cli.evals.tally import Tally
 from prime_cli.evals.worker import passed_keys, secrets_of
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.registry import Registry
-from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.protocol import Start
 
@@ -66,14 +68,9 @@ def run_evaluation(
     dies, ResolveFailed when no interpreter fits, StorageFailed. What was finished by then is
     kept, and its results are written.
     """
-    passed = passed_keys(plan, environ, progress)
-    interpreter = prepare_interpreter(
-        subject.package,
-        lock=subject.lock,
-        verifiers=plan.verifiers,
-        python=plan.python,
-        offline=offline,
-        progress=progress,
+    passed = passed_keys(plan, declared_keys(subject.package.path), environ, progress)
+    interpreter = choose_interpreter(
+        plan, subject, cwd=cwd, environ=environ, progress=progress, offline=offline
     )
     return run_in(
         interpreter,

@@ -1,6 +1,6 @@
 """What the worker is told: its spec, and the environment variables that it may see."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, cast
 
@@ -40,18 +40,27 @@ def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: st
     )
 
 
-def passed_keys(plan: EvalPlan, environ: Mapping[str, str], progress: Progress) -> dict[str, str]:
-    """The variables named by `--env-var`, each said aloud; raises UsageError for an unset one."""
+def passed_keys(
+    plan: EvalPlan, declared: Iterable[str], environ: Mapping[str, str], progress: Progress
+) -> dict[str, str]:
+    """What the environment may read: the keys it declares and `--env-var` names, each said aloud.
+
+    Raises UsageError for a variable that was named and is not set; a declared one may be unset.
+    """
     passed: dict[str, str] = {}
     for name in plan.env_vars:
         if name in _GATEWAY_KEYS:
             progress.say(f"{name} stays here: the gateway stands in for it")
         elif name not in environ:
             raise UsageError(
-                f"`--env-var {name}` names a variable that is not set", hint=f"export {name}=…"
+                f"`--env-var {name}` names a variable that is not set", hint=f"`export {name}=…`"
             )
         else:
             progress.say(f"The environment can read {name}")
+            passed[name] = environ[name]
+    for name in declared:
+        if name in environ and name not in _GATEWAY_KEYS and name not in passed:
+            progress.say(f"The environment asks for {name} and can read it")
             passed[name] = environ[name]
     return passed
 

@@ -1,5 +1,6 @@
 """`prime eval run`."""
 
+import difflib
 import os
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.errors import NotFound
+from prime_cli.evals.locate import Places
 from prime_cli.evals.prepare import prepare
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.run import EvalResult, run_evaluation
-from prime_cli.evals.subject import Places
 from prime_cli.evals.verdict import check_errors
 from prime_cli.session import Session
 
@@ -111,7 +113,10 @@ def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalR
         offline=offline,
         owner=session.config.owner.value,
     )
-    prepared = prepare(request, places, os.environ, session.progress)
+    try:
+        prepared = prepare(request, places, os.environ, session.progress)
+    except NotFound as error:
+        raise _perhaps_a_command(error, request.environment) from error
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
@@ -124,6 +129,14 @@ def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalR
         environ=os.environ,
         progress=session.progress,
         offline=offline,
+    )
+
+
+def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
+    """`prime eval lst` looks for an environment of that name; a command may have been meant."""
+    meant = difflib.get_close_matches(word, ("list", "show", "run"), n=1)
+    return (
+        NotFound(error.message, hint=f"did you mean `prime eval {meant[0]}`?") if meant else error
     )
 
 

@@ -1,0 +1,75 @@
+"""Which interpreter a run uses: the workspace's if it has the very wheel, else an isolated one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import PrimeError
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import normalize_name
+from prime_cli.envs.installed import LIBRARY, read_distributions
+from prime_cli.envs.workspace import find_workspace, python_version, site_packages
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.subject import Subject
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.reading import read_requirements
+
+WORKSPACE = "workspace"
+"""`found_by` of an interpreter that the user made and not we."""
+
+
+def choose_interpreter(
+    plan: EvalPlan,
+    subject: Subject,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    progress: Progress,
+    offline: bool = False,
+) -> Interpreter:
+    """An interpreter in which the environment can be imported; raises as prepare_interpreter."""
+    if plan.verifiers is None and plan.python is None:
+        found = _in_workspace(subject, cwd, environ)
+        if found is not None:
+            progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+            return found
+    return prepare_interpreter(
+        subject.package,
+        lock=subject.lock,
+        verifiers=plan.verifiers,
+        python=plan.python,
+        offline=offline,
+        progress=progress,
+    )
+
+
+def _in_workspace(subject: Subject, cwd: Path, environ: Mapping[str, str]) -> Interpreter | None:
+    """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
+
+    What fits is read from the wheel's source: to import it here would cost seconds, and the
+    worker does so anyway.
+    """
+    facts = subject.package.facts
+    if facts.module is None or facts.exposes is None:
+        return None
+    try:
+        workspace = find_workspace(here=cwd, environ=environ)
+    except PrimeError:  # a VIRTUAL_ENV that is no longer there: the isolated one needs none
+        return None
+    installed = read_distributions(site_packages(workspace))
+    own = installed.get(normalize_name(facts.name))
+    library = installed.get(LIBRARY)
+    if own is None or own.origin is None or library is None:
+        return None
+    reading = read_requirements(subject.package.path, facts)
+    if own.origin.sha256 != subject.package.sha256 or not reading.allows(library.version):
+        return None
+    return Interpreter(
+        python=workspace.python,
+        digest=digest_bytes(str(workspace.python).encode()),
+        verifiers=library.version,
+        generation=facts.exposes,
+        found_by=WORKSPACE,
+        module=facts.module,
+        python_version=python_version(workspace),
+    )
