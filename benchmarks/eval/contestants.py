@@ -2,10 +2,11 @@
 
 import json
 import os
-import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE / "environments"
@@ -24,35 +25,21 @@ class Load:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A command line, its surroundings, and how its mean reward is read."""
+    """A command line and its surroundings; `cwd` is fresh, so what it holds is this run's."""
 
     name: str
     argv: list[str]
     env: dict[str, str]
     cwd: Path
 
-    def reward(self, output: str) -> float | None:
-        """The mean reward that the program reports; None where it shows none."""
-        raise NotImplementedError
-
-
-class Prime(Contestant):
-    """`prime eval run` of the environment's folder."""
-
-    def reward(self, output: str) -> float | None:
-        try:
-            mean = json.loads(output)["reward"]["mean"]
-        except (ValueError, KeyError, TypeError):
-            return None
-        return None if mean is None else float(mean)
-
-
-class VfEval(Contestant):
-    """`vf-eval` of the verifiers release that the environment pins."""
-
-    def reward(self, output: str) -> float | None:
-        found = re.findall(r"reward[^\n]*?(?:avg|mean)?[^\n\d]*?(\d+\.\d+)", output)
-        return float(found[0]) if found else None
+    def rewards(self) -> list[float | None]:
+        """The saved reward of every rollout: v0 and prime keep rows, v1 keeps episodes."""
+        found: list[float | None] = []
+        for path in self.cwd.glob("outputs/**/results.jsonl"):
+            found += [json.loads(line)["reward"] for line in path.read_text().splitlines()]
+        for path in self.cwd.glob("outputs/**/traces.jsonl"):
+            found += [_episode_reward(json.loads(line)) for line in path.read_text().splitlines()]
+        return found
 
 
 def prime(load: Load, url: str, *, prime_command: str, work: Path) -> Contestant:
@@ -60,7 +47,7 @@ def prime(load: Load, url: str, *, prime_command: str, work: Path) -> Contestant
     argv = [prime_command, "eval", "run", str(ENVIRONMENTS / f"bench_{load.generation}")]
     argv += ["-m", "mock", "-b", url, "-k", KEY_VARIABLE, "-n", str(load.rollouts), "-r", "1"]
     argv += ["-c", str(load.concurrency), "--output", "json"]
-    return Prime("prime eval run", argv, _variables(work), _folder(work / "prime-runs"))
+    return Contestant("prime eval run", argv, _variables(work), _fresh(work / "prime-runs"))
 
 
 def vf_eval(load: Load, url: str, *, venv: Path, work: Path) -> Contestant:
@@ -74,7 +61,7 @@ def vf_eval(load: Load, url: str, *, venv: Path, work: Path) -> Contestant:
         argv += ["--no-rich", "--env.agent.runtime.type", "subprocess"]
         argv += ["--env.agent.harness.id", "null"]
     env = _variables(work) | {"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    return VfEval("vf-eval", argv, env, _folder(work / "vf-runs"))
+    return Contestant("vf-eval", argv, env, _fresh(work / "vf-runs"))
 
 
 def make_venv(generation: str, *, work: Path, python: str) -> Path:
@@ -96,11 +83,25 @@ def verifiers_version(venv: Path) -> str:
 
 
 def _variables(work: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("HOME", "PATH", "LANG") if name in os.environ}
+    # Settings of prime or of a model client that happen to be set here must not count.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PRIME_", "OPENAI_", "VIRTUAL_ENV", "PYTHON"))
+    }
     quiet = {"HF_HUB_OFFLINE": "1", "PRIME_TRACES_OPT_OUT": "1", "NO_COLOR": "1"}
     return kept | quiet | {KEY_VARIABLE: "bench", "PRIME_HOME": str(work / "home")}
 
 
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path
+def _episode_reward(episode: dict[str, Any]) -> float | None:
+    if not episode["traces"]:
+        return None
+    rewards = episode["traces"][0]["rewards"].values()
+    total: float = sum(reward["score"] * reward["weight"] for reward in rewards)
+    return total
+
+
+def _fresh(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

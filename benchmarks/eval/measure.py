@@ -29,19 +29,23 @@ class Cost:
     peak_mb: float
     processes: int
     started: float
-    output: str
 
 
 def measure(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, timeout: float
 ) -> Cost:
-    """Run `argv` to its end; its standard error goes to `log`, its standard output into Cost."""
+    """Run `argv` to its end, for at most `timeout` seconds; what it prints goes to `log`."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = _children_cpu()
     started = time.time()
-    with log.open("wb") as errors, (log.with_suffix(".out")).open("w+b") as output:
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
+            argv,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         sampler = _Sampler(process.pid)
         sampler.start()
@@ -53,10 +57,8 @@ def measure(
         wall = time.time() - started
         sampler.stop()
         _reap(sampler.seen)
-        output.seek(0)
-        text = output.read().decode("utf-8", "replace")
     cpu = _children_cpu() - before
-    return Cost(code, cpu, wall, sampler.peak / 1024, len(sampler.seen), started, text)
+    return Cost(code, cpu, wall, sampler.peak / 1024, len(sampler.seen), started)
 
 
 class _Sampler(threading.Thread):

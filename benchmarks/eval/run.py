@@ -71,9 +71,9 @@ def _problems(contestant: Contestant, load: Load, cost: Cost, seen: dict[str, An
         found.append(f"exit {cost.code}")
     if seen["calls"] != load.rollouts:
         found.append(f"{seen['calls']} calls")
-    reward = contestant.reward(cost.output)
-    if reward != 1.0:
-        found.append(f"reward {reward}")
+    rewards = contestant.rewards()
+    if rewards != [1.0] * load.rollouts:
+        found.append(f"{rewards.count(1.0)} of {len(rewards)} rewards right")
     return [f"({', '.join(found)})"] if found else []
 
 
