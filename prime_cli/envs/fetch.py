@@ -1,6 +1,6 @@
 """Bring the wheel of a published environment onto this disk, with its digest checked."""
 
-import re
+import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,20 +11,21 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
-from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import IntegrityError, NotFound, Unreachable
+from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.paths import make_folder, prime_home, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs import records
+from prime_cli.envs.build import build_wheel
 from prime_cli.envs.index_links import IndexLink, parse_links
 from prime_cli.envs.lookup import Found, find_environment
+from prime_cli.envs.project import load_project
+from prime_cli.envs.pull import download_sources
 from prime_cli.envs.records import Record
+from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -47,53 +48,59 @@ def fetch_wheel(
 ) -> FetchedEnvironment:
     """The wheel of `ref`, in `<home>/wheels/<sha256>/<its real name>`; downloaded at most once.
 
-    Reads through to the hub's upstream, and works offline for what was fetched before. Raises
-    NotFound, Unreachable, NotAllowed, IntegrityError (bytes other than promised) or
-    UnsafeContent.
+    Reads through to the hub's upstream, and works offline for what was fetched before. A private
+    environment whose hub shows sources only is built from them. Raises NotFound, Unreachable,
+    NotAllowed, IntegrityError (bytes other than promised), UnsafeContent or BuildFailed.
     """
     home = home or prime_home()
     found = find_environment(hub, ref, home=home, progress=progress, offline=offline)
-    link = _find_link(found)
-    path = _obtain(found.hub, link, home / "wheels", progress)
-    record = found.record or _make_record(found, link, path)
+    path = _find_kept(found, home) or _obtain(found, home, progress)
+    record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
     package = WheelPackage(path, path.parent.name, read_wheel(path), _moment(record.published))
     return FetchedEnvironment(found.ref, record.detail, package, record.lock)
 
 
-def _make_record(found: Found, link: IndexLink, path: Path) -> Record:
-    detail = msgspec.structs.replace(
-        found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name, wheel_url=link.url
-    )
-    lock = found.hub.locks.get(found.ref) if detail.has_lock else None
-    return Record(detail, _publication_time(found), lock)
+def _find_kept(found: Found, home: Path) -> Path | None:
+    """The wheel, if it is here: by the digest that the hub tells, else as it was fetched before."""
+    detail = found.detail
+    if detail.wheel_sha256 is None:
+        before = records.load(home, found.hub.host, found.ref)
+        if before is None or before.detail.content_hash != detail.content_hash:
+            return None
+        detail = before.detail
+    filename = detail.wheel_filename or _last_part(detail.wheel_url)
+    return WheelStore(home).find(detail.wheel_sha256 or "", filename)
 
 
-def _find_link(found: Found) -> IndexLink:
+def _obtain(found: Found, home: Path, progress: Progress) -> Path:
+    link = _find_link(found)
+    if link is not None:
+        return _download(found.hub, link, WheelStore(home), progress)
+    if found.detail.package_url or found.detail.tracked_package_url:
+        return _build(found, home, progress)
+    raise NotFound(f"{found.ref} has neither a wheel nor sources on the hub")
+
+
+def _find_link(found: Found) -> IndexLink | None:
     """Where the wheel is and what its sha256 is: from the detail, else from the hub's index."""
     detail = found.detail
     filename = detail.wheel_filename or _last_part(detail.wheel_url)
-    named = detail.wheel_sha256
-    if detail.wheel_url and named:
-        return IndexLink(detail.wheel_url, filename, _checked_digest(named))
+    if detail.wheel_url and detail.wheel_sha256:
+        return IndexLink(detail.wheel_url, filename, detail.wheel_sha256)
     listed = _look_up(found)
     if detail.wheel_url:
         digests = [link.sha256 for link in listed if link.filename == filename]
         return IndexLink(detail.wheel_url, filename, digests[0] if digests else None)
-    for link in listed:
-        if _is_version(link.filename, detail.semantic_version):
-            return link
-    raise NotFound(
-        f"{found.ref} has no wheel on the hub",
-        hint=f"fetch its sources with `prime env pull {found.ref}` and use that folder",
-    )
+    fitting = (link for link in listed if _is_version(link.filename, detail.semantic_version))
+    return next(fitting, None)
 
 
 def _look_up(found: Found) -> list[IndexLink]:
     """The environment's page in the hub's simple index; empty where there is none."""
     root = found.detail.install_index_url or found.detail.simple_index_url
-    if root is None or found.record is not None:
+    if root is None:
         return []
     page = f"{root.rstrip('/')}/{normalize_name(found.detail.name)}/"
     try:
@@ -102,28 +109,34 @@ def _look_up(found: Found) -> list[IndexLink]:
         return []
 
 
-def _obtain(hub: HubClient, link: IndexLink, wheels: Path, progress: Progress) -> Path:
-    """The wheel's file, from the cache when its bytes still have the promised digest."""
-    if link.sha256 is None:
-        return _download_unnamed(hub, link, wheels, progress)
-    path = wheels / link.sha256 / _safe_filename(link.filename)
-    with storage_errors(path):
-        if path.is_file() and digest_file(path) == link.sha256:
-            return path
-    hub.environments.download(link.url, path, sha256=link.sha256, progress=progress)
-    return path
+def _download(hub: HubClient, link: IndexLink, store: WheelStore, progress: Progress) -> Path:
+    if link.sha256 is not None:
+        path = store.place(link.sha256, link.filename)
+        hub.environments.download(link.url, path, sha256=link.sha256, progress=progress)
+        return path
+    arrived = store.arrival(link.filename)
+    progress.warn(f"The hub tells no sha256 for {link.filename}, so it is taken as it comes")
+    hub.environments.download(link.url, arrived, sha256=None, progress=progress)
+    return store.adopt(arrived)
 
 
-def _download_unnamed(hub: HubClient, link: IndexLink, wheels: Path, progress: Progress) -> Path:
-    """Download a wheel whose digest nobody tells; it is kept under the one that it has."""
-    filename = _safe_filename(link.filename)
-    progress.warn(f"The hub tells no sha256 for {filename}, so its bytes are taken as they come")
-    arrived = wheels / "unnamed" / filename
-    sha256 = hub.environments.download(link.url, arrived, sha256=None, progress=progress)
-    path = make_folder(wheels / sha256) / filename
-    with storage_errors(path):
-        arrived.replace(path)
-    return path
+def _build(found: Found, home: Path, progress: Progress) -> Path:
+    progress.say(f"{found.ref} has no wheel on the hub, so it is built from its sources")
+    # Below home, so that the wheel moves into the store by a rename.
+    scratch = make_folder(home / "cache" / "builds")
+    with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
+        sources = Path(folder) / "sources"
+        download_sources(found, sources, home=home, progress=progress)
+        wheel = build_wheel(load_project(sources), Path(folder) / "dist", progress)
+        return WheelStore(home).adopt(wheel)
+
+
+def _make_record(found: Found, path: Path) -> Record:
+    detail = msgspec.structs.replace(
+        found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name
+    )
+    lock = found.hub.locks.get(found.ref) if detail.has_lock else None
+    return Record(detail, _publication_time(found), lock)
 
 
 def _publication_time(found: Found) -> str | None:
@@ -159,21 +172,3 @@ def _is_version(filename: str, version: str | None) -> bool:
 
 def _last_part(url: str | None) -> str:
     return unquote(urlsplit(url or "").path.rpartition("/")[2])
-
-
-def _checked_digest(text: str) -> str:
-    digest = text.lower()
-    if not _SHA256.fullmatch(digest):
-        raise IntegrityError(f"The hub names `{text[:80]}` as a sha256, which it is not")
-    return digest
-
-
-def _safe_filename(name: str) -> str:
-    """`name` if it is that of a wheel, and so no path; raises IntegrityError else."""
-    try:
-        parse_wheel_filename(name)
-    except InvalidWheelFilename as error:
-        raise IntegrityError(f"The hub names `{name[:80]}` as a wheel: {error}") from error
-    if "/" in name or "\\" in name:
-        raise IntegrityError(f"The hub names `{name[:80]}` as a wheel, which is a path")
-    return name

@@ -51,22 +51,21 @@ def own_namespace(hub: HubClient) -> str | None:
 
 
 def suggest(hub: HubClient, text: str) -> str | None:
-    """A hint with the slugs nearest to `text`, None when the hub cannot say or nothing is near."""
+    """A hint with the slugs whose name is nearest to that in `text` (a slug or a bare name).
+
+    None when the hub cannot be asked or has nothing near.
+    """
     name = text.rpartition("/")[2]
     try:
         rows = hub.environments.list(limit=_PAGE).data
         rows += hub.environments.list(limit=_PAGE, search=name).data
     except PrimeError:  # a hint is not worth a second failure
         return None
-    slugs = list(dict.fromkeys(f"{row.owner.name}/{row.name}" for row in rows))
-    near = [slug for slug in slugs if slug.rpartition("/")[2] == name]
-    near += difflib.get_close_matches(text, slugs, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
-    if "/" not in text:
-        names = [slug.rpartition("/")[2] for slug in slugs]
-        close = difflib.get_close_matches(name, names, n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
-        near += [slug for slug in slugs if slug.rpartition("/")[2] in close]
-    shown = list(dict.fromkeys(near))[:_MOST_SUGGESTIONS]
-    return f"did you mean {' or '.join(f'`{slug}`' for slug in shown)}?" if shown else None
+    slugs = {f"{row.owner.name}/{row.name}": row.name for row in rows}
+    names = difflib.get_close_matches(name, set(slugs.values()), n=_MOST_SUGGESTIONS, cutoff=_CLOSE)
+    near = [slug for close in names for slug, own in slugs.items() if own == close]
+    shown = " or ".join(f"`{slug}`" for slug in near[:_MOST_SUGGESTIONS])
+    return f"did you mean {shown}?" if shown else None
 
 
 def _parse_bare(text: str) -> EnvRef:

@@ -45,22 +45,27 @@ def pull_sources(
     refused archive leaves nothing behind.
     """
     found = find_environment(hub, ref, home=home, progress=progress)
-    url = found.detail.tracked_package_url or found.detail.package_url
-    if url is None:
-        raise NotFound(f"{found.ref} has no sources on the hub")
     place = target if target is not None else choose_folder(folder, ref.name, progress)
     if place.exists() and not place.is_dir():
         raise Conflict(f"{place} is a file", hint="name another folder with `--target`")
-    make_folder(place.parent)
-    with storage_errors(place), tempfile.TemporaryDirectory(dir=_scratch(home)) as scratch:
-        archive = Path(scratch) / f"{found.detail.name}.tar.gz"
-        found.hub.environments.download(
-            url, archive, sha256=_archive_digest(found.detail), progress=progress
-        )
-        files = unpack_archive(archive, place)
+    files = download_sources(found, place, home=home, progress=progress)
     _record(place, found)
     names = tuple(sorted(path.relative_to(place).as_posix() for path in files))
     return Pulled(found.ref, place, names, found.detail.content_hash)
+
+
+def download_sources(found: Found, place: Path, *, home: Path, progress: Progress) -> list[Path]:
+    """Unpack the source archive of `found` into `place`; returns the files, raises as above."""
+    url = found.detail.tracked_package_url or found.detail.package_url
+    if url is None:
+        raise NotFound(f"{found.ref} has no sources on the hub")
+    scratch = make_folder(home / "cache" / "downloads")
+    with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
+        archive = Path(folder) / f"{found.detail.name}.tar.gz"
+        found.hub.environments.download(
+            url, archive, sha256=_archive_digest(found.detail), progress=progress
+        )
+        return unpack_archive(archive, place)
 
 
 def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
@@ -76,10 +81,6 @@ def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
     if number:
         progress.say(f"{base} is there already, so the sources go to {place}")
     return place
-
-
-def _scratch(home: Path) -> Path:
-    return make_folder(home / "cache" / "downloads")
 
 
 def _archive_digest(detail: EnvironmentDetail) -> str | None:

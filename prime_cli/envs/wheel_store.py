@@ -1,0 +1,53 @@
+"""Fetched wheels on this disk: `<home>/wheels/<sha256>/<real file name>`."""
+
+import re
+from pathlib import Path
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import IntegrityError
+from prime_cli.core.paths import make_folder, storage_errors
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class WheelStore:
+    """Wheels by digest; names and digests come from a hub, so both are checked before use."""
+
+    def __init__(self, home: Path) -> None:
+        self._root = home / "wheels"
+
+    def place(self, sha256: str, filename: str) -> Path:
+        """Where that wheel belongs; raises IntegrityError when either would be a path."""
+        digest = sha256.lower()
+        if not _SHA256.fullmatch(digest):
+            raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
+        return self._root / digest / _wheel_name(filename)
+
+    def arrival(self, filename: str) -> Path:
+        """Where to put a wheel whose digest is not known before it is here."""
+        return self._root / "arriving" / _wheel_name(filename)
+
+    def find(self, sha256: str, filename: str) -> Path | None:
+        """The wheel, if it is here and its bytes still have that digest."""
+        path = self.place(sha256, filename)
+        with storage_errors(path):
+            return path if path.is_file() and digest_file(path) == path.parent.name else None
+
+    def adopt(self, path: Path) -> Path:
+        """Move a wheel that is on the same disk to where its bytes belong."""
+        with storage_errors(path):
+            place = self.place(digest_file(path), path.name)
+            make_folder(place.parent)
+            return path.replace(place)
+
+
+def _wheel_name(filename: str) -> str:
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename as error:
+        raise IntegrityError(f"The hub names `{filename[:80]}` as a wheel: {error}") from error
+    if "/" in filename or "\\" in filename:
+        raise IntegrityError(f"The hub names `{filename[:80]}` as a wheel, which is a path")
+    return filename
