@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import httpx
+import pytest
+
+from prime_cli.hub.db.engine import open_sqlite
+from prime_cli.hub.db.tables import environments, owners, stars
+from tests.hub.pushing import HUB, Push, names, open_app
+
+
+@pytest.fixture
+def catalogue(folder: Path) -> httpx.Client:
+    """Four environments of two owners, and one without a version."""
+    ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
+    Push(ada, name="chess", metadata={"tags": ["Game", "multi-turn"]}).run()
+    Push(ada, name="add-up", metadata={"description": "Sums of 100% numbers"}).run()
+    Push(bob, name="go", metadata={"tags": ["game"], "description": "Stones"}).run()
+    Push(bob, name="secret", visibility="PRIVATE").run()
+    ada.post(f"{HUB}/resolve", json={"name": "empty"})
+    return ada
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["go", "add-up", "chess"]),
+        ("sort_by=name&sort_order=asc", ["add-up", "chess", "go"]),
+        ("sort_by=created_at&sort_order=asc", ["chess", "add-up", "go"]),
+        ("sort_by=updated_at&sort_order=desc", ["go", "add-up", "chess"]),
+        ("owner=ada", ["add-up", "chess"]),
+        ("mine_only=True", ["add-up", "chess"]),
+        ("mine_only=false", ["go", "add-up", "chess"]),
+        ("visibility=public&include_teams=true", ["go", "add-up", "chess"]),
+        ("visibility=PRIVATE", []),
+        ("tags=game", ["go", "chess"]),
+        ("tags=game&tags=MULTI-TURN", ["chess"]),
+        ("search=STONE", ["go"]),
+        ("search=bob", ["go"]),
+        ("search=100%25", ["add-up"]),
+        ("search=ada%20game", ["chess"]),
+        ("search=_", []),
+        ("starred_only=true", []),
+        ("limit=1&offset=1", ["add-up"]),
+        ("limit=0", ["go"]),
+        ("offset=10", []),
+    ],
+)
+def test_list_filters_and_orders(catalogue: httpx.Client, query: str, expected: list[str]) -> None:
+    assert names(catalogue, query) == expected
+
+
+def test_total_counts_what_other_pages_hold(catalogue: httpx.Client) -> None:
+    answer = catalogue.get(f"{HUB}/?limit=1&tags=game").json()
+    assert (len(answer["data"]), answer["total_count"]) == (1, 2)
+
+
+def test_row_has_what_official_clients_print(catalogue: httpx.Client) -> None:
+    [row] = catalogue.get(f"{HUB}/?search=chess").json()["data"]
+    assert row["owner"] == {"name": "ada", "type": "user"}
+    assert row["latest_version"] == "0.1.0"
+    assert row["tags"] == ["Game", "multi-turn"]
+    assert row["stars"] == 0
+    assert row["updated_at"].endswith("Z")
+
+
+def test_private_environment_is_listed_to_its_owner(folder: Path, catalogue: httpx.Client) -> None:
+    assert names(open_app(folder, "bob"), "visibility=private") == ["secret"]
+
+
+def test_starred_environments_are_found_and_counted(folder: Path, catalogue: httpx.Client) -> None:
+    with open_sqlite(folder / "hub.db").write() as connection:
+        ada = connection.execute(owners.select().where(owners.c.slug == "ada")).one().id
+        go = connection.execute(environments.select().where(environments.c.name == "go")).one().id
+        connection.execute(stars.insert().values(owner_id=ada, environment_id=go))
+    assert names(catalogue, "starred_only=true") == ["go"]
+    assert names(catalogue, "sort_by=stars&sort_order=desc")[0] == "go"
+    assert names(open_app(folder, "bob"), "starred_only=true") == []
+
+
+@pytest.mark.parametrize("query", ["sort_by=colour", "limit=many", "visibility=secret"])
+def test_query_that_makes_no_sense_is_refused(client: httpx.Client, query: str) -> None:
+    assert client.get(f"{HUB}/?{query}").status_code == 422

@@ -1,0 +1,189 @@
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.hub.pushing import HUB, Push, data, make_sources, names, open_app, sha256
+
+
+def test_version_is_seen_only_after_the_last_finalize(client: httpx.Client) -> None:
+    push = Push(client)
+    push.begin()
+    push.push_wheel()
+    version_id = push.push_sources()
+    assert names(client) == []
+    assert client.get(f"{HUB}/ada/word/@latest").status_code == 404
+    assert data(client.get(f"{HUB}/ada/word/versions")) == {"versions": []}
+    assert data(push.finalize("versions", version_id)) == {"success": True, "message": None}
+    assert names(client) == ["word"]
+    assert data(client.get(f"{HUB}/ada/word/@latest"))["semantic_version"] == "0.1.0"
+
+
+def test_second_push_of_a_killed_client_finishes_the_job(folder: Path) -> None:
+    first = Push(open_app(folder))
+    first.begin()
+    first.push_wheel()
+    first.push_sources()
+    again = Push(open_app(folder)).run()
+    assert again.environment_id == first.environment_id
+    assert names(again.client) == ["word"]
+
+
+def test_wheel_that_came_before_is_not_asked_for_again(folder: Path) -> None:
+    first = Push(open_app(folder))
+    first.begin()
+    ticket = data(first.declare_wheel())
+    first.client.put(ticket["upload_url"], content=first.wheel)
+    again = Push(open_app(folder))
+    again.begin()
+    assert data(again.declare_wheel()) == {"wheel_id": ticket["wheel_id"], "upload_url": None}
+
+
+def test_wheel_whose_blob_was_lost_is_asked_for_again(folder: Path, client: httpx.Client) -> None:
+    push = Push(client).run()
+    digest = sha256(push.wheel)
+    data(client.delete(f"{HUB}/ada/word/@{push.content_hash}"))
+    again = Push(client)
+    again.begin()
+    again.push_wheel()
+    (folder / "blobs" / digest[:2] / digest).unlink()
+    assert data(again.declare_wheel())["upload_url"] is not None
+
+
+def test_published_content_is_refused_in_the_official_words(client: httpx.Client) -> None:
+    push = Push(client).run()
+    answer = push.declare_wheel()
+    assert answer.status_code == 409
+    assert "content hash" in answer.json()["detail"]
+    assert "already exists" in answer.json()["detail"]
+
+
+def test_published_version_keeps_its_content(client: httpx.Client) -> None:
+    Push(client).run()
+    other = Push(client, code="changed = True\n")
+    other.begin()
+    for answer in (other.declare_wheel(), other.declare_version()):
+        assert answer.status_code == 409
+        assert "content hash" not in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.0", "1"])
+def test_versions_that_installers_compare_as_equal_are_one(
+    client: httpx.Client, version: str
+) -> None:
+    Push(client, version="1.0").run()
+    other = Push(client, version=version, code="changed = True\n")
+    other.begin()
+    assert other.declare_wheel().status_code == 409
+
+
+def test_of_two_pushes_under_way_of_one_version_the_first_finalize_wins(
+    client: httpx.Client,
+) -> None:
+    one, two = Push(client), Push(client, code="changed = True\n")
+    ids = []
+    for push in (one, two):
+        push.begin()
+        push.push_wheel()
+        ids.append(push.push_sources())
+    assert one.finalize("versions", ids[0]).status_code == 200
+    assert two.finalize("versions", ids[1]).status_code == 409
+    detail = data(client.get(f"{HUB}/ada/word/@0.1.0"))
+    assert detail["content_hash"] == one.content_hash
+
+
+def test_finalize_done_twice_is_as_done_once(client: httpx.Client) -> None:
+    push = Push(client)
+    push.begin()
+    push.push_wheel()
+    version_id = push.push_sources()
+    answers = [data(push.finalize("versions", version_id)) for _ in range(2)]
+    assert answers == [{"success": True, "message": None}] * 2
+
+
+def test_version_without_its_wheel_is_refused(client: httpx.Client) -> None:
+    push = Push(client)
+    push.begin()
+    answer = push.finalize("versions", push.push_sources())
+    assert answer.status_code == 409
+    assert "wheel" in answer.json()["detail"]
+
+
+def test_finalize_before_the_bytes_have_come_is_refused(client: httpx.Client) -> None:
+    push = Push(client)
+    push.begin()
+    wheel_id = data(push.declare_wheel())["wheel_id"]
+    assert push.finalize("wheels", wheel_id).status_code == 409
+
+
+def test_wheel_with_other_metadata_is_refused_and_can_be_sent_anew(client: httpx.Client) -> None:
+    push = Push(client)
+    push.begin()
+    right, push.wheel = push.wheel, Push(client, name="other").wheel
+    ticket = data(push.declare_wheel())
+    client.put(ticket["upload_url"], content=push.wheel).raise_for_status()
+    answer = push.finalize("wheels", ticket["wheel_id"])
+    assert (answer.status_code, answer.json()["code"]) == (422, "integrity")
+    assert "`other`" in answer.json()["detail"]
+    push.wheel = right
+    push.push_wheel()
+
+
+@pytest.mark.parametrize(
+    "files", [{"word.py": ""}, {"../up.py": "", "pyproject.toml": ""}], ids=["bare", "unsafe"]
+)
+def test_source_archive_that_must_not_be_unpacked_is_refused(
+    client: httpx.Client, files: dict[str, str]
+) -> None:
+    push = Push(client)
+    push.sources = make_sources(files)
+    push.begin()
+    push.push_wheel()
+    answer = push.finalize("versions", push.push_sources())
+    assert answer.status_code == 422
+    assert names(client) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sha256": "A" * 64}, "SHA-256"),
+        ({"content_hash": "../../etc"}, "content hash"),
+        ({"filename": "../word-0.1.0-py3-none-any.whl"}, "plain file name"),
+        ({"filename": "word.whl"}, "name of a wheel"),
+        ({"filename": "other-0.1.0-py3-none-any.whl"}, "`other`"),
+        ({"filename": "word-0.2.0-py3-none-any.whl"}, "0.2.0"),
+        ({"semantic_version": "first"}, "PEP 440"),
+        ({"size": 2**40}, "more than"),
+        ({"metadata": {"tags": "x"}}, "tags"),
+    ],
+)
+def test_bad_declaration_is_refused_before_any_byte(
+    client: httpx.Client, change: dict[str, object], said: str
+) -> None:
+    push = Push(client)
+    push.begin()
+    answer = push.declare_wheel(**change)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+
+
+def test_null_in_a_request_means_left_out(client: httpx.Client) -> None:
+    push = Push(client, metadata={"description": None, "tags": None, "license": {"text": "MIT"}})
+    push.run()
+    detail = data(client.get(f"{HUB}/ada/word/@latest"))
+    assert detail["metadata"] == {"license": {"text": "MIT"}}
+
+
+def test_nobody_writes_to_an_environment_of_somebody_else(folder: Path) -> None:
+    push = Push(open_app(folder, "ada")).run()
+    push.client = open_app(folder, "eve")
+    assert push.declare_wheel().status_code == 403
+    assert push.declare_version().status_code == 403
+
+
+def test_digest_of_a_private_wheel_is_no_proof_of_having_it(folder: Path) -> None:
+    Push(open_app(folder, "ada"), visibility="PRIVATE").run()
+    thief = Push(open_app(folder, "eve"))
+    thief.begin()
+    assert data(thief.declare_wheel())["upload_url"] is not None
