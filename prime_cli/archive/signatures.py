@@ -75,7 +75,7 @@ def _read_config(sources: "_Sources", module: str) -> tuple[Argument, ...] | Non
         for name in _type_arguments(taskset[1]):
             config = sources.find(taskset[0], name)
             if config and isinstance(config[1], ast.ClassDef) and _is_config(name, config[1]):
-                return tuple(_fields(sources, *config))
+                return tuple(_fields(sources, config[0], config[1]).values())
     return None
 
 
@@ -95,22 +95,23 @@ def _is_config(name: str, definition: ast.ClassDef) -> bool:
     return name.endswith("Config") or any(base.endswith(_ENDS_OF_CONFIGS) for base in bases)
 
 
-def _fields(sources: "_Sources", module: str, definition: ast.AST) -> Iterator[Argument]:
-    """Annotated fields, those of base classes in the same package first."""
-    if not isinstance(definition, ast.ClassDef):
-        return
+def _fields(
+    sources: "_Sources", module: str, definition: ast.ClassDef, seen: frozenset[str] = frozenset()
+) -> dict[str, Argument]:
+    """Annotated fields by name, those of base classes in the same package first."""
+    found: dict[str, Argument] = {}
+    seen |= {definition.name}
     for base in definition.bases:
-        if isinstance(base, ast.Name) and base.id != definition.name:
+        if isinstance(base, ast.Name) and base.id not in seen:
             inherited = sources.find(module, base.id)
-            if inherited is not None:
-                yield from _fields(sources, *inherited)
+            if inherited and isinstance(inherited[1], ast.ClassDef):
+                found |= _fields(sources, inherited[0], inherited[1], seen)
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name = statement.target.id
-            if not name.startswith("_") and not ast.unparse(statement.annotation).startswith(
-                ("ClassVar", "typing.ClassVar")
-            ):
-                yield _argument(name, statement.annotation, statement.value)
+            if not name.startswith("_") and "ClassVar" not in ast.unparse(statement.annotation):
+                found[name] = _argument(name, statement.annotation, statement.value)
+    return found
 
 
 class _Sources:
