@@ -28,11 +28,10 @@ def choose_interpreter(
     offline: bool = False,
 ) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter."""
-    if plan.verifiers is None and plan.python is None:
-        found = _in_workspace(subject, cwd, environ)
-        if found is not None:
-            progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
-            return found
+    found = workspace_interpreter(plan, subject, cwd=cwd, environ=environ)
+    if found is not None:
+        progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+        return found
     return prepare_interpreter(
         subject.package,
         lock=subject.lock,
@@ -43,14 +42,17 @@ def choose_interpreter(
     )
 
 
-def _in_workspace(subject: Subject, cwd: Path, environ: Mapping[str, str]) -> Interpreter | None:
+def workspace_interpreter(
+    plan: EvalPlan, subject: Subject, *, cwd: Path, environ: Mapping[str, str]
+) -> Interpreter | None:
     """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
 
-    What fits is read from the wheel's source: to import it here would cost seconds, and the
-    worker does so anyway.
+    Not when the plan asks for a verifiers or a Python. What fits is read from the wheel's source:
+    to import it here would cost seconds, and the worker does so anyway.
     """
     facts = subject.package.facts
-    if facts.module is None or facts.exposes is None:
+    asked = plan.verifiers is not None or plan.python is not None
+    if asked or facts.module is None or facts.exposes is None:
         return None
     try:
         workspace = find_workspace(here=cwd, environ=environ)

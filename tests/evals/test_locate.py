@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import BadReference, NotFound
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.evals.locate import Places, find_local, locate
+from tests.helpers.wild import Shape, write_project
+
+
+def no_hub() -> None:
+    raise AssertionError("the hub was asked")
+
+
+def places(cwd: Path) -> Places:
+    return Places(cwd, hub=no_hub)  # type: ignore[arg-type]
+
+
+def test_the_project_in_this_folder_comes_first(tmp_path: Path) -> None:
+    here = write_project(tmp_path / "here", Shape(name="My_Env", module="my_env"))
+    write_project(here / "my-env")
+    assert find_local("my-env", here) == here
+
+
+def test_then_the_folder_of_that_name_then_the_one_in_environments(tmp_path: Path) -> None:
+    inner = write_project(tmp_path / "environments" / "my_env")
+    assert find_local("my-env", tmp_path) == inner
+    outer = write_project(tmp_path / "my-env")
+    assert find_local("my-env", tmp_path) == outer
+
+
+def test_a_folder_without_a_project_is_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "my-env").mkdir()
+    assert find_local("my-env", tmp_path) is None
+
+
+def test_a_path_that_looks_like_a_reference_is_the_folder_if_there_is_one(tmp_path: Path) -> None:
+    assert find_local("environments/my_env", tmp_path) is None
+    folder = write_project(tmp_path / "environments" / "my_env")
+    assert find_local("environments/my_env", tmp_path) == folder
+
+
+@pytest.mark.parametrize(
+    "text", ["./my-env", "my-env/", "../x", "a/b/c", "dist/x-1-py3-none-any.whl"]
+)
+def test_what_can_only_be_a_path_never_asks_the_hub(text: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no "):
+        locate(text, places(tmp_path), Silent())
+
+
+def test_the_choice_of_a_folder_for_a_name_is_said(tmp_path: Path) -> None:
+    write_project(tmp_path / "environments" / "my_env")
+    progress = Silent()
+    locate("my-env", places(tmp_path), progress)
+    assert progress.said == ["`my-env` is the project in ./environments/my_env"]
+
+
+def test_a_reference_goes_to_the_hub_as_it_is(tmp_path: Path) -> None:
+    found = locate("ada/wordle@1.2", Places(tmp_path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
+    assert found == EnvRef("ada", "wordle", "1.2")
+
+
+def test_hub_only_does_not_look_at_folders(tmp_path: Path) -> None:
+    write_project(tmp_path / "ada" / "wordle")
+    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    assert isinstance(locate("ada/wordle", hub, Silent()), Path)
+    assert isinstance(locate("ada/wordle", hub, Silent(), hub_only=True), EnvRef)
+
+
+def test_what_is_no_reference_and_no_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadReference):
+        locate("ada/bad name", Places(tmp_path, hub=lambda: None), Silent(), hub_only=True)  # type: ignore[arg-type,return-value]

@@ -1,0 +1,121 @@
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import BadProject, LoadFailed
+from prime_cli.core.paths import prime_home
+from prime_cli.core.progress import Silent
+from prime_cli.evals.defaults import EvalDefaults
+from prime_cli.evals.interpreter import workspace_interpreter
+from prime_cli.evals.locate import Places
+from prime_cli.evals.subject import Subject, obtain
+from tests.evals.saving import PLAN
+from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
+
+
+def subject_of(path: Path) -> Subject:
+    return obtain(path, Places(path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
+
+
+def test_a_project_is_built_and_its_wheel_kept_under_its_digest(tmp_path: Path) -> None:
+    subject = subject_of(write_project(tmp_path / "my", Shape(name="BigBench-BBH", module="bb")))
+    kept = subject.package.path
+    assert kept.parent == prime_home() / "wheels" / digest_file(kept)
+    assert (subject.environment.name, subject.environment.module) == ("BigBench-BBH", "bb")
+    assert subject.environment.title == "BigBench-BBH@0.1.0"
+    assert not (tmp_path / "my" / "dist").exists()
+
+
+def test_the_same_sources_are_the_same_wheel_so_that_the_interpreter_is_reused(
+    tmp_path: Path,
+) -> None:
+    folder = write_project(tmp_path / "my")
+    first = subject_of(folder).package
+    assert subject_of(folder).package == first
+    assert len(list((prime_home() / "wheels").iterdir())) == 1
+
+
+def test_declared_defaults_are_read_from_the_project(tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "my", WILD["eval-defaults"])
+    assert subject_of(folder).defaults == EvalDefaults(-1, 2, 64, 0.5)
+
+
+def test_declared_defaults_are_read_from_the_wheel(tmp_path: Path) -> None:
+    text = "[tool.verifiers.eval]\nnum_examples = 7\n"
+    wheel = write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN, "pyproject.toml": text})
+    assert subject_of(wheel).defaults == EvalDefaults(num_examples=7)
+
+
+@pytest.mark.parametrize("text", ["not toml [", "[tool]\nverifiers = 3", "\ufeffx"])
+def test_a_broken_pyproject_in_a_wheel_has_no_defaults(text: str, tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN, "pyproject.toml": text})
+    assert subject_of(wheel).defaults == EvalDefaults()
+
+
+def test_a_wheel_without_any_module_is_refused(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, {"words.txt": "one"})
+    with pytest.raises(LoadFailed, match="holds no module"):
+        subject_of(wheel)
+
+
+def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadProject):
+        subject_of(tmp_path)
+
+
+ORIGIN = '{"ref": "ada/tiny-env@0.1.0", "sha256": "SHA"}'
+
+
+def workspace(folder: Path, verifiers: str, sha256: str) -> Path:
+    """What a workspace looks like on disk; nothing in it is run."""
+    site = folder / ".venv/lib/python3.11/site-packages"
+    files: Mapping[str, str] = {
+        "tiny_env-0.1.0.dist-info/METADATA": "Name: tiny-env\nVersion: 0.1.0\n",
+        "tiny_env-0.1.0.dist-info/prime.json": ORIGIN.replace("SHA", sha256),
+        f"verifiers-{verifiers}.dist-info/METADATA": f"Name: verifiers\nVersion: {verifiers}\n",
+        "../../../bin/python": "",
+        "../../../pyvenv.cfg": "version = 3.11.7\n",
+    }
+    for name, text in files.items():
+        path = site / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder / ".venv" / "bin" / "python"
+
+
+def found(folder: Path, subject: Subject, **plan: Any) -> Path | None:
+    planned = msgspec.structs.replace(PLAN, **plan)
+    chosen = workspace_interpreter(planned, subject, cwd=folder, environ={})
+    return chosen.python if chosen else None
+
+
+def test_a_workspace_with_the_very_wheel_is_used(tmp_path: Path) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    python = workspace(tmp_path, "0.1.14", subject.package.sha256)
+    assert found(tmp_path, subject) == python
+
+
+@pytest.mark.parametrize(
+    ("verifiers", "sha256", "plan"),
+    [
+        ("0.1.14", "ab" * 32, {}),  # other bytes under the same name and version
+        ("0.4.0", None, {}),  # no v0 in this verifiers
+        ("0.1.14", None, {"verifiers": "0.3.1"}),
+        ("0.1.14", None, {"python": "3.12"}),
+    ],
+)
+def test_any_other_workspace_is_left_alone(
+    verifiers: str, sha256: str | None, plan: dict[str, str], tmp_path: Path
+) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    workspace(tmp_path, verifiers, sha256 or subject.package.sha256)
+    assert found(tmp_path, subject, **plan) is None
+
+
+def test_without_a_workspace_there_is_nothing_to_use(tmp_path: Path) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    assert found(tmp_path, subject) is None

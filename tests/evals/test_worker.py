@@ -1,0 +1,108 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.progress import Silent
+from prime_cli.evals.declared import declared_keys
+from prime_cli.evals.endings import failure_of
+from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.worker import passed_keys, secrets_of, worker_variables
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.keys import Secret
+from prime_cli.runtime.protocol import End, EndError
+from tests.evals.saving import PLAN
+from tests.helpers.wild import write_wheel
+
+ENVIRON = {
+    "PATH": "/bin",
+    "OPENAI_API_KEY": "sk-the-users",
+    "PRIME_API_KEY": "pk-the-users",
+    "JUDGE_KEY": "jk-the-users",
+    "AWS_SECRET_ACCESS_KEY": "never",
+}
+
+
+def naming(*names: str) -> object:
+    return msgspec.structs.replace(PLAN, env_vars=names)
+
+
+def test_the_worker_sees_an_allow_list_and_the_gateway() -> None:
+    seen = worker_variables(
+        ENVIRON, {}, base_url="http://127.0.0.1:1/v1", token="tok", python=Path("/v/bin/python")
+    )
+    assert seen["OPENAI_API_KEY"] == "tok"
+    assert seen["OPENAI_BASE_URL"] == "http://127.0.0.1:1/v1"
+    assert seen["PRIME_TRACES_OPT_OUT"] == "1"
+    assert not {"PRIME_API_KEY", "JUDGE_KEY", "AWS_SECRET_ACCESS_KEY"} & set(seen)
+
+
+def test_a_named_variable_is_passed_and_said() -> None:
+    progress = Silent()
+    passed = passed_keys(naming("JUDGE_KEY"), (), ENVIRON, progress)  # type: ignore[arg-type]
+    assert passed == {"JUDGE_KEY": "jk-the-users"}
+    assert progress.said == ["The environment can read JUDGE_KEY"]
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "PRIME_API_KEY"])
+def test_the_run_s_own_keys_are_not_passed_even_when_named(name: str) -> None:
+    assert passed_keys(naming(name), (name,), ENVIRON, Silent()) == {}  # type: ignore[arg-type]
+
+
+def test_a_named_variable_that_is_not_set_is_refused() -> None:
+    with pytest.raises(UsageError, match="`--env-var NOPE`"):
+        passed_keys(naming("NOPE"), (), ENVIRON, Silent())  # type: ignore[arg-type]
+
+
+def test_declared_keys_are_passed_where_they_are_set() -> None:
+    progress = Silent()
+    passed = passed_keys(PLAN, ("JUDGE_KEY", "UNSET"), ENVIRON, progress)
+    assert passed == {"JUDGE_KEY": "jk-the-users"}
+    assert progress.said == ["The environment asks for JUDGE_KEY and can read it"]
+
+
+def test_declarations_are_read_from_the_source_and_nothing_else_is(tmp_path: Path) -> None:
+    source = (
+        "import verifiers as vf\nfrom verifiers import ensure_keys\n"
+        "def load_environment():\n"
+        "    vf.ensure_keys(['EXA_KEY', 'JUDGE_KEY'])\n    ensure_keys(keys)\n"
+        "    other(['NOT_THIS'])\n"
+    )
+    wheel = write_wheel(tmp_path, {"tiny_env.py": source, "tiny_env_b.py": "ensure_keys(("})
+    assert declared_keys(wheel) == ("EXA_KEY", "JUDGE_KEY")
+
+
+def test_every_secret_that_could_be_written_is_known() -> None:
+    endpoint = Endpoint("m", "http://x/v1", Secret("sk-run"), {"Authorization": "Bearer abc"})
+    found = secrets_of(endpoint, ENVIRON, {"JUDGE_KEY": "jk-the-users"})
+    assert set(found.values()) == {
+        "jk-the-users",
+        "pk-the-users",
+        "sk-the-users",
+        "sk-run",
+        "Bearer abc",
+    }
+
+
+def test_a_secret_that_holds_another_is_replaced_whole() -> None:
+    scrub = Scrubber({"A": "abcdef", "B": "abcdef-long"})
+    assert scrub(b"x abcdef-long abcdef y") == b"x [B] [A] y"
+
+
+@pytest.mark.parametrize("value", ["", "x", "EMPTY"])
+def test_placeholders_are_not_treated_as_secrets(value: str) -> None:
+    assert Scrubber({"K": value})(b"x EMPTY") == b"x EMPTY"
+
+
+def test_a_good_end_and_an_asked_for_one_are_no_failures() -> None:
+    assert failure_of(End(ok=True), PLAN, Scrubber({})) is None
+    assert failure_of(End(ok=False, stage="interrupted"), PLAN, Scrubber({})) is None
+
+
+def test_secrets_in_a_traceback_are_not_shown() -> None:
+    error = EndError(type="E", message="key sk-secret-x", traceback="…\nsk-secret-x")
+    end = End(ok=False, stage="load", error=error)
+    failure = failure_of(end, PLAN, Scrubber({"K": "sk-secret-x"}))
+    assert failure is not None
+    assert "sk-secret" not in failure.message + (failure.detail or "")
