@@ -46,8 +46,8 @@ def test_later_messages_are_tagged_too(message: Cancel | OracleAsk, tag: str) ->
 
 
 def test_an_error_is_called_by_its_class_on_the_wire() -> None:
-    line = b'{"t":"rollout","example_id":0,"rollout":0,"error":{"class":"infra","type":"E","message":""}}'
-    event = decode_event(line)
+    error = b'{"class":"infra","type":"E","message":""}'
+    event = decode_event(b'{"t":"rollout","example_id":0,"rollout":0,"error":%b}' % error)
     assert isinstance(event, Rollout)
     assert event.error is not None
     assert event.error.kind == "infra"

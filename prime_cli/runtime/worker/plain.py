@@ -42,7 +42,9 @@ def _key(key):
 
 
 def _object(value, depth):
-    for base in (str, bool, int, float):  # subclasses: enums of strings, numpy's float64
+    if isinstance(value, str):  # enums of strings; their own `str` would say something else
+        return str.__str__(value)
+    for base in (int, float):  # enums again, numpy's float64
         if isinstance(value, base):
             return plain(base(value), depth)
     for method in ("model_dump", "tolist", "isoformat"):

@@ -61,6 +61,7 @@ class _Transport:
             connection = self._idle.pop()
             if not connection.reader.at_eof() and not connection.writer.is_closing():
                 return connection, True
+            connection.writer.close()
         opening = asyncio.open_connection(request.url.host, request.url.port, limit=HEADER_LIMIT)
         try:
             reader, writer = await _timed(opening, seconds)

@@ -23,8 +23,8 @@ class V1:
     unit = "episode"
 
     def __init__(self, spec, module):
+        del module  # tasksets are found by their name
         self._spec = spec
-        self._module = module
         os.environ[KEY_VARIABLE] = spec.token
         loaders = _loaders()
         config, self.harness = v1_config.build(spec)
@@ -66,22 +66,24 @@ class V1:
         """The rows of one episode (one row); failures are rows as well."""
         identity = Identity(example, rollouts[0], attempt)
         task = self.examples[example]
-        slot = self.environment.slots(task, 1)[0]
         try:
             with acting_for(identity):
                 episode = await asyncio.wait_for(
-                    self.environment.run_slot(slot, self._context_for(identity)),
-                    self._spec.timeout_s,
+                    self._run_episode(task, identity), self._spec.timeout_s
                 )
+            known = {**_fields(task), **known_of(episode)}
+            if not episode.ok and not self.environment.complete(episode):
+                known["error"] = error_of(episode)
         except asyncio.TimeoutError:
             late = failures.RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
-            return [rows.failed(identity, late, **self._task_fields(task))]
+            return [rows.failed(identity, late, **_fields(task))]
         except Exception as error:
-            return [rows.failed(identity, error, **self._task_fields(task))]
-        known = {**self._task_fields(task), **known_of(episode)}
-        if not episode.ok and not self.environment.complete(episode):
-            known["error"] = error_of(episode)
+            return [rows.failed(identity, error, **_fields(task))]
         return [rows.finished(identity, **known)]
+
+    async def _run_episode(self, task, identity):
+        slot = self.environment.slots(task, 1)[0]
+        return await self.environment.run_slot(slot, self._context_for(identity))
 
     def _read_tasks(self):
         taskset, n = self.environment.taskset, self._spec.n
@@ -113,16 +115,6 @@ class V1:
             sampling=SamplingConfig(**self._spec.sampling),
         )
 
-    def _task_fields(self, task):
-        data = _data(task)
-        own = {name: value for name, value in data.items() if name not in ("prompt", "answer")}
-        return {
-            "prompt": data.get("prompt"),
-            "answer": data.get("answer"),
-            "info": own,
-            "task": type(task).__name__,
-        }
-
 
 def _loaders():
     try:
@@ -133,6 +125,17 @@ def _loaders():
         problem = ImportError("v1 environments need verifiers 0.3.0 or later")
         raise failures.StageFailed("import", problem)
     return loaders
+
+
+def _fields(task):
+    """What a row says of its task, whether or not it was scored."""
+    data = _data(task)
+    return {
+        "prompt": data.get("prompt"),
+        "answer": data.get("answer"),
+        "info": {name: data[name] for name in data if name not in ("prompt", "answer")},
+        "task": type(task).__name__,
+    }
 
 
 def _data(task):

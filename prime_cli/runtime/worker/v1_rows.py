@@ -80,7 +80,8 @@ def _conversation(trace):
 
 
 def _metrics(trace):
-    scores = {name: number(reward.score) for name, reward in trace.rewards.items()}
+    # A reward that was never computed, since another one raised, is None.
+    scores = {name: number(getattr(r, "score", None)) for name, r in trace.rewards.items()}
     return {**scores, **{name: number(value) for name, value in trace.metrics.items()}}
 
 

@@ -201,7 +201,7 @@ def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
 def test_a_process_that_dies_is_an_error_with_the_end_of_its_log(
     model: ScriptedModel, log: Path
 ) -> None:
-    with pytest.raises(EnvironmentFailed, match="died .exit code 7.") as failure:
+    with pytest.raises(EnvironmentFailed, match=r"died \(exit code 7\)") as failure:
         run_worker(small_spec(model, args={"trouble": "exit"}), log)
     assert failure.value.detail is not None
     assert "a rollout begins" in failure.value.detail

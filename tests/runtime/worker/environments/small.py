@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import verifiers as vf
 
@@ -36,7 +37,7 @@ class Small(vf.Environment):
         if trouble == "sleep":
             await asyncio.sleep(60)
         if trouble == "block":
-            time.sleep(60)
+            time.sleep(60)  # noqa: ASYNC251
         return state
 
 
@@ -50,8 +51,7 @@ def load_environment(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
     if child:
         process = subprocess.Popen(["sleep", "60"])
-        with open(child, "w", encoding="utf-8") as file:
-            file.write(str(process.pid))
+        Path(child).write_text(str(process.pid), encoding="utf-8")
     rows = [
         {
             "prompt": [{"role": "user", "content": f"say word{n}"}],

@@ -33,8 +33,8 @@ class Rubric:
     def _call(self, function, state):
         try:
             return float(function(state))
-        except Exception as error:
-            log.error(f"Error calling reward function {function.__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - as verifiers does
+            log.error(f"Error calling reward function {function.__name__}: {error}")  # noqa: G004, TRY400
             return 0.0
 
 

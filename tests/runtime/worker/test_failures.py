@@ -1,0 +1,64 @@
+from typing import Any
+
+import pytest
+
+from prime_cli.runtime.worker.failures import classify, describe, message_of
+
+
+def error_class(name: str, *bases: type[Exception]) -> type[Exception]:
+    return type(name, bases or (Exception,), {})
+
+
+def raised(error: Exception, cause: Exception | None = None, **fields: Any) -> Exception:
+    for name, value in fields.items():
+        setattr(error, name, value)
+    error.__cause__ = cause
+    return error
+
+
+APIStatusError = error_class("APIStatusError")
+APIConnectionError = error_class("APIConnectionError")
+ModelError = error_class("ModelError")
+EmptyModelResponseError = error_class("EmptyModelResponseError", ModelError)
+SandboxError = error_class("SandboxError", error_class("InfraError"))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (raised(APIStatusError("x"), status_code=429), ("infra", True)),
+        (raised(APIStatusError("x"), status_code=500), ("infra", True)),
+        (raised(APIStatusError("x"), status_code=404), ("model", False)),
+        (APIConnectionError("x"), ("infra", True)),
+        (EmptyModelResponseError("x"), ("model", True)),
+        (SandboxError("x"), ("infra", True)),
+        (ModelError(), ("model", True)),
+        (TypeError("x"), ("environment", False)),
+        (ConnectionError("the environment's own socket"), ("environment", False)),
+    ],
+)
+def test_errors_are_told_by_their_names(error: Exception, expected: tuple[str, bool]) -> None:
+    assert classify(error) == expected
+
+
+def test_the_deepest_cause_knows_best() -> None:
+    refused = raised(APIStatusError("no"), status_code=400)
+    assert classify(raised(ModelError(), refused)) == ("model", False)
+    assert classify(raised(ModelError(), APIConnectionError("down"))) == ("infra", True)
+
+
+def test_an_error_without_words_speaks_with_its_causes() -> None:
+    assert message_of(raised(ModelError(), raised(ValueError("no such model")))) == "no such model"
+
+
+def test_only_the_environments_own_errors_show_their_traceback() -> None:
+    with pytest.raises(TypeError) as own:
+        len(5)  # type: ignore[arg-type]
+    assert "TypeError" in describe(own.value)["traceback"]
+    assert describe(APIConnectionError("down"))["traceback"] is None
+
+
+def test_a_ring_of_causes_ends() -> None:
+    first, second = ValueError("a"), ValueError("b")
+    first.__cause__, second.__cause__ = second, first
+    assert classify(first) == ("environment", False)

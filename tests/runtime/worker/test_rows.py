@@ -1,0 +1,66 @@
+import json
+import math
+from typing import Any
+
+import pytest
+
+from prime_cli.runtime.worker.identity import Identity
+from prime_cli.runtime.worker.rows import finished, messages, seconds
+
+FIRST = Identity(0, 0, 1)
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+
+
+@pytest.mark.parametrize("reward", [None, math.nan, math.inf, "high"])
+def test_a_reward_that_is_no_number_is_an_error(reward: Any) -> None:
+    row = finished(FIRST, reward=reward)
+    assert row["reward"] is None
+    assert row["error"]["class"] == "environment"
+
+
+def test_an_error_never_has_a_reward() -> None:
+    error = {"class": "infra", "type": "E", "message": "", "retryable": True}
+    assert finished(FIRST, reward=0.0, error=error)["reward"] is None
+
+
+def test_metrics_are_numbers_or_nothing() -> None:
+    row = finished(FIRST, reward=1, metrics={"a": True, "b": math.nan, "c": None})
+    assert row["metrics"] == {"a": 1.0, "b": None, "c": None}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        CALL,
+        json.dumps(CALL),
+        {"id": "c1", "name": "add", "arguments": '{"a": 1}'},
+    ],
+    ids=["objects", "JSON in a string", "the flat shape of 0.1.10"],
+)
+def test_tool_calls_are_objects_whatever_they_were(call: Any) -> None:
+    [message] = messages([{"role": "assistant", "content": None, "tool_calls": [call]}])
+    assert message == {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+def test_a_text_completion_stays_text() -> None:
+    assert messages("once upon a time") == "once upon a time"
+
+
+def test_milliseconds_become_seconds() -> None:
+    old = {"start_time": 1.7e9, "generation_ms": 1500.0, "scoring_ms": 2.0, "total_ms": 1502.0}
+    assert seconds(old) == {"generation": 1.5, "scoring": 0.002, "total": 1.502}
+
+
+def test_spans_become_seconds() -> None:
+    new = {
+        "start": 10.0,
+        "setup": {"start": 10.0, "end": 10.5},
+        "model": {"spans": [{"start": 1.0, "end": 2.0}, {"start": 3.0, "end": 3.25}]},
+        "never": {"start": 0.0, "end": 0.0},
+        "total": 4.0,
+    }
+    assert seconds(new) == {"setup": 0.5, "model": 1.25, "never": 0.0, "total": 4.0}
+
+
+def test_timing_that_is_none_is_empty() -> None:
+    assert seconds(None) == {}

@@ -1,0 +1,140 @@
+"""Real v0 environments on real releases of verifiers: one of each family, and the seams between.
+
+0.1.14, which most environments of today run on, is tested in every run; the others are slow.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel, tool_call
+from tests.helpers.venvs import venv_python
+from tests.runtime.worker.runs import Said, run_worker, spec_for
+
+TODAY = pytest.param("0.1.14", marks=pytest.mark.network)
+
+
+def old(*versions: str) -> list[object]:
+    return [pytest.param(version, marks=pytest.mark.slow) for version in versions]
+
+
+EVERY_FAMILY = [
+    TODAY,
+    *old("0.1.3", "0.1.5.post0", "0.1.7.post0", "0.1.8.post2", "0.1.9.post3"),
+    *old("0.1.10", "0.1.12", "0.3.1"),
+]
+FAMILY = {"0.1.3": "A", "0.1.5.post0": "A", "0.1.7.post0": "B", "0.1.8.post2": "B"}
+FAMILY |= {"0.1.9.post3": "B"}
+
+
+def run(version: str, model: ScriptedModel, module: str, log: Path, **fields: object) -> Said:
+    python = venv_python(f"verifiers=={version}")
+    return run_worker(spec_for(model, module, **fields), log, python)
+
+
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_a_single_turn(version: str, model: ScriptedModel, log: Path) -> None:
+    spec = {"n": 3, "r": 2, "sampling": {"temperature": 0.5, "max_tokens": 7}}
+    said = run(version, model, "words", log, **spec)
+    assert said.started.family == FAMILY.get(version, "C")
+    assert said.started.unit == "rollout"
+    assert said.started.answers == {"0": "word0", "1": "word1", "2": "word2"}
+    assert said.rewards == {(e, r): 1.0 for e in range(3) for r in range(2)}
+    for row in said.rollouts:
+        word = f"say word{row.example_id}"
+        assert row.prompt == [{"role": "user", "content": word}]
+        assert row.completion == [{"role": "assistant", "content": word}]
+        assert row.metrics | {"correct": 1.0, "length": 9.0} == row.metrics
+        assert (row.answer, row.info) == (f"word{row.example_id}", {"n": row.example_id})
+        assert row.usage is not None
+        assert (row.usage.input, row.usage.output) == (2, 2)
+        assert all(0 <= seconds < 60 for seconds in row.timing.values())
+        assert not row.is_truncated
+    for call in model.calls:
+        assert call.last_user == f"say word{call.headers['x-prime-example']}"
+        assert call.headers["x-prime-role"] == "policy"
+        assert call.body["temperature"] == 0.5
+        assert 7 in (call.body.get("max_tokens"), call.body.get("max_completion_tokens"))
+    assert "words are loaded" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("version", old("0.1.3", "0.1.5.post0", "0.1.7.post0"))
+def test_several_turns_in_the_old_api(version: str, model: ScriptedModel, log: Path) -> None:
+    check_three_turns(run(version, model, "talk_old", log, n=2), model)
+
+
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.8.post2", "0.1.9.post3", "0.1.12", "0.3.1")])
+def test_several_turns_in_the_new_api(version: str, model: ScriptedModel, log: Path) -> None:
+    check_three_turns(run(version, model, "talk_new", log, n=2), model)
+
+
+def check_three_turns(said: Said, model: ScriptedModel) -> None:
+    assert said.rewards == {(0, 0): 5.0, (1, 0): 5.0}
+    assert said.row(0).completion is not None
+    assert [m["role"] for m in said.row(0).completion] == ["assistant", "user"] * 2 + ["assistant"]
+    assert [call.headers["x-prime-example"] for call in model.calls].count("1") == 3
+
+
+def calls_a_tool_once(request: Received) -> Reply:
+    if any(message["role"] == "tool" for message in request.messages):
+        return Reply(f"it is {request.messages[-1]['content']}")
+    return Reply(None, tool_calls=(tool_call("add", {"a": 2, "b": 3}),))
+
+
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_a_tool(version: str, log: Path) -> None:
+    with ScriptedModel(calls_a_tool_once) as model:
+        row = run(version, model, "sums", log, n=1).row(0)
+    assert row.reward == 1.0, row.error
+    assert row.completion is not None
+    [call] = row.completion[0]["tool_calls"]
+    assert (call["function"]["name"], call["id"]) == ("add", "call_1")
+    assert json.loads(call["function"]["arguments"]) == {"a": 2, "b": 3}
+    assert row.completion[-1]["content"] == "it is 5"
+
+
+def longer_for_later_rollouts(request: Received) -> str:
+    return "x" * (1 + int(request.headers["x-prime-rollout"]))
+
+
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.8.post2", "0.1.9.post3", "0.1.12", "0.3.1")])
+def test_rewards_within_a_group(version: str, log: Path) -> None:
+    with ScriptedModel(longer_for_later_rollouts) as model:
+        said = run(version, model, "ranked", log, n=2, r=3)
+    assert said.started.unit == "group"
+    assert said.rewards == {(e, r): float(r == 2) for e in range(2) for r in range(3)}
+
+
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.5.post0", "0.3.1")])
+def test_judges_with_the_default_client_come_the_same_way(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "judged", log, n=2)
+    assert said.rewards == {(0, 0): 2.0, (1, 0): 2.0}
+    judged = [c.headers for c in model.calls if c.body["model"] == "judge"]
+    assert sorted((h["x-prime-example"], h["x-prime-role"]) for h in judged) == [
+        ("0", "judge"),
+        ("0", "judge"),
+        ("1", "judge"),
+        ("1", "judge"),
+    ]
+    assert {h["authorization"] for h in judged} == {"Bearer run-token"}
+
+
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.5.post0", "0.1.9.post3")])
+def test_an_answer_that_was_cut_off_is_said_to_be(version: str, log: Path) -> None:
+    with ScriptedModel(Reply("word0 and so o", finish_reason="length")) as model:
+        assert run(version, model, "words", log, n=1).row(0).is_truncated
+
+
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.5.post0", "0.1.9.post3", "0.1.12", "0.3.1")])
+def test_no_release_turns_an_error_into_a_score(version: str, log: Path) -> None:
+    with ScriptedModel(Reply(status=400, error={"message": "no such model"})) as model:
+        said = run(version, model, "words", log, n=2)
+    assert said.rewards == {(0, 0): None, (1, 0): None}
+    error = said.row(0).error
+    assert error is not None
+    assert (error.kind, error.retryable) == ("model", False)
+    assert "no such model" in error.message
+    assert said.ended.ok

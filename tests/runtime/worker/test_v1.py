@@ -1,0 +1,160 @@
+"""Real v1 tasksets: without processes of their own where nothing needs them, else as upstream."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from tests.helpers.scripted_model import ScriptedModel, status
+from tests.helpers.venvs import venv_python
+from tests.runtime.worker.runs import Said, run_worker, spec_for
+
+TODAY = pytest.param("0.4.0", marks=pytest.mark.network)
+RELEASES = [TODAY, pytest.param("0.3.1", marks=pytest.mark.slow)]
+
+
+def run(version: str, model: ScriptedModel, module: str, log: Path, **fields: object) -> Said:
+    python = venv_python(f"verifiers=={version}")
+    return run_worker(spec_for(model, module, generation="v1", **fields), log, python)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_taskset_without_tools_runs_in_one_process(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "echo_tasks", log, n=3, r=2, sampling={"max_tokens": 9})
+    assert (said.started.harness, said.started.unit) == ("in-process", "episode")
+    assert said.started.oracle
+    assert said.started.answers == {"0": "word0", "1": "word1", "2": "word2"}
+    assert said.rewards == {(e, r): 2.0 for e in range(3) for r in range(2)}
+    row = said.row(1, 1)
+    assert row.metrics == {"correct": 1.0, "length": 9.0}
+    assert row.prompt == [{"role": "user", "content": "say word1"}]
+    assert row.completion == [{"role": "assistant", "content": "say word1"}]
+    assert row.usage is not None
+    assert (row.usage.input, row.usage.output) == (2, 2)
+    assert "a v1 environment prints" in log.read_text(encoding="utf-8")
+    for call in model.calls:
+        assert call.last_user == f"say word{call.headers['x-prime-example']}"
+        assert call.headers["x-prime-role"] == "policy"
+        assert call.headers["authorization"] == "Bearer run-token"
+        assert call.body["max_tokens"] == 9
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_errors_are_rows_sorted_by_fault(version: str, model: ScriptedModel, log: Path) -> None:
+    model.queue(status(400, message="no such model"))
+    spec = {"args": {"trouble": "no reward today"}, "concurrency": 1}
+    said = run(version, model, "echo_tasks", log, **spec)
+    refused, broken = said.row(0).error, said.row(1).error
+    assert refused is not None
+    assert broken is not None
+    assert (refused.kind, refused.retryable) == ("model", False)
+    assert (broken.kind, broken.retryable) == ("environment", False)
+    assert "no reward today" in broken.message
+    assert said.rewards == {(0, 0): None, (1, 0): None, (2, 0): 2.0}
+
+
+@pytest.mark.network
+def test_calls_are_tried_again_when_the_endpoint_is_busy(model: ScriptedModel, log: Path) -> None:
+    model.queue(status(429, retry_after=0.01), status(503, retry_after=0.01))
+    said = run("0.4.0", model, "echo_tasks", log, n=1, call_retries=2)
+    assert said.rewards == {(0, 0): 2.0}
+    assert len(model.calls) == 3
+
+
+@pytest.mark.network
+def test_a_prompt_that_does_not_fit_ends_the_rollout_unfailed(
+    model: ScriptedModel, log: Path
+) -> None:
+    model.queue(status(400, message="This model's maximum context length is 10 tokens"))
+    row = run("0.4.0", model, "echo_tasks", log, n=1).row(0)
+    assert (row.reward, row.error) == (0.0, None)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_an_environment_may_play_the_user(version: str, model: ScriptedModel, log: Path) -> None:
+    said = run(version, model, "guess_tasks", log, n=1)
+    row = said.row(0)
+    assert row.reward == 3.0, row.error
+    assert said.started.harness == "in-process"
+    assert row.prompt is not None
+    assert [m["role"] for m in row.prompt] == ["system", "user"]
+    assert row.completion is not None
+    assert [m["role"] for m in row.completion] == ["assistant", "user"] * 2 + ["assistant"]
+
+
+@pytest.mark.network
+def test_a_taskset_without_end_asks_for_a_number(model: ScriptedModel, log: Path) -> None:
+    ended = run("0.4.0", model, "endless_tasks", log, n=-1).ended
+    assert ended.stage == "arguments"
+
+
+@pytest.mark.network
+def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
+    ended = run("0.4.0", model, "echo_tasks", log, args={"cout": 3}).ended
+    assert ended.stage == "arguments"
+    assert ended.error is not None
+    assert "cout" in ended.error.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["0.3.1", "0.4.0"])
+def test_other_harnesses_get_a_base_url_for_each_episode(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "echo_tasks", log, n=2, harness="null")
+    assert said.started.harness == "null"
+    assert said.rewards == {(0, 0): 2.0, (1, 0): 2.0}, log.read_text(encoding="utf-8")[-2000:]
+    paths = {call.path for call in model.calls}
+    assert paths == {f"/r/{n}.0.1/v1/chat/completions" for n in range(2)}
+
+
+@contextlib.contextmanager
+def unix_socket_of(model: ScriptedModel, path: Path) -> Iterator[None]:
+    """The model behind a Unix socket, as a gateway is for a sandboxed worker."""
+    loop = asyncio.new_event_loop()
+
+    async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        to_model = await asyncio.open_connection("127.0.0.1", urlsplit(model.url).port)
+        await asyncio.gather(pipe(reader, to_model[1]), pipe(to_model[0], writer))
+
+    server = loop.run_until_complete(asyncio.start_unix_server(connected, str(path)))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(server.close)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("version", "module", "generation"),
+    [("0.4.0", "echo_tasks", "v1"), ("0.1.14", "words", "v0"), ("0.1.14", "judged", "v0")],
+)
+def test_all_calls_may_go_over_a_unix_socket(
+    model: ScriptedModel, log: Path, tmp_path: Path, version: str, module: str, generation: str
+) -> None:
+    path = tmp_path / "g.sock"
+    python = venv_python(f"verifiers=={version}")
+    spec = spec_for(model, module, generation=generation, n=1, socket=str(path))
+    unreachable = {"base_url": "http://127.0.0.1:9/v1"}
+    with unix_socket_of(model, path):
+        said = run_worker(msgspec.structs.replace(spec, **unreachable), log, python)
+    assert said.row(0).error is None
+    assert {call.headers["x-prime-example"] for call in model.calls} == {"0"}
