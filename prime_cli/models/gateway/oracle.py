@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prime_cli.core.errors import PrimeError
+
 Message = str | Mapping[str, Any]
 """An assistant's turn: its text, or a message that may hold `tool_calls`."""
 
@@ -19,7 +21,7 @@ class OracleQuestion:
 
 
 class OracleFailed(Exception):
-    """The environment's oracle raised, or there is no gold answer."""
+    """The environment's own oracle failed, or there is no gold answer."""
 
 
 Ask = Callable[[OracleQuestion], Awaitable[Message | None]]
@@ -54,7 +56,10 @@ class GoldAnswers:
         except TimeoutError:
             raise OracleFailed("The gold answers did not arrive from the worker") from None
         if self._ask is not None:
-            said = await self._ask(question)
+            try:
+                said = await self._ask(question)
+            except PrimeError as error:
+                raise OracleFailed(error.message) from error
             if said is not None:
                 return said
         gold = self._answers.get(str(question.example))

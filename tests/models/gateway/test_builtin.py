@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import GoldAnswers, OracleFailed, OracleQuestion
+from prime_cli.models.gateway.oracle import GoldAnswers, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.usage import Usage
 from tests.helpers.gateway_client import Answered, ask, run
@@ -104,7 +105,7 @@ def asking(reply: str | Mapping[str, Any] | None) -> tuple[GoldAnswers, list[Ora
     async def ask_environment(question: OracleQuestion) -> str | Mapping[str, Any] | None:
         asked.append(question)
         if reply == "raise":
-            raise OracleFailed("the environment's oracle raised ValueError: no")
+            raise EnvironmentFailed("The oracle failed: ValueError: no")
         return reply
 
     gold = GoldAnswers()
