@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.archive.wheels import read_wheel
+from prime_cli.core.errors import BuildFailed
+from prime_cli.core.progress import Silent
+from prime_cli.envs.build import build_wheel
+from prime_cli.envs.project import load_project
+from prime_cli.envs.wheel_checks import check_wheel
+from tests.helpers.wild import WILD, Shape, write_project, write_wheel
+
+LOADER = {"tiny_env.py": "def load_environment(): ...\n"}
+
+WARNED = {
+    "root-files": ["root-files"],
+    "direct-url": ["direct-urls"],
+    "uv-sources": ["uv-sources"],
+    "bare": ["readme", "tags"],
+    "src": [],
+    "entry-points": [],
+}
+
+
+@pytest.mark.parametrize(("shape", "checks"), WARNED.items(), ids=WARNED)
+def test_what_will_surprise_others_is_warned_of(
+    shape: str, checks: list[str], tmp_path: Path
+) -> None:
+    project = load_project(write_project(tmp_path, WILD[shape]))
+    facts = read_wheel(build_wheel(project, tmp_path / "dist", Silent(), offline=True))
+    cautions = check_wheel(facts, project)
+    assert [caution.check for caution in cautions] == checks
+    assert all(caution.hint for caution in cautions)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (Shape(name="other-env"), "named `tiny_env` and the project `other-env`"),
+        (Shape(version="0.2.0"), "version 0.1.0 and the project 0.2.0"),
+    ],
+)
+def test_a_wheel_of_another_name_or_version_is_refused(
+    shape: Shape, said: str, tmp_path: Path
+) -> None:
+    facts = read_wheel(write_wheel(tmp_path / "dist", LOADER))
+    project = load_project(write_project(tmp_path / "project", shape))
+    with pytest.raises(BuildFailed, match=said):
+        check_wheel(facts, project)
+
+
+@pytest.mark.parametrize(("shown", "written"), [("0.1", "0.1.0"), ("0.1.0-RC1", "0.1.0rc1")])
+def test_two_spellings_of_one_version_agree(shown: str, written: str, tmp_path: Path) -> None:
+    facts = read_wheel(write_wheel(tmp_path / "dist", LOADER, version=written))
+    check_wheel(facts, load_project(write_project(tmp_path, Shape(version=shown))))
+
+
+def test_a_wheel_without_modules_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="holds no Python module"):
+        check_wheel(read_wheel(write_wheel(tmp_path, {"data.txt": ""})))
+
+
+def test_a_requirement_that_is_none_is_refused(tmp_path: Path) -> None:
+    facts = read_wheel(write_wheel(tmp_path, LOADER, requires=("verifiers >> 1",)))
+    with pytest.raises(BuildFailed, match="`verifiers >> 1` is not a requirement"):
+        check_wheel(facts)
