@@ -54,6 +54,12 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def flush_file(path: Path) -> None:
+    """Wait until the disk has what was written to `path`; raises OSError."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Write `content` beside `path`, fsync it, and rename it over; raises StorageFailed."""
     make_folder(path.parent)

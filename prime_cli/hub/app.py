@@ -43,7 +43,9 @@ def create_app(settings: HubSettings) -> Starlette:
 
 def _open_hub(settings: HubSettings) -> Hub:
     make_folder(settings.data)
-    database = open_database(settings.data / "hub.db")
+    database = open_database(
+        settings.data / "hub.db", synchronous="NORMAL" if settings.embedded else "FULL"
+    )
     files_storage = FileStorage(settings.data / "blobs")
     if settings.storage is not None:
         return Hub(settings, database, settings.storage, tree=None)

@@ -205,5 +205,5 @@ class Inspection(msgspec.Struct, omit_defaults=True):
     version_id: str
     entries: list[InspectEntry] | None = None
     content: str | None = None
-    truncated: bool = False
+    truncated: bool | None = None
     total_bytes: int | None = None

@@ -28,12 +28,15 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def make_wheel(name: str = "word", version: str = "0.1.0", code: str = "") -> bytes:
+def make_wheel(
+    name: str = "word", version: str = "0.1.0", code: str = "", requires: tuple[str, ...] = ()
+) -> bytes:
     """The smallest wheel that pip and uv install."""
     info = f"{name.replace('-', '_')}-{version}.dist-info"
     files = {
         f"{name.replace('-', '_')}.py": f"def load_environment(): ...\n{code}",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {requirement}\n" for requirement in requires),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])

@@ -6,19 +6,19 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.hub.db.engine import Database, database_errors, open_sqlite
+from prime_cli.core.paths import flush_file, make_folder, storage_errors
+from prime_cli.hub.db.engine import Database, Synchronous, database_errors, open_sqlite
 from prime_cli.hub.db.tables import SCHEMA, metadata
 
 
-def open_database(path: Path) -> Database:
-    """The SQLite database at `path`, with the tables of this release.
+def open_database(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
+    """The SQLite database at `path`, with the tables of this release; see `open_sqlite`.
 
     Raises StorageFailed when it cannot be made, or was written by a newer release.
     """
     if not path.exists():
         _create(path)
-    database = open_sqlite(path)
+    database = open_sqlite(path, synchronous=synchronous)
     with database.read() as connection:
         number = schema_number(connection)
     if number > SCHEMA:
@@ -54,19 +54,21 @@ def _create(path: Path) -> None:
     with storage_errors(path):
         try:
             temporary.unlink(missing_ok=True)
-            _fill(open_sqlite(temporary), path)
+            _fill(open_sqlite(temporary, synchronous="OFF"))
             temporary.chmod(0o600)
+            flush_file(temporary)
             _publish(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
 
 
-def _fill(database: Database, path: Path) -> None:
-    with database_errors(str(path)):
+def _fill(database: Database) -> None:
+    with database_errors(database.name):
         _use_write_ahead_log(database.engine)
     with database.write() as connection:
         metadata.create_all(connection, checkfirst=False)
         stamp(connection, SCHEMA)
+    database.engine.dispose()
 
 
 def _use_write_ahead_log(engine: Engine) -> None:

@@ -1,11 +1,10 @@
 """Blobs as files: `blobs/<first two letters>/<sha256>`."""
 
-import os
 from pathlib import Path
 from typing import BinaryIO
 
 from prime_cli.core.errors import NotFound
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import flush_file, make_folder, storage_errors
 
 
 class FileStorage:
@@ -23,8 +22,7 @@ class FileStorage:
         target = self.path(digest)
         make_folder(target.parent)
         with storage_errors(target):
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
+            flush_file(path)
             path.replace(target)
 
     def open(self, digest: str) -> BinaryIO:

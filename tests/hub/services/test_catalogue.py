@@ -2,22 +2,30 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from prime_cli.hub.db.engine import open_sqlite
-from prime_cli.hub.db.tables import environments, owners, stars
+from prime_cli.hub.db.tables import owners, stars
 from tests.hub.pushing import HUB, Push, names, open_app
 
 
-@pytest.fixture
-def catalogue(folder: Path) -> httpx.Client:
-    """Four environments of two owners, and one without a version."""
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hub's data with four environments of two owners, and one without a version."""
+    folder = tmp_path_factory.mktemp("hub")
     ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
     Push(ada, name="chess", metadata={"tags": ["Game", "multi-turn"]}).run()
     Push(ada, name="add-up", metadata={"description": "Sums of 100% numbers"}).run()
     Push(bob, name="go", metadata={"tags": ["game"], "description": "Stones"}).run()
     Push(bob, name="secret", visibility="PRIVATE").run()
     ada.post(f"{HUB}/resolve", json={"name": "empty"})
-    return ada
+    return folder
+
+
+@pytest.fixture
+def catalogue(filled: Path) -> httpx.Client:
+    """Ada's client of it; tests only read."""
+    return open_app(filled, "ada")
 
 
 @pytest.mark.parametrize(
@@ -63,18 +71,21 @@ def test_row_has_what_official_clients_print(catalogue: httpx.Client) -> None:
     assert row["updated_at"].endswith("Z")
 
 
-def test_private_environment_is_listed_to_its_owner(folder: Path, catalogue: httpx.Client) -> None:
-    assert names(open_app(folder, "bob"), "visibility=private") == ["secret"]
+def test_private_environment_is_listed_to_its_owner(filled: Path) -> None:
+    assert names(open_app(filled, "bob"), "visibility=private") == ["secret"]
 
 
-def test_starred_environments_are_found_and_counted(folder: Path, catalogue: httpx.Client) -> None:
+def test_starred_environments_are_found_and_counted(folder: Path) -> None:
+    ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
+    Push(ada, name="chess").run()
+    push = Push(bob, name="go").run()
     with open_sqlite(folder / "hub.db").write() as connection:
-        ada = connection.execute(owners.select().where(owners.c.slug == "ada")).one().id
-        go = connection.execute(environments.select().where(environments.c.name == "go")).one().id
-        connection.execute(stars.insert().values(owner_id=ada, environment_id=go))
-    assert names(catalogue, "starred_only=true") == ["go"]
-    assert names(catalogue, "sort_by=stars&sort_order=desc")[0] == "go"
-    assert names(open_app(folder, "bob"), "starred_only=true") == []
+        owner_id = connection.execute(select(owners.c.id).where(owners.c.slug == "ada")).scalar()
+        row = {"owner_id": owner_id, "environment_id": push.environment_id}
+        connection.execute(stars.insert().values(row))
+    assert names(ada, "starred_only=true") == ["go"]
+    assert names(ada, "sort_by=stars&sort_order=asc") == ["chess", "go"]
+    assert names(bob, "starred_only=true") == []
 
 
 @pytest.mark.parametrize("query", ["sort_by=colour", "limit=many", "visibility=secret"])
