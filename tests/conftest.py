@@ -7,6 +7,9 @@ import pytest
 
 from prime_cli.session import Session
 from tests.helpers.cli import Prime
+from tests.helpers.wheelhouse import wheelhouse
+
+__all__ = ["wheelhouse"]
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "SSL_CERT_FILE", "PIP_CERT")
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_")

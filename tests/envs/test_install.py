@@ -1,0 +1,234 @@
+"""Environments are installed by real uv into real virtual environments, from a local wheelhouse."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import uv
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound, Offline, ResolveFailed
+from prime_cli.core.progress import Silent
+from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
+from prime_cli.envs.installed import list_installed, read_distributions
+from prime_cli.envs.installers import Move, Tool, read_moves
+from prime_cli.envs.uninstall import plan_uninstall, run_uninstall
+from prime_cli.envs.workspace import Workspace, find_workspace, site_packages
+from tests.helpers.wheelhouse import package
+from tests.helpers.wild import Shape, write_project
+
+V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
+
+PLAIN = Wanted()
+
+pytestmark = pytest.mark.usefixtures("wheelhouse")
+
+
+def no_hub() -> HubClient:
+    pytest.fail("the hub was asked for something that is on this disk")
+
+
+def plan(
+    *words: str | Path, workspace: Workspace, wanted: Wanted = PLAIN, show_moves: bool = False
+) -> InstallPlan:
+    return plan_install(
+        [str(word) for word in words],
+        workspace,
+        wanted,
+        hub=no_hub,
+        here=Path.cwd(),
+        progress=Silent(),
+        show_moves=show_moves,
+    )
+
+
+def install(*words: str | Path, workspace: Workspace, wanted: Wanted = PLAIN) -> Sequence[Item]:
+    return run_install(plan(*words, workspace=workspace, wanted=wanted), wanted, Silent())
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A folder to work in, with an empty virtual environment."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", ".venv"], check=True, timeout=60)
+    return find_workspace(here=folder)
+
+
+def installed(workspace: Workspace) -> dict[str, str]:
+    packages = read_distributions(site_packages(workspace))
+    return {name: found.version for name, found in packages.items()}
+
+
+def test_a_wheel_brings_a_verifiers_that_it_can_run_with(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    install(package(tmp_path, V0).path, workspace=workspace)
+
+    assert installed(workspace) == {"tiny-env": "0.1.0", "verifiers": "0.3.1"}
+
+
+def test_a_verifiers_that_is_there_stays(workspace: Workspace, tmp_path: Path) -> None:
+    first = package(tmp_path / "a", V0, requires=("verifiers==0.1.14",))
+    second = package(tmp_path / "b", V0, name="other_env")
+
+    install(first.path, workspace=workspace)
+    install(second.path, workspace=workspace)
+
+    assert installed(workspace)["verifiers"] == "0.1.14"
+
+
+def test_the_move_of_the_workspaces_verifiers_is_in_the_plan(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    install(package(tmp_path / "a", V0, requires=("verifiers==0.1.14",)).path, workspace=workspace)
+    newer = package(tmp_path / "b", V0, name="other_env", requires=("verifiers>=0.3",))
+
+    found = plan(newer.path, workspace=workspace)
+
+    assert found.moved_verifiers is not None
+    assert found.moved_verifiers.before == "0.1.14"
+    assert installed(workspace)["verifiers"] == "0.1.14"
+
+
+def test_nothing_is_asked_of_an_index_when_all_is_there(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(package(tmp_path / "a", V0).path, workspace=workspace)
+    monkeypatch.delenv("UV_FIND_LINKS")
+    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.setenv("UV_INDEX_URL", "http://127.0.0.1:9/simple")
+
+    done = install(package(tmp_path / "b", V0, name="other_env").path, workspace=workspace)
+
+    assert [item.name for item in done] == ["other_env"]
+
+
+def test_the_same_bytes_are_installed_once_and_others_again(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    same = package(tmp_path / "a", V0).path
+    changed = package(tmp_path / "b", V0 + "CHANGED = True\n").path
+
+    assert len(install(same, workspace=workspace)) == 1
+    assert len(install(same, workspace=workspace)) == 0
+    assert len(install(changed, workspace=workspace)) == 1
+
+    site = site_packages(workspace)
+    assert site is not None
+    assert "CHANGED" in (site / "tiny_env.py").read_text(encoding="utf-8")
+
+
+def test_no_upgrade_leaves_what_is_installed(workspace: Workspace, tmp_path: Path) -> None:
+    install(package(tmp_path / "a", V0).path, workspace=workspace)
+    changed = package(tmp_path / "b", V0 + "CHANGED = True\n").path
+
+    assert install(changed, workspace=workspace, wanted=Wanted(upgrade=False)) == ()
+
+
+def test_several_at_once_and_where_each_came_from(workspace: Workspace, tmp_path: Path) -> None:
+    one = package(tmp_path, V0).path
+    two = package(tmp_path, V0, name="other_env").path
+
+    install(one, two, workspace=workspace)
+
+    found = list_installed(site_packages(workspace))
+    assert [(e.name, e.generation) for e in found] == [("other_env", "v0"), ("tiny_env", "v0")]
+    assert [e.origin.path for e in found if e.origin] == [str(two), str(one)]
+
+
+def test_a_bare_name_is_the_folder_in_environments(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = Shape(name="Tiny-Env", module="tiny_env", backend="uv_build", body=V0)
+    write_project(Path("environments/tiny_env"), shape)
+    # A build backend comes from an index.
+    monkeypatch.delenv("UV_NO_INDEX")
+
+    found = plan("Tiny-Env", workspace=workspace)
+
+    assert [folder.name for folder in found.order.editable] == ["tiny_env"]
+    assert not found.order.complete
+
+
+def test_a_dry_run_shows_what_would_move_and_moves_nothing(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    found = plan(package(tmp_path, V0).path, workspace=workspace, show_moves=True)
+
+    assert [(m.name, m.before) for m in found.moves] == [("tiny-env", None), ("verifiers", None)]
+    assert installed(workspace) == {}
+
+
+def test_a_workspace_is_made_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wheel = package(tmp_path / "wheels", V0).path
+    missing = find_workspace(here=tmp_path)
+    progress = Silent()
+
+    run_install(plan(wheel, workspace=missing), Wanted(), progress)
+
+    assert progress.said[0].startswith(f"Making {tmp_path / '.venv'} with Python 3.")
+    assert installed(missing)["tiny-env"] == "0.1.0"
+
+
+def test_uvs_failure_is_ours(workspace: Workspace, tmp_path: Path) -> None:
+    wheel = package(tmp_path, V0, requires=("no-such-package-anywhere",)).path
+
+    with pytest.raises(ResolveFailed) as raised:
+        install(wheel, workspace=workspace)
+
+    assert "no-such-package-anywhere" in (raised.value.detail or "")
+    assert installed(workspace) == {}
+
+
+def test_offline_without_a_package_says_so(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UV_FIND_LINKS")
+    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
+
+    with pytest.raises(Offline):
+        install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(offline=True))
+
+
+def test_pip_is_named_when_the_workspace_has_none(workspace: Workspace, tmp_path: Path) -> None:
+    with pytest.raises(ResolveFailed) as raised:
+        install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(tool=Tool.PIP))
+
+    assert "has no pip" in raised.value.message
+
+
+@pytest.mark.parametrize("word", ["./nothing", "nothing.whl", "./nothing/"])
+def test_what_is_not_there_is_not_looked_for_on_a_hub(workspace: Workspace, word: str) -> None:
+    with pytest.raises(NotFound):
+        plan(word, workspace=workspace)
+
+
+def test_uninstalling_leaves_nothing_behind(workspace: Workspace, tmp_path: Path) -> None:
+    install(package(tmp_path, V0).path, workspace=workspace)
+
+    run_uninstall(plan_uninstall(["tiny_env"], workspace), workspace)
+
+    site = site_packages(workspace)
+    assert site is not None
+    assert [path.name for path in site.glob("tiny_env*")] == []
+    with pytest.raises(NotFound):
+        plan_uninstall(["ada/tiny-env"], workspace)
+
+
+def test_the_moves_that_uv_tells_are_paired_by_name() -> None:
+    said = (
+        "Resolved 3 packages in 5ms\nWould uninstall 1 package\n"
+        " - verifiers==0.1.14\n + verifiers==0.3.1\n + tiny-env==0.1.0 (from file:///t.whl)\n"
+    )
+
+    assert read_moves(said) == (
+        Move("tiny-env", None, "0.1.0"),
+        Move("verifiers", "0.1.14", "0.3.1"),
+    )

@@ -1,0 +1,98 @@
+"""What a workspace has is read from its files."""
+
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from prime_cli.envs.installed import (
+    Origin,
+    list_installed,
+    read_distributions,
+    record_origin,
+    unmet_requirements,
+)
+
+
+def put(site: Path, name: str, version: str, *requires: str, source: str = "") -> Path:
+    """Files as an installer leaves them."""
+    info = site / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {requirement}" for requirement in requires]
+    (info / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (info / "RECORD").write_text(f"{name}.py,,\n{info.name}/METADATA,,\n", encoding="utf-8")
+    (site / f"{name}.py").write_text(source, encoding="utf-8")
+    return info
+
+
+def unmet(site: Path, *requirements: str, python: str = "3.11.7") -> list[str]:
+    parsed = [Requirement(text) for text in requirements]
+    return [str(r) for r in unmet_requirements(parsed, read_distributions(site), python)]
+
+
+def test_names_are_compared_as_indexes_do(tmp_path: Path) -> None:
+    put(tmp_path, "Some_Package", "1.0")
+
+    assert unmet(tmp_path, "some-package>=1", "SOME.package==1.0") == []
+
+
+@pytest.mark.parametrize("requirement", ["absent", "numpy>=2.1", "numpy @ https://e.org/n.whl"])
+def test_what_is_absent_too_old_or_by_url_is_unmet(tmp_path: Path, requirement: str) -> None:
+    put(tmp_path, "numpy", "2.0")
+
+    assert unmet(tmp_path, requirement) == [str(Requirement(requirement))]
+
+
+def test_a_prerelease_that_is_there_meets_a_plain_requirement(tmp_path: Path) -> None:
+    put(tmp_path, "verifiers", "0.4.1.dev86")
+
+    assert unmet(tmp_path, "verifiers>=0.1.3") == []
+
+
+def test_markers_are_those_of_the_workspaces_python(tmp_path: Path) -> None:
+    requirement = "tomli; python_version < '3.11'"
+
+    assert unmet(tmp_path, requirement, python="3.10.13") == [str(Requirement(requirement))]
+    assert unmet(tmp_path, requirement, python="3.11.7") == []
+
+
+def test_extras_ask_for_more(tmp_path: Path) -> None:
+    put(tmp_path, "verifiers", "0.1.14", "textarena; extra == 'ta'", "absent; extra == 'rl'")
+
+    assert unmet(tmp_path, "verifiers") == []
+    assert unmet(tmp_path, "verifiers[ta]") == [str(Requirement("textarena; extra == 'ta'"))]
+
+    put(tmp_path, "textarena", "0.7")
+    assert unmet(tmp_path, "verifiers[ta]") == []
+
+
+def test_only_environments_are_listed(tmp_path: Path) -> None:
+    put(tmp_path, "numpy", "2.0", source="def load_environment(): ...")
+    put(tmp_path, "my_env", "0.1", "verifiers", source="def load_environment(): ...")
+    put(tmp_path, "helper", "0.1", "verifiers", source="X = 1")
+
+    (found,) = list_installed(tmp_path)
+
+    assert (found.name, found.version, found.module, found.generation) == (
+        "my_env", "0.1", "my_env", "v0",
+    )  # fmt: skip
+
+
+def test_an_origin_is_recorded_as_a_file_of_the_package(tmp_path: Path) -> None:
+    info = put(tmp_path, "my_env", "0.1", source="def load_environment(): ...")
+    cached = tmp_path / "cached-record"
+    cached.hardlink_to(info / "RECORD")
+    origin = Origin(ref="ada/my-env@0.1", sha256="a" * 64)
+
+    for _ in range(2):
+        record_origin(read_distributions(tmp_path)["my-env"], origin)
+
+    (found,) = list_installed(tmp_path)
+    assert found.origin == origin
+    assert (info / "RECORD").read_text().count("prime.json") == 1
+    assert "prime.json" not in cached.read_text()
+
+
+def test_a_workspace_that_is_not_there_has_nothing() -> None:
+    assert list_installed(None) == []
