@@ -1,21 +1,31 @@
 """Whole journeys as a user types them: each file of tests/scripts is run and compared."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli import prime_process
+from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.scripts import Script, Step, matches, read_script
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
 
 
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """A model server that says back what it is told; scripts know its port as $MODEL_PORT."""
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_transcript_is_what_happens(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = read_script(path)
+    monkeypatch.setenv("MODEL_PORT", str(model.port))
     _write_files(script, tmp_path)
     monkeypatch.chdir(tmp_path)
     for step in script.steps:
@@ -32,7 +42,7 @@ def test_the_transcript_is_what_happens(
 
 
 def _run(step: Step, argv: list[str], path: Path) -> None:
-    result = prime_process(*argv, merged=True)
+    result = prime_process(*map(os.path.expandvars, argv), merged=True)
     told = f"{path.name}:{step.line}: $ prime {' '.join(argv)}\n{result.out}[exit {result.code}]"
     assert result.code == step.code, told
     assert matches(step.expected, result.out.splitlines()), told
@@ -42,7 +52,7 @@ def _write_files(script: Script, folder: Path) -> None:
     for name, text in script.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(os.path.expandvars(text), encoding="utf-8")
 
 
 def test_wildcards_match_within_a_line_and_over_lines() -> None:
