@@ -6,6 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
 from prime_cli.core.config import Config
+from prime_cli.core.errors import NotLoggedIn
 
 
 def whoami(
@@ -27,6 +28,10 @@ def whoami(
     """
     session = open_session(ctx, output=output, context=context, offline=offline)
     config = session.config
+    if not config.context.embedded and not config.context.key:
+        raise NotLoggedIn(
+            f"No key is set for {config.context.base_url}", hint="set PRIME_API_KEY to your key"
+        )
     account = session.hub.accounts.whoami()
     owner = account.slug or account.name or account.id
     record = _record(config, owner, account.email)

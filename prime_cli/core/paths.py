@@ -39,7 +39,7 @@ def storage_failure(path: Path, error: OSError) -> StorageFailed:
             f"The disk is full: {path} was not written",
             hint="free some space, then run the same command again",
         )
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
         return StorageFailed(
             f"{path} cannot be written: {error.strerror}",
             hint="set PRIME_HOME to a folder that can be written, or run elsewhere",

@@ -1,0 +1,41 @@
+"""Who publishes where, and which setting says so."""
+
+from pathlib import Path
+
+from tests.helpers.cli import Prime
+
+
+def test_the_local_hub_knows_the_owner_without_a_login(prime: Prime) -> None:
+    assert prime("whoami", "--output", "json").ok().json == {
+        "owner": "ada",
+        "owner_source": "PRIME_OWNER",
+        "email": None,
+        "context": "local",
+        "context_source": "default",
+        "hub": None,
+        "key_source": None,
+    }
+
+
+def test_it_is_told_in_labelled_lines(prime: Prime) -> None:
+    shown = prime("whoami", "--offline", env={"PRIME_OWNER": "grace"}).ok()
+    assert shown.out.splitlines() == [
+        "owner    grace  (from PRIME_OWNER)",
+        "hub      in this process  (from default)",
+        "context  local",
+        "key      no key needed",
+    ]
+
+
+def test_a_served_hub_without_a_key_is_not_logged_in(prime: Prime) -> None:
+    result = prime("whoami", "--context", "prime")
+    assert (result.code, result.out) == (4, "")
+    assert "hint: set PRIME_API_KEY to your key" in result.err
+
+
+def test_a_home_that_cannot_be_written_is_told(prime: Prime, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = prime("whoami", env={"PRIME_HOME": str(tmp_path / "file" / "home")})
+    assert result.code == 74
+    assert result.err.startswith("error: ")
+    assert "hint: set PRIME_HOME to a folder that can be written" in result.err
