@@ -117,7 +117,9 @@ class Drive:
             self.outcome.signal = interrupt.signal
 
     async def _stop(self) -> None:
-        self._progress.warn("Stopping: what is in flight is given up", hint="again to stop at once")
+        self._progress.warn(
+            "Stopping: what is in flight is given up", hint="press Ctrl-C again to stop at once"
+        )
         await self._worker.cancel()
 
     def _handle(self, event: Event, task: Task) -> None:

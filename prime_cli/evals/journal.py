@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -13,7 +13,20 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.evals.rows import SCHEMA, Row
 from prime_cli.evals.scrub import Scrubber
 
+
+class _Key(msgspec.Struct):
+    """Which attempt a line is of; what it says is skipped unread."""
+
+    example_id: int
+    rollout: int
+    attempt: int = 1
+    schema: int = SCHEMA
+
+
+T = TypeVar("T", Row, _Key)
+
 _ROWS = msgspec.json.Decoder(Row)
+_KEYS = msgspec.json.Decoder(_Key)
 _ENCODER = msgspec.json.Encoder(uuid_format="hex")
 
 
@@ -73,17 +86,17 @@ def read_journal(path: Path) -> Iterator[Row]:
     it is left out. Raises UsageError for a line that is no row, and for a newer schema.
     """
     for number, (_, line) in enumerate(_lines(path), 1):
-        yield _read_row(line, path, number)
+        yield _read(_ROWS, line, path, number)
 
 
 def last_attempts(path: Path) -> dict[tuple[int, int], int]:
     """Byte offset of the last attempt of each (example_id, rollout), sorted by that key."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for number, (offset, line) in enumerate(_lines(path), 1):
-        row = _read_row(line, path, number)
-        key = (row.example_id, row.rollout)
-        if row.attempt >= found.get(key, (0, 0))[0]:
-            found[key] = (row.attempt, offset)
+        read = _read(_KEYS, line, path, number)
+        key = (read.example_id, read.rollout)
+        if read.attempt >= found.get(key, (0, 0))[0]:
+            found[key] = (read.attempt, offset)
     return {key: found[key][1] for key in sorted(found)}
 
 
@@ -100,9 +113,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def _read_row(line: bytes, path: Path, number: int) -> Row:
+def _read(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:
     try:
-        row = _ROWS.decode(line)
+        row = decoder.decode(line)
     except msgspec.MsgspecError as error:
         raise UsageError(f"Line {number} of {path} is not a rollout: {error}") from error
     if row.schema > SCHEMA:

@@ -140,10 +140,16 @@ class _Run:
             except BaseException as failure:
                 with suppress(StorageFailed):  # the first failure is the one to tell
                     self._close(drive.outcome, FAILED, began, failure)
+                    self._say_what_is_kept(progress)
                 raise
         status = FINISHED if drive.outcome.signal is None else INTERRUPTED
         summary = self._close(drive.outcome, status, began)
         return EvalResult(self._folder, summary, drive.outcome.signal)
+
+    def _say_what_is_kept(self, progress: Progress) -> None:
+        if self._tally.finished:
+            count, path = self._tally.finished, self._folder.path
+            progress.say(f"What was finished, {count} rollouts, is kept in {path}")
 
     def _title(self) -> str:
         return f"{self._setup.plan.environment.name} with {self._setup.plan.model}"

@@ -15,6 +15,10 @@ from prime_cli.runtime.protocol import Spec
 _GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """The worker has the gateway's own values under these names, or nothing."""
 
+_SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_LONG = 16
+"""A value this long under such a name is taken for a secret without being told."""
+
 _SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
 
@@ -95,13 +99,21 @@ def secrets_of(
 ) -> dict[str, str]:
     """Every secret value that a file of the run could come to hold, by the name to put there."""
     found = dict(passed)
-    for name in ("PRIME_API_KEY", "OPENAI_API_KEY"):
-        if environ.get(name):
-            found[name] = environ[name]
+    for name, value in environ.items():
+        if name in _GATEWAY_KEYS - {"OPENAI_BASE_URL"} or _looks_secret(name, value):
+            found[name] = value
     for member in endpoint.group:
         if member.key is not None:
             found.setdefault("MODEL_KEY", member.key.reveal())
         for header, value in member.headers.items():
-            if any(word in header.lower() for word in _SECRET_HEADERS):
+            if any(word in header.lower() for word in _SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_LONG = 16
+"""A value this long under such a name is taken for a secret without being told."""
+
+_SECRET_HEADERS):
                 found[f"{header} header"] = value
     return found
+
+
+def _looks_secret(name: str, value: str) -> bool:
+    return name.upper().endswith(_SECRET_NAMES) and len(value) >= _LONG

@@ -20,7 +20,7 @@ ENVIRON = {
     "OPENAI_API_KEY": "sk-the-users",
     "PRIME_API_KEY": "pk-the-users",
     "JUDGE_KEY": "jk-the-users",
-    "AWS_SECRET_ACCESS_KEY": "never",
+    "AWS_SECRET_ACCESS_KEY": "never-passed-on-but-known",
 }
 
 
@@ -81,6 +81,7 @@ def test_every_secret_that_could_be_written_is_known() -> None:
         "pk-the-users",
         "sk-the-users",
         "sk-run",
+        "never-passed-on-but-known",
         "Bearer abc",
     }
 
