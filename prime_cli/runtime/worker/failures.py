@@ -17,6 +17,7 @@ UNUSABLE = {
     "LengthFinishReasonError", "ContentFilterFinishReasonError",
 }  # fmt: skip
 MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
+CLASSES = ("infra", "model", "environment")
 CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
 SERVER_FAULT = 500
@@ -70,8 +71,13 @@ def classify(error):
     return "environment", False
 
 
-def by_status(status):
-    """The same for the HTTP status of a model call."""
+def by_status(status, blamed=None):
+    """The same for the HTTP status of a model call; `blamed` is the class that the gateway says.
+
+    Only the gateway can tell an endpoint that is down from one that answers nonsense.
+    """
+    if blamed in CLASSES:
+        return blamed, status >= SERVER_FAULT
     if status in RETRY_LATER or status >= SERVER_FAULT:
         return "infra", True
     return "model", False
@@ -99,8 +105,10 @@ def traceback_of(error):
 
 def _by_status(error):
     status = getattr(error, "status_code", None)
-    named = _names(error) & (CONNECTION | REFUSED | MODEL)
-    return by_status(status) if isinstance(status, int) and named else None
+    if not isinstance(status, int) or not _names(error) & (CONNECTION | REFUSED | MODEL):
+        return None
+    body = getattr(error, "body", None)
+    return by_status(status, body.get("class") if isinstance(body, dict) else None)
 
 
 def _by_name(error):

@@ -26,6 +26,9 @@ class V1:
         del module  # tasksets are found by their name
         self._spec = spec
         os.environ[KEY_VARIABLE] = spec.token
+        # Where judges with the default client go: to the gateway, with its token.
+        os.environ.setdefault("PRIME_API_KEY", spec.token)
+        os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
         loaders = _loaders()
         config, self.harness = v1_config.build(spec)
         try:

@@ -5,6 +5,8 @@ import re
 from . import failures, rows
 from .plain import number, plain
 
+# The class in the gateway's error body, which verifiers quotes in its sentence.
+BLAMED = re.compile(r'"class": ?"(\w+)"')
 INFRA = {"SandboxError", "TunnelError", "InterceptionError", "HarnessError"}
 
 
@@ -55,7 +57,8 @@ def error_of(episode):
 
 def _classify(error):
     if error.type == "ProviderError":
-        return failures.by_status(_status(error))
+        blamed = BLAMED.search(error.message)
+        return failures.by_status(_status(error), blamed and blamed[1])
     return ("infra", True) if error.type in INFRA else ("environment", False)
 
 

@@ -29,6 +29,12 @@ SandboxError = error_class("SandboxError", error_class("InfraError"))
         (raised(APIStatusError("x"), status_code=429), ("infra", True)),
         (raised(APIStatusError("x"), status_code=500), ("infra", True)),
         (raised(APIStatusError("x"), status_code=404), ("model", False)),
+        (raised(APIStatusError("x"), status_code=502, body={"class": "model"}), ("model", True)),
+        (
+            raised(APIStatusError("x"), status_code=404, body={"class": "environment"}),
+            ("environment", False),
+        ),
+        (raised(APIStatusError("x"), status_code=500, body={"class": 5}), ("infra", True)),
         (APIConnectionError("x"), ("infra", True)),
         (EmptyModelResponseError("x"), ("model", True)),
         (SandboxError("x"), ("infra", True)),

@@ -43,6 +43,16 @@ def test_prints_go_to_the_log_from_python_and_from_below(model: ScriptedModel, l
     assert "and on descriptor 1" in text
 
 
+def test_the_environment_does_not_take_over_the_process(model: ScriptedModel, log: Path) -> None:
+    run_worker(small_spec(model, n=1), log)
+    assert "at SIGTERM: 0" in log.read_text(encoding="utf-8")
+
+
+def test_teardown_and_exit_hooks_run_once_at_the_end(model: ScriptedModel, log: Path) -> None:
+    run_worker(small_spec(model), log)
+    assert log.read_text(encoding="utf-8").endswith("torn down\nexit hooks run\n")
+
+
 def test_every_call_says_for_which_attempt_it_is_made(model: ScriptedModel, log: Path) -> None:
     run_worker(small_spec(model, r=2, attempts={"1.0": 3}), log)
     seen = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, tool_call
-from tests.helpers.venvs import venv_python
+from tests.helpers.venvs import python_at_hand, venv_python
 from tests.runtime.worker.runs import Said, run_worker, spec_for
 
 TODAY = pytest.param("0.1.14", marks=pytest.mark.network)
@@ -138,3 +138,16 @@ def test_no_release_turns_an_error_into_a_score(version: str, log: Path) -> None
     assert (error.kind, error.retryable) == ("model", False)
     assert "no such model" in error.message
     assert said.ended.ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python", ["3.10", "3.12", "3.13"])
+def test_other_pythons(python: str, model: ScriptedModel, log: Path) -> None:
+    path = python_at_hand(python)
+    if path is None:
+        pytest.skip(f"no Python {python} on this machine")
+    interpreter = venv_python("verifiers==0.1.14", python=path)
+    said = run_worker(spec_for(model, "words", n=2), log, interpreter)
+    assert said.hello is not None
+    assert said.hello.python.startswith(python)
+    assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}

@@ -68,7 +68,7 @@ def test_calls_are_tried_again_when_the_endpoint_is_busy(model: ScriptedModel, l
     assert len(model.calls) == 3
 
 
-@pytest.mark.network
+@pytest.mark.slow
 def test_a_prompt_that_does_not_fit_ends_the_rollout_unfailed(
     model: ScriptedModel, log: Path
 ) -> None:
@@ -89,13 +89,32 @@ def test_an_environment_may_play_the_user(version: str, model: ScriptedModel, lo
     assert [m["role"] for m in row.completion] == ["assistant", "user"] * 2 + ["assistant"]
 
 
-@pytest.mark.network
+@pytest.mark.parametrize("version", RELEASES)
+def test_judges_with_the_default_client_come_the_same_way(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "judged_tasks", log, n=2)
+    assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}, said.row(0).error
+    judged = [c.headers for c in model.calls if c.body["model"] == "judge"]
+    seen = sorted((h["x-prime-example"], h["x-prime-role"]) for h in judged)
+    assert seen == [("0", "judge"), ("1", "judge")]
+
+
+@pytest.mark.slow
+def test_extra_keywords_are_laid_over_the_environments_config(
+    model: ScriptedModel, log: Path
+) -> None:
+    row = run("0.4.0", model, "guess_tasks", log, n=1, extra={"agent": {"max_turns": 2}}).row(0)
+    assert row.reward == 2.0
+
+
+@pytest.mark.slow
 def test_a_taskset_without_end_asks_for_a_number(model: ScriptedModel, log: Path) -> None:
     ended = run("0.4.0", model, "endless_tasks", log, n=-1).ended
     assert ended.stage == "arguments"
 
 
-@pytest.mark.network
+@pytest.mark.slow
 def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
     ended = run("0.4.0", model, "echo_tasks", log, args={"cout": 3}).ended
     assert ended.stage == "arguments"
@@ -142,10 +161,13 @@ def unix_socket_of(model: ScriptedModel, path: Path) -> Iterator[None]:
         loop.close()
 
 
-@pytest.mark.network
 @pytest.mark.parametrize(
     ("version", "module", "generation"),
-    [("0.4.0", "echo_tasks", "v1"), ("0.1.14", "words", "v0"), ("0.1.14", "judged", "v0")],
+    [
+        pytest.param("0.4.0", "echo_tasks", "v1", marks=pytest.mark.slow),
+        pytest.param("0.1.14", "words", "v0", marks=pytest.mark.slow),
+        pytest.param("0.1.14", "judged", "v0", marks=pytest.mark.network),
+    ],
 )
 def test_all_calls_may_go_over_a_unix_socket(
     model: ScriptedModel, log: Path, tmp_path: Path, version: str, module: str, generation: str

@@ -1,6 +1,7 @@
 """An environment for the small verifiers; what it does wrong is said by its arguments."""
 
 import asyncio
+import atexit
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ class Small(vf.Environment):
         print("a rollout begins")
         print("and says so on stderr", file=sys.stderr)
         os.write(1, b"and on descriptor 1\n")
+        print("at SIGTERM:", signal.getsignal(signal.SIGTERM))
         state = await super().rollout(input, client, model, sampling_args)
         trouble = input["info"]["trouble"]
         if trouble == "raise":
@@ -40,6 +42,9 @@ class Small(vf.Environment):
             time.sleep(60)  # noqa: ASYNC251
         return state
 
+    async def _teardown(self):
+        print("torn down")
+
 
 class Grouped(Small):
     requires_group_rollouts = True
@@ -49,6 +54,7 @@ def load_environment(
     count: int = 3, trouble: str = "", example: int = 1, grouped: bool = False, child: str = ""
 ):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+    atexit.register(print, "exit hooks run")
     if child:
         process = subprocess.Popen(["sleep", "60"])
         Path(child).write_text(str(process.pid), encoding="utf-8")
