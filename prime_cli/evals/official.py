@@ -14,7 +14,7 @@ from prime_cli.evals.rows import Failure, Row
 
 _BASE = frozenset(
     (
-        "id example_id rollout attempt prompt completion answer info task reward error timing "
+        "id example_id prime prompt completion answer info task reward error timing "
         "is_completed is_truncated stop_condition metrics tool_defs token_usage generation_ms "
         "scoring_ms total_ms error_chain long_error_chain"
     ).split()
@@ -44,7 +44,7 @@ def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[R
     for index, line in enumerate(_objects(results)):
         if "example_id" in line:
             example = int(line["example_id"])
-            rollout = int(line.get("rollout", seen[example]))
+            rollout = int(_own(line).get("rollout", seen[example]))
             seen[example] += 1
         else:
             rollout, example = divmod(index, examples)
@@ -79,7 +79,7 @@ def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
     return Row(
         example_id=example,
         rollout=rollout,
-        attempt=int(line.get("attempt", 1)),
+        attempt=int(_own(line).get("attempt", 1)),
         # 0.1.14 stores 0.0 beside an error; an error is no score.
         reward=None if failure else _number(line.get("reward")),
         metrics=metrics if isinstance(metrics, dict) else _flat_metrics(line),
@@ -94,6 +94,12 @@ def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
         stop_condition=line.get("stop_condition"),
         is_truncated=bool(line.get("is_truncated")),
     )
+
+
+def _own(line: dict[str, Any]) -> dict[str, Any]:
+    """What our own results.jsonl says beyond the official keys."""
+    own = line.get("prime")
+    return own if isinstance(own, dict) else {}
 
 
 def _failure(error: object) -> Failure | None:

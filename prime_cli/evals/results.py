@@ -45,14 +45,12 @@ def ordered_rows(journal: Path) -> Iterator[Row]:
 
 
 def official_row(row: Row) -> dict[str, Any]:
-    """A row with the keys of verifiers 0.1.14, metrics also flat; `rollout` and `attempt` are ours.
+    """A row with the keys of verifiers 0.1.14, metrics also flat; `prime` is ours.
 
     A metric named like a key of the row stays in `metrics` alone.
     """
     known: dict[str, Any] = {
         "example_id": row.example_id,
-        "rollout": row.rollout,
-        "attempt": row.attempt,
         "prompt": row.prompt,
         "completion": row.completion,
         "answer": row.answer,
@@ -66,6 +64,8 @@ def official_row(row: Row) -> dict[str, Any]:
         "stop_condition": row.stop_condition,
         "metrics": row.metrics,
         "token_usage": _official_usage(row),
+        # Not as numbers of the row itself: vf-tui takes those for metrics.
+        "prime": {"rollout": row.rollout, "attempt": row.attempt},
     }
     kept = {name: value for name, value in known.items() if value is not None or name in _ALWAYS}
     return row.metrics | row.state | kept

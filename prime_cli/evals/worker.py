@@ -40,6 +40,7 @@ def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: st
         seed=plan.seed,
         state_columns=list(plan.state_columns),
         max_retries=plan.max_retries,
+        call_retries=0,  # the gateway has retried before it answers with a failure
         independent_scoring=plan.independent_scoring,
     )
 
@@ -98,22 +99,18 @@ def secrets_of(
     endpoint: Endpoint, environ: Mapping[str, str], passed: Mapping[str, str]
 ) -> dict[str, str]:
     """Every secret value that a file of the run could come to hold, by the name to put there."""
-    found = dict(passed)
-    for name, value in environ.items():
-        if name in _GATEWAY_KEYS - {"OPENAI_BASE_URL"} or _looks_secret(name, value):
-            found[name] = value
+    found = {name: value for name, value in environ.items() if _is_secret(name, value)}
+    found.update(passed)
     for member in endpoint.group:
         if member.key is not None:
             found.setdefault("MODEL_KEY", member.key.reveal())
         for header, value in member.headers.items():
-            if any(word in header.lower() for word in _SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-_LONG = 16
-"""A value this long under such a name is taken for a secret without being told."""
-
-_SECRET_HEADERS):
+            if any(word in header.lower() for word in _SECRET_HEADERS):
                 found[f"{header} header"] = value
     return found
 
 
-def _looks_secret(name: str, value: str) -> bool:
+def _is_secret(name: str, value: str) -> bool:
+    if name in ("OPENAI_API_KEY", "PRIME_API_KEY"):
+        return True
     return name.upper().endswith(_SECRET_NAMES) and len(value) >= _LONG

@@ -49,7 +49,7 @@ def test_all_rollouts_of_an_example_and_all_errors_can_be_picked(
 ) -> None:
     save_run(tmp_path, row(0, 0), row(0, 1, None), row(1, 0))
     of_example = prime("eval", "show", "--example", "0", "--output", "jsonl", cwd=tmp_path)
-    assert [each["rollout"] for each in of_example.ok().records] == [0, 1]
+    assert [each["prime"]["rollout"] for each in of_example.ok().records] == [0, 1]
     errors = prime("eval", "show", "--errors", "--output", "json", cwd=tmp_path).ok().json
     assert errors["error"]["error"] == "APITimeoutError"
 
