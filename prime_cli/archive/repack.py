@@ -26,6 +26,7 @@ def repack_wheel(source: Path, target: Path, *, epoch: int = DEFAULT_EPOCH) -> N
         for name in sorted(members, key=lambda name: (".dist-info/" in name, name)):
             header = zipfile.ZipInfo(name, date_time=zip_time(epoch))
             header.compress_type = zipfile.ZIP_DEFLATED
+            header.file_size = members[name].file_size  # says whether zip64 is needed
             header.external_attr = _mode(members[name]) << 16
             header.create_system = 3  # Unix, also when built on Windows
             with old.open(members[name]) as content, new.open(header, "w") as packed:

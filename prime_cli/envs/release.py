@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -22,11 +22,15 @@ from prime_cli.envs.wheel_sources import find_project_of, write_sources_of
 
 @dataclass(frozen=True)
 class Release:
-    """Sources in order of their path, and the wheel with its facts if it is built already."""
+    """Sources in order of their path, and the wheel with its facts if it is built already.
+
+    `allowed_secrets` are globs of files that may look like secrets.
+    """
 
     project: Project
     files: tuple[SourceFile, ...]
     built: tuple[Path, WheelFacts] | None = None
+    allowed_secrets: tuple[str, ...] = ()
 
     @cached_property
     def content_hash(self) -> str:
@@ -59,9 +63,7 @@ def open_release(
     UnsafeContent (too much, or likely secrets), IntegrityError (a damaged wheel).
     """
     if target is None or not target.endswith(".whl"):
-        release = _list_release(load_project(find_project(target, folder)))
-        _check_release(release, allowed_secrets)
-        yield release
+        yield _checked(load_project(find_project(target, folder)), None, allowed_secrets)
         return
     wheel = folder / Path(target).expanduser()
     if not wheel.is_file():
@@ -72,9 +74,7 @@ def open_release(
         project = find_project_of(wheel, facts)
         if project is None:
             project = write_sources_of(wheel, facts, Path(scratch) / "sources")
-        release = _list_release(project, (wheel, facts))
-        _check_release(release, allowed_secrets)
-        yield release
+        yield _checked(project, (wheel, facts), allowed_secrets)
 
 
 def next_version(release: Release, bump: Bump) -> str:
@@ -102,12 +102,13 @@ def write_next_version(release: Release, bump: Bump) -> Release:
     version = next_version(release, bump)
     project = set_version(release.project, version)
     record_pending(project.root, version)
-    return _list_release(project)
+    return replace(release, project=project, files=list_sources(project.root))
 
 
-def _list_release(project: Project, built: tuple[Path, WheelFacts] | None = None) -> Release:
-    return Release(project, list_sources(project.root), built)
-
-
-def _check_release(release: Release, allowed: tuple[str, ...]) -> None:
-    check_sources(release.files, allowed_secrets=(*release.project.allowed_secrets, *allowed))
+def _checked(
+    project: Project, built: tuple[Path, WheelFacts] | None, allowed: tuple[str, ...]
+) -> Release:
+    files = list_sources(project.root)
+    allowed = (*project.allowed_secrets, *allowed)
+    check_sources(files, allowed_secrets=allowed)
+    return Release(project, files, built, allowed)

@@ -3,12 +3,14 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from prime_cli.archive.sources import SourceFile
+from prime_cli.archive.wheels import Wheel, open_wheel
 from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import storage_errors
 
@@ -63,12 +65,58 @@ def refuse_secrets(files: Iterable[SourceFile], *, allowed: Sequence[str] = ()) 
 
     `allowed` are paths or globs of files that may hold such text.
     """
-    findings = [
-        finding
-        for file in files
-        if not any(fnmatchcase(file.path, pattern) for pattern in allowed)
-        for finding in find_secrets(file.path, file.absolute)
-    ]
+    _refuse(_in_files(files, allowed))
+
+
+def refuse_secrets_in_wheel(
+    path: Path, sources: Iterable[SourceFile], *, allowed: Sequence[str] = ()
+) -> None:
+    """The same for a wheel: a backend may pack files that are not among the `sources`.
+
+    Members with the name and size of a source are taken for that source, which was searched.
+    """
+    known = {(PurePosixPath(file.path).name, file.size) for file in sources}
+    with open_wheel(path) as wheel:
+        _refuse(_in_wheel(wheel, known, allowed))
+
+
+def find_secrets(path: str, content: IO[bytes]) -> Iterator[Finding]:
+    """What looks like a secret in a file that is shown as `path`; binary content passes."""
+    name = PurePosixPath(path).name
+    if any(fnmatchcase(name, pattern) for pattern in _KEY_FILES):
+        yield Finding(path, 1, "key file")
+        return
+    for number, line in enumerate(content, start=1):
+        if b"\0" in line[:_SNIFFED_BYTES]:
+            return
+        rule = _rule_of(line[:_LONGEST_LINE])
+        if rule is not None:
+            yield Finding(path, number, rule)
+
+
+def _in_files(files: Iterable[SourceFile], allowed: Sequence[str]) -> Iterator[Finding]:
+    for file in files:
+        if not _is_allowed(file.path, allowed):
+            with storage_errors(file.absolute), file.absolute.open("rb") as content:
+                yield from find_secrets(file.path, content)
+
+
+def _in_wheel(
+    wheel: Wheel, known: Set[tuple[str, int]], allowed: Sequence[str]
+) -> Iterator[Finding]:
+    for path, info in wheel.members.items():
+        is_known = (PurePosixPath(path).name, info.file_size) in known
+        if not (is_known or ".dist-info/" in path or _is_allowed(path, allowed)):
+            with wheel.open(path) as content:
+                yield from find_secrets(path, content)
+
+
+def _is_allowed(path: str, allowed: Sequence[str]) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in allowed)
+
+
+def _refuse(found: Iterator[Finding]) -> None:
+    findings = list(found)
     if not findings:
         return
     first = findings[0]
@@ -82,22 +130,6 @@ def refuse_secrets(files: Iterable[SourceFile], *, allowed: Sequence[str] = ()) 
         f' with `--allow-secrets {first.path}` or `allow-secrets = ["{first.path}"]` below'
         " [tool.prime]",
     )
-
-
-def find_secrets(path: str, file: Path) -> Iterator[Finding]:
-    """What looks like a secret in `file`, which is shown as `path`; binary files pass."""
-    name = PurePosixPath(path).name
-    if any(fnmatchcase(name, pattern) for pattern in _KEY_FILES):
-        yield Finding(path, 1, "key file")
-        return
-    with storage_errors(file), file.open("rb") as content:
-        if b"\0" in content.read(_SNIFFED_BYTES):
-            return
-        content.seek(0)
-        for number, line in enumerate(content, start=1):
-            rule = _rule_of(line[:_LONGEST_LINE])
-            if rule is not None:
-                yield Finding(path, number, rule)
 
 
 def _rule_of(line: bytes) -> str | None:

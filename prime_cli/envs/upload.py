@@ -20,6 +20,7 @@ from prime_cli.envs.publish import (
     publish,
 )
 from prime_cli.envs.release import Bump, Release, write_next_version
+from prime_cli.envs.secrets import refuse_secrets_in_wheel
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def upload(
     published = _find_published(hub, release, options.destination)
     if published is None:
         wheel, facts = _obtain_wheel(release, options, progress)
+        refuse_secrets_in_wheel(wheel, release.files, allowed=release.allowed_secrets)
         plan = plan_publish(wheel, facts, release, options.destination)
         published = publish(hub, plan, progress)
     if release.built is None:

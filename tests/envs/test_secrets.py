@@ -1,12 +1,14 @@
 import random
 import string
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from prime_cli.archive.sources import list_sources
 from prime_cli.core.errors import UnsafeContent
-from prime_cli.envs.secrets import find_secrets, refuse_secrets
+from prime_cli.envs.secrets import find_secrets, refuse_secrets, refuse_secrets_in_wheel
+from tests.helpers.wild import write_wheel
 
 _LETTERS = string.ascii_letters + string.digits
 
@@ -54,10 +56,8 @@ def test_a_secret_is_refused_by_file_and_line_and_never_repeated(
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_looks_a_little_like_a_secret_passes(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "env.py"
-    file.write_text(text)
-    assert list(find_secrets("env.py", file)) == []
+def test_what_only_looks_a_little_like_a_secret_passes(text: str) -> None:
+    assert list(find_secrets("env.py", BytesIO(text.encode()))) == []
 
 
 @pytest.mark.parametrize("pattern", ["tests/fixture.py", "tests/*", "*.py"])
@@ -74,10 +74,18 @@ def test_a_key_file_is_known_by_its_name(tmp_path: Path) -> None:
         refuse_secrets(list_sources(tmp_path))
 
 
-def test_binary_files_are_not_read_as_text(tmp_path: Path) -> None:
-    file = tmp_path / "weights.bin"
-    file.write_bytes(b"\0" + SECRETS["GitHub token"].encode())
-    assert list(find_secrets("weights.bin", file)) == []
+def test_binary_files_are_not_read_as_text() -> None:
+    content = BytesIO(b"\0" + SECRETS["GitHub token"].encode())
+    assert list(find_secrets("weights.bin", content)) == []
+
+
+def test_a_file_that_only_the_wheel_holds_is_searched_too(tmp_path: Path) -> None:
+    files = {"tiny_env.py": "", "tiny_env/settings.ini": SECRETS["OpenAI key"]}
+    wheel = write_wheel(tmp_path, files)
+    with pytest.raises(UnsafeContent) as caught:
+        refuse_secrets_in_wheel(wheel, [])
+    assert caught.value.detail == "tiny_env/settings.ini:1: OpenAI key"
+    refuse_secrets_in_wheel(wheel, [], allowed=["*.ini"])
 
 
 def test_many_findings_are_cut_short(tmp_path: Path) -> None:

@@ -1,0 +1,313 @@
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.archive.sources import content_hash, list_sources
+from prime_cli.archive.unpack import unpack_archive
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import BadProject, Conflict, IntegrityError, UnsafeContent, UsageError
+from prime_cli.core.paths import prime_home
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.build import build_checked, build_wheel
+from prime_cli.envs.project import load_project
+from prime_cli.envs.provenance import read_provenance, write_provenance
+from prime_cli.envs.publish import Destination, Published
+from prime_cli.envs.release import Bump, open_release
+from prime_cli.envs.starters import mark_published
+from prime_cli.envs.upload import UploadOptions, upload
+from prime_cli.runtime.locks import save_lock
+from prime_cli.wire.locks import Lock
+from tests.helpers.hubs import open_hub
+from tests.helpers.wild import WILD, Shape, write_project, write_wheel
+
+TINY = EnvRef("ada", "tiny-env")
+
+
+def publish(
+    hub: HubClient,
+    folder: Path,
+    target: str | None = None,
+    *,
+    bump: Bump | None = None,
+    destination: Destination | None = None,
+    progress: Silent | None = None,
+) -> Published:
+    options = UploadOptions(destination or Destination(), bump, check=False)
+    with open_release(target, folder) as release:
+        return upload(hub, release, options, progress or Silent())
+
+
+def versions(hub: HubClient, ref: EnvRef = TINY) -> list[str]:
+    return [item.version for item in hub.environments.versions(ref)]
+
+
+def touch(folder: Path) -> None:
+    with (folder / "tiny_env.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+
+
+def test_a_project_arrives_whole(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p", WILD["data-files"])
+    published = publish(hub, folder)
+    assert (published.ref, published.already) == (TINY.at("0.1.0"), False)
+    detail = hub.environments.get(published.ref)
+    assert detail.metadata.description == "A tiny environment"
+    assert detail.metadata.tags == ["test"]
+    assert detail.content_hash == content_hash(list_sources(folder))
+    assert detail.runtime_hint == "VERIFIERS_V0"
+    (wheel,) = (folder / "dist").glob("*.whl")
+    assert detail.wheel_sha256 == published.wheel_sha256 == digest_file(wheel)
+    archive = tmp_path / "sources.tar.gz"
+    assert detail.package_url is not None
+    hub.environments.download(detail.package_url, archive, sha256=None, progress=Silent())
+    unpack_archive(archive, tmp_path / "out")
+    assert content_hash(list_sources(tmp_path / "out")) == detail.content_hash
+
+
+def test_the_same_content_is_not_uploaded_twice(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    first = publish(hub, folder)
+    (folder / "dist").rename(tmp_path / "built-before")
+    again = publish(hub, folder)
+    assert (first.already, again.already) == (False, True)
+    assert again.content_hash == first.content_hash
+    assert versions(hub) == ["0.1.0"]
+    assert not (folder / "dist").exists()
+
+
+def test_the_same_version_with_other_content_is_a_conflict(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    publish(hub, folder)
+    touch(folder)
+    with pytest.raises(Conflict, match=r"ada/tiny-env@0\.1\.0 is published already") as caught:
+        publish(hub, folder)
+    assert "--auto-bump" in (caught.value.hint or "")
+    assert caught.value.exit_code == 7
+
+
+@pytest.mark.parametrize(
+    ("bump", "expected"),
+    [(Bump.PATCH, "0.1.1"), (Bump.RC, "0.1.0rc1"), (Bump.POST, "0.1.0.post1")],
+)
+def test_a_bump_changes_the_project_and_publishes_it(
+    bump: Bump, expected: str, hub: HubClient, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    publish(hub, folder)
+    progress = Silent()
+    assert publish(hub, folder, bump=bump, progress=progress).ref == TINY.at(expected)
+    assert load_project(folder).version == expected
+    assert f"tiny-env 0.1.0 becomes {expected}" in progress.said
+    assert set(versions(hub)) == {"0.1.0", expected}
+
+
+def test_a_bump_that_was_stopped_goes_on_with_its_version(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    publish(hub, folder)
+    (folder / "tiny_env.py").write_text("x = 1\n")
+    with pytest.raises(Exception, match="exposes no environment"):
+        publish(hub, folder, bump=Bump.PATCH)
+    assert load_project(folder).version == "0.1.1"
+    write_project(folder, Shape(version="0.1.1"))
+    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.1"
+    touch(folder)
+    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.2"
+
+
+def test_a_bump_that_was_published_but_not_noted_is_bumped_once_more_when_edited(
+    hub: HubClient, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    publish(hub, folder)
+    write_provenance(folder, {"pending_version": "0.1.0"})
+    assert publish(hub, folder, bump=Bump.PATCH).already
+    write_provenance(folder, {"pending_version": "0.1.0"})
+    touch(folder)
+    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.1"
+
+
+def test_a_dynamic_version_is_not_bumped(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p", WILD["dynamic-version"])
+    with pytest.raises(BadProject, match="is dynamic"):
+        publish(hub, folder, bump=Bump.PATCH)
+    assert publish(hub, folder).ref.version == "0.3.0"
+    assert publish(hub, folder).already
+
+
+def test_visibility_changes_without_a_new_version(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    assert publish(hub, folder).visibility == "PUBLIC"
+    private = publish(hub, folder, destination=Destination(visibility="PRIVATE"))
+    assert (private.visibility, private.already) == ("PRIVATE", True)
+    assert hub.environments.status(TINY).visibility == "PRIVATE"
+
+
+def test_where_a_project_went_is_noted_beside_it(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    published = publish(hub, folder)
+    noted = read_provenance(folder)
+    assert noted["environment_id"] == published.environment_id
+    assert (noted["owner"], noted["name"], noted["version"]) == ("ada", "tiny-env", "0.1.0")
+    assert noted["wheel_sha256"] == published.wheel_sha256
+    assert "forked_from" not in noted
+
+
+def test_a_project_of_someone_else_becomes_a_fork(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    write_provenance(folder, {"owner": "eve", "name": "tiny", "version": "3", "kept": True})
+    publish(hub, folder)
+    noted = read_provenance(folder)
+    assert noted["forked_from"] == "eve/tiny"
+    assert noted["origin"]["owner"] == "eve"
+    assert [parent["name"] for parent in noted["fork_chain"]] == ["tiny"]
+    assert noted["kept"] is True
+
+
+def test_a_lock_made_here_goes_with_the_version(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    first = publish(hub, folder)
+    assert not first.locked
+    assert first.wheel_sha256 is not None
+    lock = Lock(1, first.wheel_sha256, "0.1.14", "v0", "3.11", "date", ())
+    save_lock(prime_home(), lock)
+    assert publish(hub, folder).locked
+    assert hub.locks.get(first.ref) == lock
+
+
+def test_a_built_wheel_goes_with_the_sources_beside_it(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p")
+    first = publish(hub, folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    again = publish(hub, folder, str(wheel))
+    assert (again.already, again.content_hash) == (True, first.content_hash)
+
+
+@pytest.mark.parametrize("prefix", ["", "./"])
+def test_a_wheel_on_its_own_is_published_with_what_it_holds(
+    prefix: str, hub: HubClient, tmp_path: Path
+) -> None:
+    files = {"vf_tiny/__init__.py": "def load_environment(): ...\n", "vf_tiny/words.txt": "a\n"}
+    wheel = write_wheel(
+        tmp_path / "dist",
+        files,
+        name="vf_tiny",
+        member_prefix=prefix,
+        metadata="Summary: Tiny\nDescription-Content-Type: text/markdown\n\n# Words\n",
+    )
+    published = publish(hub, tmp_path, str(wheel))
+    assert published.ref == EnvRef("ada", "vf_tiny", "0.1.0")
+    assert publish(hub, tmp_path, str(wheel)).already
+    assert published.wheel_sha256 == digest_file(wheel)
+    detail = hub.environments.get(published.ref)
+    assert detail.metadata.description == "Tiny"
+    entries = hub.environments.inspect(published.ref).entries or []
+    assert {entry.path for entry in entries} == {"README.md", "pyproject.toml", "vf_tiny"}
+
+
+def test_the_sources_of_a_wheel_build_the_same_modules(tmp_path: Path) -> None:
+    files = {"vf_tiny.py": "def load_environment(): ...\n", "helper/__init__.py": ""}
+    wheel = write_wheel(tmp_path / "dist", files, name="vf_tiny")
+    with open_release(str(wheel), tmp_path) as release:
+        root = release.project.root
+        _, facts = build_checked(
+            load_project(root), tmp_path / "again", Silent(), check=False, offline=True
+        )
+        assert (facts.top_level, facts.exposes) == (("helper", "vf_tiny"), "v0")
+    assert not root.exists()
+
+
+def test_sources_that_were_edited_since_are_not_those_of_the_wheel(
+    hub: HubClient, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    first = publish(hub, folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    touch(folder)
+    with open_release(str(wheel), folder) as release:
+        assert release.project.root != folder
+        assert release.content_hash != first.content_hash
+
+
+def test_a_wheel_has_its_version(hub: HubClient, tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, {"tiny_env.py": "def load_environment(): ...\n"})
+    with pytest.raises(UsageError, match="has its version already"):
+        publish(hub, tmp_path, str(wheel), bump=Bump.PATCH)
+
+
+def test_a_damaged_wheel_never_reaches_the_hub(hub: HubClient, tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, {"tiny_env.py": "def load_environment(): ...\n"})
+    wheel.write_bytes(wheel.read_bytes()[:-40])
+    with pytest.raises(IntegrityError):
+        publish(hub, tmp_path, str(wheel))
+    assert hub.environments.list().total_count == 0
+
+
+def test_a_secret_never_reaches_the_hub(hub: HubClient, tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "p", Shape(files={"data/id_rsa": "x"}))
+    with pytest.raises(UnsafeContent, match="key file"):
+        publish(hub, folder)
+    assert hub.environments.list().total_count == 0
+
+
+STEPS = ("begin_wheel", "send", "finish_wheel", "begin_version", "finish_version", "put")
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from prime_cli.api.locks import Locks
+    from prime_cli.api.uploads import Uploads
+    from prime_cli.main import main
+
+    step, when, folder = sys.argv[1:]
+    group = Locks if step == "put" else Uploads
+    real = getattr(group, step)
+
+    def dying(self, *words):
+        if when == "after":
+            real(self, *words)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(group, step, dying)
+    main(["env", "upload", folder, "--no-check"])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_killed_upload_is_finished_by_the_same_command(
+    step: str, when: str, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    mark_published(prime_home() / "hub")  # the starters are published by the same steps
+    _know_the_lock_of(folder)
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), step, when, str(folder)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    hub = open_hub(prime_home() / "hub")
+    visible = [row.name for row in hub.environments.list(owner="ada").data]
+    complete = (step, when) == ("finish_version", "after") or step == "put"
+    assert visible == (["tiny-env"] if complete else [])
+    published = publish(hub, folder)
+    assert (published.already, published.locked) == (complete, True)
+    detail = hub.environments.get(published.ref)
+    assert detail.wheel_url is not None
+    hub.environments.download(
+        detail.wheel_url, tmp_path / "w", sha256=published.wheel_sha256, progress=Silent()
+    )
+    assert versions(hub) == ["0.1.0"]
+
+
+def _know_the_lock_of(folder: Path) -> None:
+    """Record a lock as a check of the wheel would, so that attaching it is one of the steps."""
+    wheel = build_wheel(load_project(folder), folder / "dist", Silent(), offline=True)
+    save_lock(prime_home(), Lock(1, digest_file(wheel), "0.1.14", "v0", "3.11", "date", ()))
