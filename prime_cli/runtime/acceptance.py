@@ -80,6 +80,12 @@ class Verdict:
             return False
         return self.raised.type not in ("ImportError", "ModuleNotFoundError", "AttributeError")
 
+    def lacks_own_part(self, module: str) -> bool:
+        """Whether a module of the package itself is not there: left out of its wheel."""
+        if self.raised is None or self.raised.type != "ModuleNotFoundError":
+            return False
+        return (self.raised.absent or "").split(".")[0] == module
+
     def reason(self, module: str) -> str:
         """Why it was not accepted, as a clause."""
         if self.raised is not None:

@@ -86,7 +86,9 @@ def prepare_top(
     digest = _digest("wheel", below.digest, *(wheel.sha256 for wheel in wheels))
 
     def fill(folder: Path) -> None:
-        _install(folder, ["--no-deps", *(str(wheel.path) for wheel in wheels)], offline=True)
+        _install(
+            folder, ["--no-deps", *(str(wheel.path.absolute()) for wheel in wheels)], offline=True
+        )
         site = str(_site_packages(below.folder, python))
         line = f"import site; site.addsitedir({site!r})\n"
         joined = _site_packages(folder, python) / _JOIN

@@ -206,7 +206,7 @@ class _Search:
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
         self._refuse(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}", verdict)
-        if verdict.final:
+        if verdict.final or verdict.lacks_own_part(self._module):
             raise self._load_failure(verdict)
         return None
 
