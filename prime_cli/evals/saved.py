@@ -81,6 +81,7 @@ def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
             sha256=plan.environment.sha256,
             verifiers=manifest.interpreter.verifiers if manifest.interpreter else None,
             version=plan.environment.version,
+            harness=manifest.harness,
         ),
         model=plan.model,
         counts=scores.counts,

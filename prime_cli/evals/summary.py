@@ -9,12 +9,16 @@ from prime_cli.evals.tally import Tally
 
 
 class EnvironmentFacts(msgspec.Struct, frozen=True):
-    """What was evaluated; `sha256` is that of the wheel."""
+    """What was evaluated; `sha256` is that of the wheel.
+
+    `harness` is how a v1 taskset was run: `in-process`, or a harness by its id; null for v0.
+    """
 
     ref: str
     sha256: str | None = None
     verifiers: str | None = None
     version: str | None = None
+    harness: str | None = None
 
 
 class Counts(msgspec.Struct, frozen=True):

@@ -46,8 +46,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _environment(summary: Summary) -> str:
-    verifiers = summary.environment.verifiers
-    return summary.environment.ref + (f" on verifiers {verifiers}" if verifiers else "")
+    facts = summary.environment
+    on = f" on verifiers {facts.verifiers}" if facts.verifiers else ""
+    return facts.ref + on + (f", harness {facts.harness}" if facts.harness else "")
 
 
 def _rollouts(summary: Summary) -> str:

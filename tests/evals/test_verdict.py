@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import PartialResult
+from prime_cli.evals.folder import RunFolder
+from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import summary_of
+from prime_cli.evals.summary import Summary
+from prime_cli.evals.tally import Tally
+from prime_cli.evals.verdict import check_errors
+from tests.evals.rows import row
+from tests.evals.saving import PLAN
+
+
+def summary(*rows: Row) -> Summary:
+    tally = Tally()
+    for each in rows:
+        tally.add(each)
+    manifest = Manifest(run_id="abcd", plan=PLAN, started="2026-01-01T00:00:00+00:00")
+    return summary_of(RunFolder(Path("nowhere")), manifest, tally)
+
+
+def test_no_error_is_allowed_by_default() -> None:
+    check_errors(summary(row(0), row(1)), 0.0)
+    with pytest.raises(PartialResult, match="1 of 2 rollouts ended in an error"):
+        check_errors(summary(row(0), row(1, reward=None)), 0.0)
+
+
+def test_a_share_up_to_the_limit_is_allowed() -> None:
+    half = summary(row(0), row(1, reward=None))
+    check_errors(half, 0.5)
+    with pytest.raises(PartialResult, match="above the limit of 49%"):
+        check_errors(half, 0.49)
+
+
+def test_nothing_finished_is_no_error() -> None:
+    check_errors(summary(), 0.0)
