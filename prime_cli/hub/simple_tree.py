@@ -35,19 +35,21 @@ class SimpleTree:
             return
         make_folder(folder)
         with storage_errors(folder):
-            for wheel in wheels:
-                self._link(folder / wheel.filename, wheel.sha256)
-            page = project_html(name, wheels).encode()
+            linked = [wheel for wheel in wheels if self._link(folder / wheel.filename, wheel)]
+            page = project_html(name, linked).encode()
             write_atomically(folder / "index.html", page)
-            named = {"index.html", *(wheel.filename for wheel in wheels)}
+            named = {"index.html", *(wheel.filename for wheel in linked)}
             for path in folder.iterdir():
                 if path.name not in named:
                     path.unlink()
 
-    def _link(self, path: Path, digest: str) -> None:
-        blob = self._storage.path(digest)
+    def _link(self, path: Path, wheel: IndexedWheel) -> bool:
+        """Put the wheel there; False when its blob was lost, which must not stop the others."""
+        blob = self._storage.path(wheel.sha256)
+        if not blob.exists():
+            return False
         if path.exists() and path.samefile(blob):
-            return
+            return True
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
         try:
@@ -56,3 +58,4 @@ class SimpleTree:
             # A file system without hard links.
             shutil.copyfile(blob, temporary)
         temporary.replace(path)
+        return True

@@ -18,10 +18,23 @@ def decode(content: bytes, kind: type[T]) -> T:
     """A `kind` from JSON bytes; raises UsageError that names the field that is wrong."""
     try:
         return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _not_a(kind, error) from error
+
+
+def convert(value: Any, kind: type[T]) -> T:
+    """A `kind` from dicts, lists and scalars; raises UsageError that names what is wrong."""
+    try:
+        return msgspec.convert(value, type=kind)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"The JSON is not a {kind.__name__}: {error}") from error
+        raise _not_a(kind, error) from error
 
 
 def to_builtins(value: Any) -> Any:
     """Dicts, lists and scalars of a wire struct, as the standard json module takes them."""
     return msgspec.to_builtins(value)
+
+
+def _not_a(kind: type[T], error: Exception) -> UsageError:
+    name = getattr(kind, "__name__", "value")
+    return UsageError(f"The JSON is not a {name}: {error}")

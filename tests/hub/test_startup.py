@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tests.hub.pushing import names, open_app
 assert names(open_app(Path(sys.argv[1]))) == []
-heavy = ("alembic", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", "greenlet", "uvicorn")
+heavy = ("alembic", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", "uvicorn")
 print([name for name in heavy if name in sys.modules])
 """
 

@@ -4,7 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.errors import NotFound
+from prime_cli.core.refs import normalize_name
 from prime_cli.hub import simple_index
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.downloads import send_file
@@ -33,23 +34,36 @@ async def download_sources(request: Request) -> Response:
     return await send_file(request, await call(request, files.find_sources, *args))
 
 
-async def index_root(request: Request) -> Response:
+async def owner_index(request: Request) -> Response:
+    """The packages of one owner."""
     owner = request.path_params["owner"]
     args = hub_of(request), caller_of(request), owner
-    names = await call(request, index.list_projects, *args)
-    if _wants_json(request):
-        return _json(simple_index.root_json(names))
-    return _html(simple_index.root_html(names))
+    return _root(request, await call(request, index.list_projects, *args))
 
 
-async def index_project(request: Request) -> Response:
-    params = request.path_params
-    ref = EnvRef.parse(f"{params['owner']}/{params['name']}")
-    name = normalize_name(params["name"])
+async def package_index(request: Request) -> Response:
+    """The same for one package alone."""
+    ref = ref_of(request)
+    await call(request, index.list_wheels, hub_of(request), caller_of(request), ref)
+    return _root(request, [normalize_name(ref.name)])
+
+
+async def project(request: Request) -> Response:
+    """The wheels of one package; `package` is its name where the index is of one package alone."""
+    ref = ref_of(request)
+    name = normalize_name(ref.name)
+    if normalize_name(request.path_params.get("package", name)) != name:
+        raise NotFound(f"This is the index of `{name}` alone")
     wheels = await call(request, index.list_wheels, hub_of(request), caller_of(request), ref)
     if _wants_json(request):
         return _json(simple_index.project_json(name, wheels))
     return _html(simple_index.project_html(name, wheels))
+
+
+def _root(request: Request, names: list[str]) -> Response:
+    if _wants_json(request):
+        return _json(simple_index.root_json(names))
+    return _html(simple_index.root_html(names))
 
 
 def _wants_json(request: Request) -> bool:
@@ -68,8 +82,8 @@ ROUTES = [
     Route(FILES, download),
     # Where release 0.3.9 of the official client looks, outside of the API's prefix.
     Route("/environmentshub/{owner}/{name}/@{version}/download", download_sources),
-    Route("/{owner}/simple", index_root),
-    Route("/{owner}/simple/{name}", index_project),
-    # The index of one package alone; `package` names it again, as installers do.
-    Route("/{owner}/{name}/simple/{package}", index_project),
+    Route("/{owner}/simple", owner_index),
+    Route("/{owner}/simple/{name}", project),
+    Route("/{owner}/{name}/simple", package_index),
+    Route("/{owner}/{name}/simple/{package}", project),
 ]

@@ -2,14 +2,13 @@
 
 from typing import Any, TypeVar
 
-import msgspec
 from starlette.requests import Request
 
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import hub_of
-from prime_cli.wire.codec import decode
+from prime_cli.wire.codec import convert, decode
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ async def read_json(request: Request, kind: type[T]) -> T:
         body += chunk
         if len(body) > _LARGEST_BODY:
             raise IntegrityError(f"The body has more than {_LARGEST_BODY} bytes")
-    return decode(msgspec.json.encode(_without_nulls(decode(bytes(body), Any))), kind)
+    return convert(_without_nulls(decode(bytes(body), object)), kind)
 
 
 def _without_nulls(value: Any) -> Any:

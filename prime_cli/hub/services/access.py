@@ -34,15 +34,20 @@ def read_visibility(text: str | None) -> str | None:
     return visibility
 
 
-def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:
-    """The row of `ref`; raises NotFound, with the nearest names as hint."""
-    row = connection.execute(
+def find_visible(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any] | None:
+    """The row of `ref`, or None."""
+    return connection.execute(
         select_environments().where(
             owners.c.slug == ref.owner,
             environments.c.normalized_name == normalize_name(ref.name),
             visible_to(caller),
         )
     ).one_or_none()
+
+
+def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:
+    """The row of `ref`; raises NotFound, with the nearest names as hint."""
+    row = find_visible(connection, caller, ref)
     if row is None:
         raise NotFound(
             f"Environment `{ref.slug}` not found", hint=_nearest(connection, caller, ref)

@@ -1,6 +1,6 @@
 """Blobs that nothing names any more."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from sqlalchemy import exists, select
 
@@ -8,12 +8,14 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import artifacts
 
 
-def forget_blobs(hub: Hub, digests: Iterable[str]) -> None:
+def forget_blobs(hub: Hub, digests: Collection[str]) -> None:
     """Delete the blobs that no artefact names, in a transaction of its own.
 
     Called after the rows are gone for good, so a killed process leaves a blob too many, never one
     too few. Nobody can begin to upload the same bytes meanwhile: that writes a row first.
     """
+    if not digests:
+        return
     with hub.database.write() as connection:
         for digest in digests:
             named = select(exists().where(artifacts.c.sha256 == digest))

@@ -8,7 +8,7 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, versions
-from prime_cli.hub.services.access import find_environment, select_environments, visible_to
+from prime_cli.hub.services.access import find_visible, select_environments, visible_to
 from prime_cli.hub.simple_index import IndexedWheel
 from prime_cli.hub.urls import file_url
 from prime_cli.wire.codec import decode
@@ -37,7 +37,10 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
 def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
     """The wheels of all versions, newest first, under absolute URLs; raises NotFound."""
     with hub.database.read() as connection:
-        environment = find_environment(connection, caller, ref)
+        # Installers ask for every dependency, so this is no place to look for near names.
+        environment = find_visible(connection, caller, ref)
+        if environment is None:
+            raise NotFound(f"There is no package `{ref.name}` of `{ref.owner}` here")
         rows = _select_wheels(connection, environment.id)
     base = hub.settings.public_url
     return [

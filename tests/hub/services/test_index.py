@@ -47,6 +47,26 @@ def test_page_is_found_by_any_spelling(client: httpx.Client) -> None:
     assert len(pages) == 1
 
 
+def test_index_of_one_package_knows_no_other(client: httpx.Client) -> None:
+    Push(client, "word-play").run()
+    Push(client, "other").run()
+    assert client.get("/ada/word-play/simple/other/").status_code == 404
+    root = client.get("/ada/word_play/simple/")
+    assert [link["href"] for link in Links(root.text).found] == ["word-play/"]
+
+
+def test_lost_wheel_does_not_stop_the_others(client: httpx.Client, folder: Path) -> None:
+    old = Push(client).run()
+    digest = sha256(old.wheel)
+    (folder / "blobs" / digest[:2] / digest).unlink()
+    (folder / "simple" / "ada" / "word" / old.wheel_filename).unlink()
+    new = Push(client, version="0.2.0").run()
+    page = (folder / "simple" / "ada" / "word" / "index.html").read_text(encoding="utf-8")
+    assert [link["href"] for link in Links(page).found] == [
+        f"{new.wheel_filename}#sha256={sha256(new.wheel)}"
+    ]
+
+
 def test_root_lists_the_packages_of_one_owner(folder: Path) -> None:
     Push(open_app(folder, "bob"), "other").run()
     client = Push(open_app(folder, "ada"), "word").run().client

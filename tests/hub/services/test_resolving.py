@@ -42,6 +42,11 @@ def test_resolve_refuses_what_it_cannot_make(
     assert names(client) == []
 
 
+@pytest.mark.parametrize("body", [b"", b"{", b'{"name": "\xff"}', b"[" * 10_000])
+def test_body_that_is_no_json_is_refused(client: httpx.Client, body: bytes) -> None:
+    assert client.post(f"{HUB}/resolve", content=body).status_code == 422
+
+
 def test_starter_may_publish_its_own(folder: Path) -> None:
     Push(open_app(folder, "starter")).run()
     assert names(open_app(folder, "ada"), "owner=starter") == ["word"]
