@@ -98,7 +98,7 @@ _error_decoder = msgspec.json.Decoder(ErrorAnswer)
 
 def read_head(body: bytes) -> RequestHead:
     """The head of a JSON request; empty for any other body."""
-    if not body.startswith(b"{"):
+    if not body[:64].lstrip().startswith(b"{"):
         return RequestHead()
     try:
         return _head_decoder.decode(body)
