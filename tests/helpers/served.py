@@ -17,6 +17,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Hands each request to the application, and its answer back in chunks as they come."""
 
     protocol_version = "HTTP/1.1"
+    timeout = 10
     app: httpx.Client
 
     def _answer(self) -> None:
@@ -27,9 +28,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(answer.status_code)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
-            if "content-length" not in answer.headers:
-                self.close_connection = True
-                self.send_header("connection", "close")
+            # One thread serves all: an idle connection would keep it from the next client.
+            self.close_connection = True
+            self.send_header("connection", "close")
             self.end_headers()
             for chunk in answer.iter_raw():
                 self.wfile.write(chunk)

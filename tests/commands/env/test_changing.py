@@ -1,0 +1,60 @@
+"""`prime env delete | pull` as they are typed."""
+
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from tests.helpers.cli import Prime
+from tests.helpers.hubs import publish
+
+
+def test_delete_without_a_terminal_needs_the_flag(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    asked = prime("env", "delete", "ada/wordle")
+    assert asked.code == 2
+    assert "--yes" in asked.err
+    assert "ada/wordle" in prime("env", "list").out
+
+
+def test_delete_takes_one_version_or_all(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    for version in ("0.1.0", "0.2.0", "0.3.0"):
+        publish(hub, tmp_path, "wordle", version=version)
+    one = prime("env", "delete", "ada/wordle@0.2.0", "--yes", "--output", "json").ok()
+    assert one.json == {"environment": "ada/wordle", "deleted": ["0.2.0"]}
+    rest = prime("env", "delete", "ada/wordle", "--yes").ok()
+    assert "Deleted ada/wordle with all 2 versions" in rest.err
+    assert prime("env", "versions", "ada/wordle").code == 6
+
+
+def test_delete_takes_no_bare_name(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path, "wordle")
+    assert prime("env", "delete", "wordle", "--yes").code == 2
+
+
+def test_delete_of_what_is_not_there_is_not_found(prime: Prime, data: Path) -> None:
+    assert prime("env", "delete", "ada/nothing", "--yes").code == 6
+
+
+def test_pull_says_where_the_sources_are(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path, "wordle")
+    here = tmp_path / "here"
+    here.mkdir()
+    pulled = prime("env", "pull", "wordle", "--output", "json", cwd=here).ok()
+    assert pulled.json["path"] == "wordle"
+    assert pulled.json["files"] == ["README.md", "pyproject.toml", "wordle.py"]
+    assert (here / "wordle" / "wordle.py").is_file()
+
+
+def test_pull_takes_a_version_either_way(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    for version in ("0.1.0", "0.2.0"):
+        publish(hub, tmp_path, "wordle", version=version)
+    pull = ("env", "pull", "--output", "json", "--target")
+    by_flag = prime(*pull, "a", "wordle", "--version", "0.1.0", cwd=tmp_path).ok()
+    by_name = prime(*pull, "b", "wordle@0.1.0", "--version", "0.2.0", cwd=tmp_path).ok()
+    newest = prime(*pull, "c", "wordle", "--version", "latest", cwd=tmp_path).ok()
+    assert [each.json["version"] for each in (by_flag, by_name, newest)] == [
+        "0.1.0",
+        "0.1.0",
+        "0.2.0",
+    ]
