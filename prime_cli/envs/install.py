@@ -1,15 +1,13 @@
 """Install environments into the workspace: find and fetch them, see what moves, then do it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 
-from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -18,12 +16,14 @@ from prime_cli.envs.installed import (
     LIBRARY,
     Distribution,
     Origin,
+    parse_requirements,
     read_distributions,
     record_origin,
     unmet_requirements,
 )
 from prime_cli.envs.installers import Move, Order, Tool, install, preview
 from prime_cli.envs.names import resolve_name
+from prime_cli.envs.owned import OpenHub, fetch_owned
 from prime_cli.envs.project import load_project
 from prime_cli.envs.targets import Target, locate
 from prime_cli.envs.workspace import (
@@ -34,9 +34,6 @@ from prime_cli.envs.workspace import (
 )
 from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.reading import read_requirements
-
-OpenHub = Callable[[], HubClient]
-"""Gives the hub; called only when something is not on this disk."""
 
 
 @dataclass(frozen=True)
@@ -188,25 +185,15 @@ def _gather(items: Sequence[Item]) -> _Needs:
     for item in items:
         if item.package is not None:
             facts = item.package.facts
-            needs.requirements += _parse(facts.requires_dist)
+            needs.requirements += parse_requirements(facts.requires_dist)
             specifier = read_requirements(item.package.path, facts).specifier
             if facts.exposes is not None:
                 # Many environments forget to require what they import.
                 needs.requirements.append(Requirement(LIBRARY))
                 needs.limits.append(f"{LIBRARY}{specifier}")
         elif item.folder is not None:
-            needs.requirements += _parse(load_project(item.folder).dependencies)
+            needs.requirements += parse_requirements(load_project(item.folder).dependencies)
     return needs
-
-
-def _parse(texts: Sequence[str]) -> list[Requirement]:
-    found = []
-    for text in texts:
-        try:
-            found.append(Requirement(text))
-        except InvalidRequirement:
-            continue
-    return found
 
 
 def _is_present(item: Item, installed: dict[str, Distribution], wanted: Wanted) -> bool:
@@ -227,35 +214,13 @@ def _owned(
     hub: OpenHub,
     progress: Progress,
 ) -> Iterator[Item]:
-    """Requirements that are environments of the same owner: those come from the hub, as files.
-
-    Nothing else does, so a stranger cannot slip a package in by a name that an index has too.
-    """
+    """What is missing and is an environment of the same owner: it comes from the hub."""
     owners = {EnvRef.parse(item.origin.ref).owner for item in items if item.origin.ref}
-    for requirement in missing:
-        if requirement.name.lower() == LIBRARY or requirement.url is not None:
-            continue
-        for owner in sorted(owners):
-            item = _from_owner(owner, requirement, wanted, hub(), progress)
-            if item is not None:
-                yield item
-                break
-
-
-def _from_owner(
-    owner: str, requirement: Requirement, wanted: Wanted, hub: HubClient, progress: Progress
-) -> Item | None:
-    ref = EnvRef(owner, normalize_name(requirement.name))
-    try:
-        hub.environments.status(ref)
-        fetched = fetch_wheel(hub, ref, offline=wanted.offline, progress=progress)
-    except NotFound:
-        return None
-    version = fetched.package.facts.version
-    if not requirement.specifier.contains(version, prereleases=True):
-        return None
-    progress.say(f"{requirement.name} is taken from {fetched.ref} on the hub")
-    return _fetched_item(fetched)
+    for owner in sorted(owners):
+        for fetched in fetch_owned(
+            owner, missing, hub=hub, progress=progress, offline=wanted.offline
+        ):
+            yield _fetched_item(fetched)
 
 
 def _without(missing: Sequence[Requirement], beside: Sequence[Item]) -> list[Requirement]:

@@ -1,7 +1,7 @@
 """What a workspace has, read from its site-packages; its Python is not started."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,13 +59,7 @@ class Distribution:
 
     @property
     def requires(self) -> list[Requirement]:
-        found = []
-        for text in self.metadata.get("requires_dist", ()):
-            try:
-                found.append(Requirement(text))
-            except InvalidRequirement:
-                continue
-        return found
+        return parse_requirements(self.metadata.get("requires_dist", ()))
 
     @property
     def origin(self) -> Origin | None:
@@ -74,6 +68,17 @@ class Distribution:
             return msgspec.json.decode(content, type=Origin)
         except (OSError, msgspec.MsgspecError):
             return None
+
+
+def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
+    """The requirements that can be read; old metadata has some that cannot, and uv has the word."""
+    found = []
+    for text in texts:
+        try:
+            found.append(Requirement(text))
+        except InvalidRequirement:
+            continue
+    return found
 
 
 def read_distributions(site: Path | None) -> dict[str, Distribution]:

@@ -1,7 +1,7 @@
 """The interpreter in which an environment runs: reused in milliseconds, or searched and made."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -54,7 +54,7 @@ def prepare_interpreter(
     lock: Lock | None = None,
     verifiers: str | None = None,
     python: str | None = None,
-    extra_wheels: Sequence[WheelPackage] = (),
+    extra_wheels: Callable[[], Sequence[WheelPackage]] | None = None,
     offline: bool = False,
     progress: Progress,
     env: Mapping[str, str] | None = None,
@@ -62,10 +62,12 @@ def prepare_interpreter(
     """An isolated interpreter for `package`, the one made before if there is one.
 
     `lock` is the one kept beside the version on its hub, `verifiers` and `python` what the user
-    asked for by flag, `extra_wheels` stand for required packages that no index has, `env` adds
-    variables while the module is imported once to see that it can be. Says each step of the
-    search in one line. Raises ResolveFailed when nothing fits, LoadFailed when the environment's
-    own code raises at import, Offline, Unreachable, StorageFailed, UsageError.
+    asked for by flag. `extra_wheels` gives wheels of required packages that no index has; it is
+    called only when an interpreter must be made. `env` adds variables for the one import that
+    shows that it can be done. Says each step of the search in one line.
+
+    Raises ResolveFailed when nothing fits, LoadFailed when the environment's own code raises at
+    import, Offline, Unreachable, StorageFailed, UsageError.
     """
     specifier = None if verifiers is None else verifiers_specifier(verifiers)
     home = prime_home()
@@ -74,7 +76,6 @@ def prepare_interpreter(
         lock=lock,
         verifiers=specifier,
         python=python,
-        beside=tuple(installable(wheel, home) for wheel in extra_wheels),
         offline=offline,
         env=dict(env or {}),
         home=home,
@@ -83,7 +84,8 @@ def prepare_interpreter(
     if known is not None:
         return known
     with progress.task(f"Preparing an interpreter for {package.facts.name}", unit="steps"):
-        found = search(request, progress)
+        beside = tuple(installable(wheel, home) for wheel in (extra_wheels or tuple)())
+        found = search(replace(request, beside=beside), progress)
     _remember(request, found)
     return _interpreter(_record(found), found.lock, found.top.python)
 
@@ -139,7 +141,6 @@ def _record_path(request: Request) -> Path:
         request.package.sha256,
         request.variant,
         lock_digest(request.lock) if request.lock else "",
-        *(wheel.sha256 for wheel in request.beside),
     ]
     digest = digest_bytes("\0".join(parts).encode())[:32]
     return interpreters_folder(request.home) / "by-wheel" / f"{digest}.json"

@@ -15,6 +15,7 @@ from prime_cli.runtime.acceptance import Verdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.python_downloads import download_python
 from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
 from prime_cli.runtime.reading import Reading, read_requirements
 from prime_cli.runtime.resolver import (
@@ -91,6 +92,7 @@ class _Search:
         self._refusals: list[str] = []
         self._last: Verdict | Unresolvable | None = None
         self._closest: Found | None = None
+        self._downloaded = False
 
     def from_locks(self) -> Found | None:
         """Use the lock kept here, else the one kept on the hub."""
@@ -264,10 +266,24 @@ class _Search:
     def _pythons(self, also: str | None) -> list[Python]:
         """The Python to resolve with, then one of each other minor version that fits."""
         requires = [text for text in (self._package.facts.requires_python, also) if text]
+        try:
+            fitting = fitting_pythons(requires, self._request.python)
+        except ResolveFailed:
+            if not self._download(requires):
+                raise
+            fitting = fitting_pythons(requires)
         by_minor: dict[str, Python] = {}
-        for python in fitting_pythons(requires, self._request.python):
+        for python in fitting:
             by_minor.setdefault(python.minor, python)
         return list(by_minor.values())
+
+    def _download(self, requires: list[str]) -> bool:
+        """Fetch a Python, once a search, where the user named none."""
+        named = self._request.python is not None
+        if self._request.offline or named or self._downloaded:
+            return False
+        self._downloaded = True
+        return download_python(",".join(requires), self._progress)
 
     def _refuse(self, words: str, last: Verdict | Unresolvable | None) -> None:
         self._refusals.append(words)

@@ -246,7 +246,7 @@ def test_a_wheel_beside_stands_for_a_package_that_no_index_has(tmp_path: Path) -
     helper = package(tmp_path, "VALUE = 1\n", name="our_helper", requires=())
     found = package(tmp_path, "import our_helper\n" + V0, requires=("our-helper", "verifiers"))
 
-    interpreter = prepare_interpreter(found, extra_wheels=[helper], progress=Silent())
+    interpreter = prepare_interpreter(found, extra_wheels=lambda: [helper], progress=Silent())
 
     assert interpreter.generation == "v0"
     assert interpreter.lock is not None

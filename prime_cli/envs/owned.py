@@ -1,0 +1,56 @@
+"""Packages that a hub itself owns: environments that another one of the same owner requires."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from packaging.requirements import Requirement
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.installed import LIBRARY, parse_requirements
+
+OpenHub = Callable[[], HubClient]
+"""Gives the hub; called only when something is not on this disk."""
+
+
+def fetch_owned(
+    owner: str,
+    requirements: Sequence[Requirement],
+    *,
+    hub: OpenHub,
+    progress: Progress,
+    offline: bool = False,
+) -> list[FetchedEnvironment]:
+    """Those of `requirements` that `owner` has on the hub in a fitting version, as wheels.
+
+    What these require in turn is among them. Nothing else ever comes from a hub, and these come
+    from nowhere else, so nobody can slip a package in by a name that a public index has too. Each
+    is said aloud.
+    """
+    found: dict[str, FetchedEnvironment] = {}
+    waiting = list(requirements)
+    while waiting:
+        requirement = waiting.pop(0)
+        name = normalize_name(requirement.name)
+        if name in found or name == LIBRARY or requirement.url is not None:
+            continue
+        for fetched in _of_owner(owner, requirement, hub(), progress, offline=offline):
+            progress.say(f"{requirement.name} is {fetched.ref} on the hub")
+            found[name] = fetched
+            waiting += parse_requirements(fetched.package.facts.requires_dist)
+    return list(found.values())
+
+
+def _of_owner(
+    owner: str, requirement: Requirement, hub: HubClient, progress: Progress, *, offline: bool
+) -> Iterator[FetchedEnvironment]:
+    ref = EnvRef(owner, normalize_name(requirement.name))
+    try:
+        hub.environments.status(ref)
+        fetched = fetch_wheel(hub, ref, offline=offline, progress=progress)
+    except NotFound:
+        return
+    if requirement.specifier.contains(fetched.package.facts.version, prereleases=True):
+        yield fetched
