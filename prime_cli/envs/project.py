@@ -52,12 +52,12 @@ def find_project(target: str | None, folder: Path) -> Path:
     """The project folder that a word on the command line means, seen from `folder`.
 
     None is `folder` itself; a path is that path; a bare NAME is `./NAME` if that is a project,
-    else `./environments/<module>`. Raises NotFound when there is none.
+    else `./environments/<module>`, and so is `owner/NAME`. Raises NotFound when there is none.
     """
     if target is None:
         return folder
-    modules = (module_name(target), module_name(normalize_name(target)))
     named = Path(target).expanduser()
+    modules = (module_name(named.name), module_name(normalize_name(named.name)))
     candidates = [folder / named]
     if not named.is_absolute():
         candidates += [folder / "environments" / module for module in modules]

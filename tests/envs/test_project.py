@@ -119,7 +119,7 @@ def test_toml_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
         load_project(tmp_path)
 
 
-@pytest.mark.parametrize("target", ["my-env", "my_env", "environments/my_env"])
+@pytest.mark.parametrize("target", ["my-env", "my_env", "ada/my-env", "environments/my_env"])
 def test_a_bare_name_is_found_below_environments(target: str, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "environments" / "my_env")
     assert find_project(target, tmp_path) == folder
