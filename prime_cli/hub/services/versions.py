@@ -39,7 +39,6 @@ def select_versions() -> Select[Any]:
             wheels.c.runtime_hint.label("runtime_hint"),
             sources.c.filename.label("sources_filename"),
             sources.c.sha256.label("sources_sha256"),
-            sources.c.size.label("sources_size"),
             locks.c.version_id.is_not(None).label("has_lock"),
         )
         .join(wheels, versions.c.wheel_id == wheels.c.id)
