@@ -1,11 +1,14 @@
 """The policy's client: `AsyncOpenAI` whose every call goes to the run's gateway."""
 
+from typing import Any
+
+from .spec import Spec
 from .transport import loopback_transport
 
 TIMEOUT_S = 3600.0  # as long as vf-eval waits
 
 
-def policy_client(spec):
+def policy_client(spec: Spec) -> Any:
     """An AsyncOpenAI client for the gateway; its calls carry the role `policy`."""
     from openai import AsyncOpenAI
 
@@ -19,11 +22,12 @@ def policy_client(spec):
     )
 
 
-def loopback_client():
+def loopback_client() -> Any:
     """An AsyncClient of httpx or httpx2, whichever openai itself uses, for plain loopback HTTP."""
     from openai import _base_client
 
-    httpx = getattr(_base_client, "httpx2", None) or _base_client.httpx
+    used = vars(_base_client)
+    httpx = used.get("httpx2") or used["httpx"]
     return httpx.AsyncClient(
         transport=loopback_transport(httpx),
         timeout=httpx.Timeout(TIMEOUT_S, connect=30.0),
@@ -31,7 +35,7 @@ def loopback_client():
     )
 
 
-def wrapped_for_verifiers(client, environment, spec):
+def wrapped_for_verifiers(client: Any, environment: Any, spec: Spec) -> Any:
     """The same as `verifiers.clients.Client`, which 0.1.11 and later want; else unchanged."""
     try:
         from verifiers import clients
@@ -48,7 +52,7 @@ def wrapped_for_verifiers(client, environment, spec):
     return wrapped
 
 
-def _config(spec):
+def _config(spec: Spec) -> Any:
     from verifiers.types import ClientConfig
 
     return ClientConfig(api_key_var="OPENAI_API_KEY", api_base_url=spec.base_url)

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from typing import Any
 
 from .plain import plain
 
@@ -14,12 +15,12 @@ BULKY = ("state", "info", "prompt", "completion")
 class Events:
     """Writes whole lines, from any thread. A parent that is gone ends this process."""
 
-    def __init__(self, descriptor):
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         os.set_inheritable(descriptor, False)  # noqa: FBT003
 
-    def send(self, kind, **fields):
+    def send(self, kind: str, **fields: Any) -> None:
         line = encode(dict(fields, t=kind))
         for name in BULKY:
             if len(line) <= LONGEST_LINE:
@@ -31,10 +32,10 @@ class Events:
         with self._lock:
             self._write(memoryview(line))
 
-    def log(self, text):
+    def log(self, text: str) -> None:
         self.send("log", text=text)
 
-    def _write(self, rest):
+    def _write(self, rest: memoryview) -> None:
         try:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
@@ -42,7 +43,7 @@ class Events:
             os._exit(1)
 
 
-def encode(event):
+def encode(event: dict[str, Any]) -> bytes:
     # ensure_ascii would write a lone surrogate as an escape that strict readers refuse.
     text = json.dumps(plain(event), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"

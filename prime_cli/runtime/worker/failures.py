@@ -5,6 +5,8 @@ of `verifiers` and `openai`, and none of them need be importable here.
 """
 
 import traceback
+from collections.abc import Iterable
+from typing import Any
 
 CONNECTION = {
     "APIConnectionError", "APITimeoutError", "RateLimitError", "InternalServerError",
@@ -23,10 +25,13 @@ RETRY_LATER = {408, 409, 425, 429}
 SERVER_FAULT = 500
 
 
+Verdict = tuple[str, bool]
+
+
 class StageFailed(Exception):
     """The worker cannot go on: what it was doing (`stage`), and the exception that says why."""
 
-    def __init__(self, stage, error):
+    def __init__(self, stage: str, error: BaseException | None) -> None:
         super().__init__(str(error))
         self.stage = stage
         self.error = error
@@ -48,7 +53,7 @@ class GroupFailed(Exception):
     """Another rollout of the same group failed, so the group could not be scored."""
 
 
-def describe(error):
+def describe(error: BaseException) -> dict[str, Any]:
     """An exception as the `error` field of a rollout."""
     kind, retryable = classify(error)
     return {
@@ -60,7 +65,7 @@ def describe(error):
     }
 
 
-def classify(error):
+def classify(error: BaseException) -> Verdict:
     """(class, whether another attempt may succeed) of an exception."""
     for link in chain(error):
         found = _by_status(link) or _by_name(link)
@@ -71,7 +76,7 @@ def classify(error):
     return "environment", False
 
 
-def by_status(status, blamed=None):
+def by_status(status: int, blamed: Any = None) -> Verdict:
     """The same for the HTTP status of a model call; `blamed` is the class that the gateway says.
 
     Only the gateway can tell an endpoint that is down from one that answers nonsense.
@@ -83,7 +88,7 @@ def by_status(status, blamed=None):
     return "model", False
 
 
-def chain(error):
+def chain(error: BaseException | None) -> Iterable[BaseException]:
     """The exception and its causes, the deepest first: it knows best."""
     links = []
     while error is not None and error not in links:
@@ -92,18 +97,18 @@ def chain(error):
     return reversed(links)
 
 
-def message_of(error):
+def message_of(error: BaseException) -> str:
     links = [str(link) for link in chain(error)]
     own = str(error) or next((text for text in links if text), "")
     return own[:2000]
 
 
-def traceback_of(error):
+def traceback_of(error: BaseException) -> str:
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-20)
     return "".join(lines)[-8000:]
 
 
-def _by_status(error):
+def _by_status(error: BaseException) -> Verdict | None:
     status = getattr(error, "status_code", None)
     if not isinstance(status, int) or not _names(error) & (CONNECTION | REFUSED | MODEL):
         return None
@@ -111,7 +116,7 @@ def _by_status(error):
     return by_status(status, body.get("class") if isinstance(body, dict) else None)
 
 
-def _by_name(error):
+def _by_name(error: BaseException) -> Verdict | None:
     names = _names(error)
     if names & UNUSABLE:
         return "model", True
@@ -122,11 +127,11 @@ def _by_name(error):
     return ("model", True) if names & MODEL and error.__cause__ is None else None
 
 
-def _names(error):
+def _names(error: BaseException) -> set[str]:
     return {cls.__name__ for cls in type(error).__mro__}
 
 
-def _raised_in_client(error):
+def _raised_in_client(error: BaseException) -> bool:
     """Whether the model client itself raised: an answer that is not JSON, for one."""
     deepest = next(iter(chain(error)))
     trace = deepest.__traceback__

@@ -11,12 +11,12 @@ import threading
 CHUNK = 64 * 1024
 
 
-def forward(socket_path):
+def forward(socket_path: str) -> str:
     """Open the port; returns the base URL that stands for the socket."""
     ready = threading.Event()
-    place = []
+    place: list[int] = []
 
-    def serve():
+    def serve() -> None:
         asyncio.run(_serve(socket_path, place, ready))
 
     threading.Thread(target=serve, name="prime-forwarder", daemon=True).start()
@@ -24,8 +24,8 @@ def forward(socket_path):
     return f"http://127.0.0.1:{place[0]}/v1"
 
 
-async def _serve(socket_path, place, ready):
-    async def connected(reader, writer):
+async def _serve(socket_path: str, place: list[int], ready: threading.Event) -> None:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             gateway_reader, gateway_writer = await asyncio.open_unix_connection(socket_path)
             await asyncio.gather(_pipe(reader, gateway_writer), _pipe(gateway_reader, writer))
@@ -38,7 +38,7 @@ async def _serve(socket_path, place, ready):
         await server.serve_forever()
 
 
-async def _pipe(reader, writer):
+async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(CHUNK):
             writer.write(data)

@@ -1,12 +1,13 @@
 """Whether an environment scores rollouts one by one or by the group of an example."""
 
 import inspect
+from typing import Any
 
 PLURALS = {"states", "prompts", "completions", "answers", "tasks", "infos"}
 BASES = {"Rubric", "RubricGroup", "EnvGroupRubric", "JudgeRubric", "MathRubric", "ToolRubric"}
 
 
-def scores_groups(environment):
+def scores_groups(environment: Any) -> bool:
     """True where a reward depends on the other rollouts of the same example.
 
     Told from what verifiers says itself (0.1.13 and later), from reward functions with plural
@@ -17,11 +18,11 @@ def scores_groups(environment):
     return any(_is_group_rubric(rubric) for rubric in rubrics_of(environment))
 
 
-def rubrics_of(environment):
+def rubrics_of(environment: Any) -> list[Any]:
     """Every rubric of an environment: in groups of rubrics and groups of environments too."""
     waiting = [getattr(environment, "rubric", None)]
     waiting += [getattr(env, "rubric", None) for env in getattr(environment, "envs", None) or []]
-    found = []
+    found: list[Any] = []
     while waiting:
         rubric = waiting.pop()
         if rubric is None or any(rubric is known for known in found):
@@ -31,7 +32,7 @@ def rubrics_of(environment):
     return found
 
 
-def reward_weights(environment):
+def reward_weights(environment: Any) -> dict[str, float]:
     """{name of a reward function: its weight}, over all rubrics."""
     weights = {}
     for rubric in rubrics_of(environment):
@@ -41,19 +42,19 @@ def reward_weights(environment):
     return weights
 
 
-def _functions(rubric):
+def _functions(rubric: Any) -> list[Any]:
     return getattr(rubric, "funcs", None) or getattr(rubric, "reward_funcs", None) or []
 
 
-def _weights(rubric):
+def _weights(rubric: Any) -> list[float]:
     return getattr(rubric, "weights", None) or getattr(rubric, "reward_weights", None) or []
 
 
-def _is_group_rubric(rubric):
+def _is_group_rubric(rubric: Any) -> bool:
     return _overrides_group_scoring(rubric) or any(map(_is_group_function, _functions(rubric)))
 
 
-def _overrides_group_scoring(rubric):
+def _overrides_group_scoring(rubric: Any) -> bool:
     for cls in type(rubric).__mro__:
         if cls.__name__ in BASES and cls.__module__.startswith("verifiers."):
             return False
@@ -62,7 +63,7 @@ def _overrides_group_scoring(rubric):
     return False
 
 
-def _is_group_function(function):
+def _is_group_function(function: Any) -> bool:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -7,18 +7,19 @@ import os
 import signal
 import sys
 import threading
+from typing import Any, NoReturn
 
 SECONDS_TO_LEAVE = 10.0
 
 
-def send_prints_to_log():
+def send_prints_to_log() -> None:
     """Descriptor 1 becomes descriptor 2: the log; nothing that is printed meets the protocol."""
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def quiet_libraries():
+def quiet_libraries() -> None:
     """No progress bars, no uploads of traces, no telemetry."""
     for name, value in {
         "TQDM_DISABLE": "1",
@@ -38,29 +39,29 @@ class Handlers:
     loop of its own; its teardown is awaited by us instead. Other exit hooks run at the end.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._register = atexit.register
         self._signal = signal.signal
 
-    def __enter__(self):
-        def register(function, *args, **kwargs):
+    def __enter__(self) -> "Handlers":
+        def register(function: Any, *args: Any, **kwargs: Any) -> Any:
             if "_sync_teardown" in getattr(function, "__qualname__", ""):
                 return function
             return self._register(function, *args, **kwargs)
 
-        def ignore(number, handler):  # noqa: ARG001
+        def ignore(number: int, handler: Any) -> Any:  # noqa: ARG001
             return signal.getsignal(number)
 
-        atexit.register = register
-        signal.signal = ignore
+        atexit.register = register  # type: ignore[assignment]
+        signal.signal = ignore  # type: ignore[assignment]
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         atexit.register = self._register
         signal.signal = self._signal
 
 
-def kill_group():
+def kill_group() -> NoReturn:
     """End this process and all that it started, at once."""
     with contextlib.suppress(OSError, AttributeError):
         if os.getpgrp() == os.getpid():
@@ -68,7 +69,7 @@ def kill_group():
     os._exit(1)
 
 
-async def teardown(environment):
+async def teardown(environment: Any) -> None:
     """The environment's own teardown (sandboxes, servers), within bounds."""
     own = getattr(environment, "_teardown", None)
     if own is None:
@@ -79,7 +80,7 @@ async def teardown(environment):
         print(f"teardown failed: {error!r}", file=sys.stderr)  # noqa: T201
 
 
-def leave(code):
+def leave(code: int) -> NoReturn:
     """Run the exit hooks within bounds, then end without waiting for anybody's threads."""
     timer = threading.Timer(SECONDS_TO_LEAVE, os._exit, (code,))
     timer.daemon = True

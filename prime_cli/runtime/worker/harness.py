@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 import types
+from typing import Any
 
 from .client import loopback_client
 from .identity import current
@@ -24,20 +25,30 @@ OVERFLOW = ("context length", "context_length", "maximum model length", "prompt_
             "prompt is too long", "context window")  # fmt: skip
 
 
-def register(call_retries):
+def register(call_retries: int) -> str:
     """Make the harness known to verifiers by an id; returns the id."""
     import verifiers.v1 as vf
     from verifiers.v1.runtimes import ProgramResult
 
     http = loopback_client()
 
-    class InProcessHarness(vf.Harness[vf.HarnessConfig]):
+    class InProcessHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         APPENDS_SYSTEM_PROMPT = True
         SUPPORTS_RESUME = True
         EXECUTES_CODE = False
         NEEDS_CONTAINER = False
 
-        async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data, **_):
+        async def launch(
+            self,
+            ctx: Any,
+            trace: Any,
+            runtime: Any,
+            endpoint: str,
+            secret: str,
+            mcp_urls: Any,
+            data: Any,
+            **_: object,
+        ) -> Any:
             system, prompt = self.resolve_prompt(data)
             body = {"model": ctx.model, "messages": _messages(system, prompt)}
             url = endpoint.rstrip("/") + "/chat/completions"
@@ -47,14 +58,15 @@ def register(call_retries):
             return ProgramResult(1, "", f"model call: HTTP {status}: {text[:2000]}")
 
     module = types.ModuleType(MODULE)
-    module.InProcessHarness = InProcessHarness
-    module.__all__ = ["InProcessHarness"]
+    vars(module).update(InProcessHarness=InProcessHarness, __all__=["InProcessHarness"])
     InProcessHarness.__module__ = MODULE
     sys.modules[MODULE] = module
     return MODULE
 
 
-async def _ask(http, url, secret, body, retries):
+async def _ask(
+    http: Any, url: str, secret: str, body: dict[str, Any], retries: int
+) -> tuple[int, str]:
     """(status, text) of the answer, after as many tries as it takes or may take."""
     content = json.dumps(body).encode()
     headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
@@ -71,13 +83,13 @@ async def _ask(http, url, secret, body, retries):
     raise AssertionError("unreachable")
 
 
-def _may_succeed_later(answer):
+def _may_succeed_later(answer: Any) -> bool:
     if answer.headers.get("x-should-retry") == "false":
         return False
     return answer.status_code in RETRIED or answer.status_code >= SERVER_FAULT
 
 
-def _pause(answer, attempt):
+def _pause(answer: Any, attempt: int) -> float:
     try:
         wanted = float(answer.headers.get("retry-after", ""))
     except ValueError:
@@ -85,20 +97,20 @@ def _pause(answer, attempt):
     return max(0.0, min(wanted, LONGEST_PAUSE_S))
 
 
-def _does_not_fit(status, text):
+def _does_not_fit(status: int, text: str) -> bool:
     if status not in (400, 413):
         return False
     return any(words in text.lower() for words in OVERFLOW)
 
 
-def _messages(system, prompt):
+def _messages(system: str | None, prompt: Any) -> list[dict[str, Any]]:
     said = [{"role": "system", "content": system}] if system else []
     if isinstance(prompt, str):
         return [*said, {"role": "user", "content": prompt}]
     return said + [_wire(message) for message in prompt or []]
 
 
-def _wire(message):
+def _wire(message: Any) -> Any:
     from verifiers.v1.dialects.chat import message_to_wire
 
     return message_to_wire(message)

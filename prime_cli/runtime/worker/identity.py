@@ -7,9 +7,13 @@ say) are known as well as the policy's. Calls to other hosts than the gateway ar
 
 import contextlib
 import sys
+from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
+
+Place = tuple[str | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class Identity:
     rollout: int
     attempt: int = 1
 
-    def headers(self, role):
+    def headers(self, role: str) -> dict[str, str]:
         return {
             "X-Prime-Example": str(self.example),
             "X-Prime-Rollout": str(self.rollout),
@@ -29,16 +33,16 @@ class Identity:
         }
 
     @property
-    def path(self):
+    def path(self) -> str:
         """The same as a piece of a URL, for clients that cannot be given headers."""
         return f"r/{self.example}.{self.rollout}.{self.attempt}"
 
 
-current = ContextVar("prime_identity", default=None)
+current: ContextVar[Identity | None] = ContextVar("prime_identity", default=None)
 
 
 @contextlib.contextmanager
-def acting_for(identity):
+def acting_for(identity: Identity | None) -> Iterator[None]:
     """Calls made within, and in tasks started within, are made for `identity`."""
     token = current.set(identity)
     try:
@@ -47,7 +51,7 @@ def acting_for(identity):
         current.reset(token)
 
 
-def stamp_requests(base_url):
+def stamp_requests(base_url: str) -> None:
     """Make clients put the current identity on requests to the gateway at `base_url`."""
     target = urlsplit(base_url)
     place = (target.hostname, target.port)
@@ -58,27 +62,27 @@ def stamp_requests(base_url):
             _stamp_async(module.AsyncClient, place)
 
 
-def _stamp_sync(client, place):
+def _stamp_sync(client: Any, place: Place) -> None:
     plain_send = client.send
 
-    def send(self, request, **options):
+    def send(self: Any, request: Any, **options: Any) -> Any:
         _stamp(self, request, place)
         return plain_send(self, request, **options)
 
     client.send = send
 
 
-def _stamp_async(client, place):
+def _stamp_async(client: Any, place: Place) -> None:
     plain_send = client.send
 
-    async def send(self, request, **options):
+    async def send(self: Any, request: Any, **options: Any) -> Any:
         _stamp(self, request, place)
         return await plain_send(self, request, **options)
 
     client.send = send
 
 
-def _stamp(client, request, place):
+def _stamp(client: Any, request: Any, place: Place) -> None:
     identity = current.get()
     if identity is None or (request.url.host, request.url.port) != place:
         return

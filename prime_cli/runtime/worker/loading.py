@@ -3,12 +3,16 @@
 import importlib
 import importlib.metadata
 import inspect
+from collections.abc import Callable, Collection, Iterable
+from types import ModuleType
+from typing import Any
 
 from .failures import BadArguments, StageFailed
 from .guards import Handlers
+from .spec import Spec
 
 
-def installed_version(name):
+def installed_version(name: str) -> str | None:
     """The version of an installed distribution, or None."""
     try:
         return importlib.metadata.version(name)
@@ -16,7 +20,7 @@ def installed_version(name):
         return None
 
 
-def import_module(name):
+def import_module(name: str) -> ModuleType:
     """The environment's module; whatever it raises is the import's failure, SystemExit too."""
     with Handlers():
         try:
@@ -25,7 +29,7 @@ def import_module(name):
             raise StageFailed("import", error) from error
 
 
-def load_v0(spec, module):
+def load_v0(spec: Spec, module: Any) -> Any:
     """The environment that `load_environment(**args)` makes, with `extra` set on it."""
     load = getattr(module, "load_environment", None)
     if load is None:
@@ -41,7 +45,7 @@ def load_v0(spec, module):
     return environment
 
 
-def check_arguments(load, given):
+def check_arguments(load: Callable[..., Any], given: Collection[str]) -> None:
     """Raise StageFailed("arguments") for keywords that are missing or unknown."""
     try:
         parameters = inspect.signature(load).parameters.values()
@@ -63,11 +67,11 @@ def check_arguments(load, given):
     raise StageFailed("arguments", BadArguments(f"{problem} (it takes: {known})"))
 
 
-def _list(names):
+def _list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _call(load, spec):
+def _call(load: Callable[..., Any], spec: Spec) -> Any:
     """By way of verifiers' own loader, which knows typed configs; its wrapper errors undone."""
     import verifiers
 
@@ -86,7 +90,7 @@ def _call(load, spec):
     return environment
 
 
-def _set_extra(environment, extra):
+def _set_extra(environment: Any, extra: dict[str, Any]) -> None:
     if not extra:
         return
     if hasattr(environment, "set_kwargs"):

@@ -3,31 +3,36 @@
 import asyncio
 import inspect
 import json
+from collections.abc import Callable
+from typing import Any
 
+from .events import Events
 from .plain import plain
+
+Gold = Callable[[int], tuple[Any, Any]]
 
 
 class Oracle:
     """Answers the parent's questions with the environment's function, several at a time."""
 
-    def __init__(self, module, gold, events):
+    def __init__(self, module: Any, gold: Gold, events: Events) -> None:
         self._function = getattr(module, "oracle", None)
         if not callable(self._function):
             self._function = None
         self._gold = gold
         self._events = events
-        self._answering = set()
+        self._answering: set[asyncio.Task[None]] = set()
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self._function is not None
 
-    def ask(self, question):
+    def ask(self, question: dict[str, Any]) -> None:
         """Start answering `question`; the reply goes out as an event."""
-        task = asyncio.ensure_future(self._reply(question))
+        task = asyncio.create_task(self._reply(question))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def _reply(self, question):
+    async def _reply(self, question: dict[str, Any]) -> None:
         try:
             message = await self._answer(question)
         except Exception as error:
@@ -36,7 +41,7 @@ class Oracle:
         else:
             self._events.send("oracle", id=question["id"], message=message, error=None)
 
-    async def _answer(self, question):
+    async def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         if self._function is None:
             raise LookupError("the environment has no oracle")
         answer, info = self._gold(question["example"])
@@ -47,7 +52,7 @@ class Oracle:
         return as_message(said)
 
 
-def as_message(said):
+def as_message(said: Any) -> dict[str, Any]:
     """An oracle's answer as an assistant message in OpenAI's shape."""
     if not isinstance(said, dict):
         return {"role": "assistant", "content": str(said)}
@@ -61,7 +66,7 @@ def as_message(said):
     return message
 
 
-def _taken(function, options):
+def _taken(function: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Those of `options` that the function has parameters for."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

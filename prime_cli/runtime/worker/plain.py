@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 DEEPEST = 60
 SCALARS = (str, int, bool, type(None))
 
 
-def plain(value, depth=0):
+def plain(value: Any, depth: int = 0) -> Any:
     """Strings, numbers, lists and dicts; models as their fields; NaN as None; the rest as repr.
 
     Floats that JSON has no word for become None. Lists that contain themselves end at `DEEPEST`.
@@ -26,7 +27,7 @@ def plain(value, depth=0):
     return _object(value, depth)
 
 
-def number(value):
+def number(value: Any) -> float | None:
     """A float, or None for what is none or not finite. Tensors and numpy scalars count."""
     if value is None or isinstance(value, str):
         return None
@@ -37,11 +38,11 @@ def number(value):
     return found if math.isfinite(found) else None
 
 
-def _key(key):
+def _key(key: Any) -> str:
     return key if isinstance(key, str) else str(key)
 
 
-def _object(value, depth):
+def _object(value: Any, depth: int) -> Any:
     if isinstance(value, str):  # enums of strings; their own `str` would say something else
         return str.__str__(value)
     for base in (int, float):  # enums again, numpy's float64

@@ -1,12 +1,16 @@
 """Rows of a run: the `rollout` events that every family of verifiers ends in."""
 
 import json
+from typing import Any
 
 from .failures import describe
+from .identity import Identity
 from .plain import number, plain
 
+Row = dict[str, Any]
 
-def finished(identity, **found):
+
+def finished(identity: Identity, **found: Any) -> Row:
     """A scored rollout. A reward that is no finite number is an error, not a score."""
     row = blank(identity)
     row.update(found)
@@ -20,12 +24,12 @@ def finished(identity, **found):
     return row
 
 
-def failed(identity, error, **found):
+def failed(identity: Identity, error: BaseException, **found: Any) -> Row:
     """A rollout that has no reward, because of `error`."""
     return finished(identity, error=describe(error), **found)
 
 
-def blank(identity):
+def blank(identity: Identity) -> Row:
     return {
         "example_id": identity.example,
         "rollout": identity.rollout,
@@ -46,14 +50,14 @@ def blank(identity):
     }
 
 
-def messages(value):
+def messages(value: Any) -> Any:
     """Messages as plain dicts, their tool calls as objects; a text completion stays a string."""
     if value is None or isinstance(value, str):
         return value
     return [_message(item) for item in plain(value)]
 
 
-def _message(message):
+def _message(message: Any) -> Any:
     if not isinstance(message, dict):
         return message
     kept = {name: value for name, value in message.items() if value is not None}
@@ -63,7 +67,7 @@ def _message(message):
     return kept
 
 
-def _tool_call(call):
+def _tool_call(call: Any) -> Any:
     if isinstance(call, str):
         try:
             call = json.loads(call)
@@ -76,7 +80,7 @@ def _tool_call(call):
     return call
 
 
-def seconds(timing):
+def seconds(timing: Any) -> dict[str, float]:
     """Timing of any family as {stage: seconds}; 0.1.x up to 0.1.13 counts milliseconds."""
     timing = plain(timing)
     if not isinstance(timing, dict):
@@ -89,11 +93,11 @@ def seconds(timing):
     }
 
 
-def _span(span):
+def _span(span: dict[str, Any]) -> float:
     """Seconds of {start, end}, of {spans: [...]} or of {duration}."""
     if "spans" in span:
         return sum(_span(item) for item in span["spans"])
     if number(span.get("duration")) is not None:
-        return span["duration"]
+        return float(span["duration"])
     start, end = number(span.get("start")), number(span.get("end"))
     return max(0.0, end - start) if start and end else 0.0

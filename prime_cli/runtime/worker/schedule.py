@@ -2,8 +2,16 @@
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable, Iterator
+
+from .rows import Row
+from .spec import Spec
 
 SECONDS_TO_GIVE_UP = 3.0
+
+
+Unit = tuple[int, list[int]]
+RunUnit = Callable[[int, list[int], int], Awaitable[list[Row]]]
 
 
 class Schedule:
@@ -13,14 +21,14 @@ class Schedule:
     never raises; `emit(row)` is called for each row that is final.
     """
 
-    def __init__(self, spec, run_unit, emit):
+    def __init__(self, spec: Spec, run_unit: RunUnit, emit: Callable[[Row], None]) -> None:
         self._spec = spec
         self._run_unit = run_unit
         self._emit = emit
-        self._workers = []
+        self._workers: list[asyncio.Future[None]] = []
         self.cancelled = False
 
-    async def run(self, units, lanes):
+    async def run(self, units: list[Unit], lanes: int) -> None:
         """Work through `units` in order with `lanes` of them at a time."""
         waiting = iter(units)
         self._workers = [
@@ -34,20 +42,20 @@ class Schedule:
             # The pieces that hold on are left to the end of the process.
             await asyncio.wait(self._workers, timeout=SECONDS_TO_GIVE_UP)
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Start nothing new, and give up what is in flight."""
         self.cancelled = True
         for worker in self._workers:
             worker.cancel()
 
-    async def _work(self, waiting):
+    async def _work(self, waiting: Iterator[Unit]) -> None:
         for example, rollouts in waiting:
             if self.cancelled:
                 return
             for row in await self._with_retries(example, rollouts):
                 self._emit(row)
 
-    async def _with_retries(self, example, rollouts):
+    async def _with_retries(self, example: int, rollouts: list[int]) -> list[Row]:
         attempt = max(self._spec.attempt(example, rollout) for rollout in rollouts)
         last = attempt + self._spec.max_retries
         while True:
@@ -65,5 +73,5 @@ class Schedule:
             attempt += 1
 
 
-def _may_succeed_later(row):
+def _may_succeed_later(row: Row) -> bool:
     return row["error"] is not None and row["error"]["retryable"]

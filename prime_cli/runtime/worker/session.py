@@ -7,22 +7,27 @@ import platform
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any, NoReturn
 
 from . import failures, guards
 from .control import Control
 from .events import Events
 from .forwarder import forward
+from .generation import Generation
 from .identity import stamp_requests
 from .loading import import_module, installed_version
 from .oracle import Oracle
 from .plain import plain
-from .schedule import Schedule
+from .rows import Row
+from .schedule import Schedule, Unit
+from .spec import Spec
 
 PROTOCOL = 1
 FEWEST_THREADS = 32
 
 
-def main(descriptor):
+def main(descriptor: int) -> NoReturn:
     """Never returns: ends the process, with 0 when all went well."""
     guards.send_prints_to_log()
     guards.quiet_libraries()
@@ -41,7 +46,7 @@ def main(descriptor):
     guards.leave(0)
 
 
-def _detail(error):
+def _detail(error: BaseException) -> dict[str, Any]:
     return {
         "type": type(error).__name__,
         "message": str(error) or type(error).__name__,
@@ -52,16 +57,13 @@ def _detail(error):
 class Session:
     """Runs one spec."""
 
-    def __init__(self, spec, events, control):
+    def __init__(self, spec: Spec, events: Events, control: Control) -> None:
         self._spec = spec
         self._events = events
         self._control = control
         self._started = time.perf_counter()
-        self._environment = None
-        self._oracle = None
-        self._schedule = None
 
-    def run(self):
+    def run(self) -> None:
         """Raises StageFailed, with stage "interrupted" when the parent cancelled."""
         self._greet()
         self._prepare()
@@ -71,11 +73,11 @@ class Session:
         threads = max(FEWEST_THREADS, self._spec.concurrency)
         loop.set_default_executor(ThreadPoolExecutor(max_workers=threads))
         module = import_module(self._spec.module)
-        self._environment = self._load(module)
-        self._oracle = Oracle(module, self._environment.gold, self._events)
-        loop.run_until_complete(self._work(loop))
+        environment = self._load(module)
+        oracle = Oracle(module, environment.gold, self._events)
+        loop.run_until_complete(self._work(environment, oracle))
 
-    def _greet(self):
+    def _greet(self) -> None:
         spec = self._spec
         self._events.send(
             "hello",
@@ -88,7 +90,7 @@ class Session:
             env_version=installed_version(spec.env_id),
         )
 
-    def _prepare(self):
+    def _prepare(self) -> None:
         spec = self._spec
         sys.path[:0] = spec.pythonpath
         if spec.socket:
@@ -100,59 +102,57 @@ class Session:
             others = os.environ.get(name)
             os.environ[name] = "127.0.0.1,localhost" + (f",{others}" if others else "")
 
-    def _load(self, module):
+    def _load(self, module: ModuleType) -> Generation:
         # Imported here: what the other generation needs may not be installed.
         name = self._spec.generation
         generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
-        environment = generation(self._spec, module)
+        environment: Generation = generation(self._spec, module)
         stamp_requests(self._spec.base_url)
         return environment
 
-    async def _work(self, loop):
-        environment = self._environment
-        units = self._units()
-        self._schedule = Schedule(self._spec, environment.run_unit, self._emit)
-        self._announce(units)
-        self._control.deliver_to(loop, self._on_message)
+    async def _work(self, environment: Generation, oracle: Oracle) -> None:
+        units = self._units(environment)
+        schedule = Schedule(self._spec, environment.run_unit, self._emit)
+
+        def on_message(message: dict[str, Any]) -> None:
+            if message["t"] == "cancel":
+                schedule.cancel()
+            elif message["t"] == "oracle":
+                oracle.ask(message)
+
+        self._announce(environment, units, has_oracle=bool(oracle))
+        self._control.deliver_to(asyncio.get_running_loop(), on_message)
         try:
-            await environment.serve(lambda: self._schedule.run(units, environment.lanes))
+            await environment.serve(lambda: schedule.run(units, environment.lanes))
         except Exception as error:
             raise failures.StageFailed("run", error) from error
         finally:
             await guards.teardown(environment.environment)
-        if self._schedule.cancelled:
+        if schedule.cancelled:
             raise failures.StageFailed("interrupted", None)
 
-    def _units(self):
+    def _units(self, environment: Generation) -> list[Unit]:
         """What is owed, as units. A group that is not complete is owed whole."""
-        owed = self._spec.owed(len(self._environment.examples))
-        if self._environment.unit == "group":
+        owed = self._spec.owed(len(environment.examples))
+        if environment.unit == "group":
             return [(example, list(range(self._spec.r))) for example, _ in owed]
         return [(example, [rollout]) for example, rollouts in owed for rollout in rollouts]
 
-    def _announce(self, units):
-        environment, spec = self._environment, self._spec
+    def _announce(self, environment: Generation, units: list[Unit], *, has_oracle: bool) -> None:
         self._events.send(
             "start",
             examples=len(environment.examples),
-            planned=len(environment.examples) * spec.r,
+            planned=len(environment.examples) * self._spec.r,
             owed=sum(len(rollouts) for _, rollouts in units),
             unit=environment.unit,
             family=environment.family,
             harness=environment.harness,
-            concurrency=min(environment.lanes, spec.concurrency),
+            concurrency=min(environment.lanes, self._spec.concurrency),
             answers=environment.answers,
-            oracle=bool(self._oracle),
+            oracle=has_oracle,
             fingerprint=environment.fingerprint,
             load_s=round(time.perf_counter() - self._started, 3),
-            eval_defaults={},
         )
 
-    def _emit(self, row):
+    def _emit(self, row: Row) -> None:
         self._events.send("rollout", **plain(row))
-
-    def _on_message(self, message):
-        if message["t"] == "cancel":
-            self._schedule.cancel()
-        elif message["t"] == "oracle":
-            self._oracle.ask(message)

@@ -1,7 +1,7 @@
 """The parent's orders, as read from the first line of stdin."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 
 @dataclass
@@ -15,29 +15,29 @@ class Spec:
     token: str
     generation: str = "v0"
     protocol: int = 1
-    args: Dict[str, Any] = field(default_factory=dict)
-    extra: Dict[str, Any] = field(default_factory=dict)
-    sampling: Dict[str, Any] = field(default_factory=dict)
+    args: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+    sampling: dict[str, Any] = field(default_factory=dict)
     n: int = 5
     r: int = 3
     concurrency: int = 32
-    seed: Optional[int] = None
-    socket: Optional[str] = None
-    done: List[Any] = field(default_factory=list)
-    attempts: Dict[str, int] = field(default_factory=dict)
-    state_columns: List[str] = field(default_factory=list)
+    seed: int | None = None
+    socket: str | None = None
+    done: list[Any] = field(default_factory=list)
+    attempts: dict[str, int] = field(default_factory=dict)
+    state_columns: list[str] = field(default_factory=list)
     max_retries: int = 0
     call_retries: int = 5
-    timeout_s: Optional[float] = None
+    timeout_s: float | None = None
     independent_scoring: bool = False
-    harness: Optional[str] = None
-    pythonpath: List[str] = field(default_factory=list)
+    harness: str | None = None
+    pythonpath: list[str] = field(default_factory=list)
 
-    def attempt(self, example, rollout):
+    def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""
         return self.attempts.get(f"{example}.{rollout}", 1)
 
-    def owed(self, examples):
+    def owed(self, examples: int) -> list[tuple[int, list[int]]]:
         """What is left to run: [(example, [rollout, ...]), ...] in order."""
         done = {(example, rollout) for example, rollout in self.done}
         pairs = (
@@ -47,6 +47,6 @@ class Spec:
         return [(example, rollouts) for example, rollouts in pairs if rollouts]
 
 
-def from_message(message):
+def from_message(message: dict[str, Any]) -> Spec:
     known = {item.name for item in fields(Spec)}
     return Spec(**{name: value for name, value in message.items() if name in known})

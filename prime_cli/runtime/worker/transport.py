@@ -7,11 +7,24 @@ For httpx and for httpx2, its successor that openai uses from 3.0 on; both have 
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, TypeVar
 
 HEADER_LIMIT = 1 << 20
 
 
-def loopback_transport(httpx):
+T = TypeVar("T")
+
+
+class Connection:
+    __slots__ = ("reader", "writer")
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+
+def loopback_transport(httpx: Any) -> Any:
     """A transport for the AsyncClient of the given module, httpx or httpx2."""
     body = type("LoopbackBody", (_Body, httpx.AsyncByteStream), {})
     transport = type("LoopbackTransport", (_Transport, httpx.AsyncBaseTransport), {})
@@ -21,12 +34,12 @@ def loopback_transport(httpx):
 class _Transport:
     """Connections are kept and reused, the newest first; there is no limit to their number."""
 
-    def __init__(self, httpx, body):
+    def __init__(self, httpx: Any, body: Any) -> None:
         self.httpx = httpx
         self._body = body
-        self._idle = []
+        self._idle: list[Connection] = []
 
-    async def handle_async_request(self, request):
+    async def handle_async_request(self, request: Any) -> Any:
         timeout = request.extensions.get("timeout", {})
         head_and_body = _head(request) + await request.aread()
         connection, reused = await self._connection(request, timeout.get("connect"))
@@ -49,14 +62,14 @@ class _Transport:
         body = self._body(self, connection, dict(headers), timeout.get("read"), status)
         return self.httpx.Response(status, headers=headers, stream=body, request=request)
 
-    async def aclose(self):
+    async def aclose(self) -> None:
         while self._idle:
             self._idle.pop().writer.close()
 
-    def keep(self, connection):
+    def keep(self, connection: Connection) -> None:
         self._idle.append(connection)
 
-    async def _connection(self, request, seconds):
+    async def _connection(self, request: Any, seconds: float | None) -> tuple[Connection, bool]:
         while self._idle:
             connection = self._idle.pop()
             if not connection.reader.at_eof() and not connection.writer.is_closing():
@@ -69,30 +82,30 @@ class _Transport:
             raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:
             raise self.httpx.ConnectError(str(error), request=request) from error
-        return _Connection(reader, writer), False
-
-
-class _Connection:
-    __slots__ = ("reader", "writer")
-
-    def __init__(self, reader, writer):
-        self.reader = reader
-        self.writer = writer
+        return Connection(reader, writer), False
 
 
 class _Body:
     """The body of one answer; its connection is kept when it was read to the end."""
 
-    def __init__(self, transport, connection, headers, timeout, status):
+    def __init__(
+        self,
+        transport: Any,
+        connection: Connection,
+        headers: dict[str, str],
+        timeout: float | None,
+        status: int,
+    ) -> None:
         self._transport = transport
-        self._connection = connection
+        self._connection: Connection | None = connection
+        self._reader = connection.reader
         self._headers = headers
         self._timeout = timeout
         self._empty = status in (204, 304)
         self._whole = False
 
-    async def __aiter__(self):
-        reader = self._connection.reader
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        reader = self._reader
         try:
             if self._headers.get("transfer-encoding", "").lower() == "chunked":
                 async for piece in self._chunks(reader):
@@ -105,7 +118,7 @@ class _Body:
             raise self._transport.httpx.ReadTimeout("the answer did not go on in time") from None
         self._whole = True
 
-    async def aclose(self):
+    async def aclose(self) -> None:
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -115,12 +128,12 @@ class _Body:
         else:
             connection.writer.close()
 
-    async def _sized(self, reader):
+    async def _sized(self, reader: asyncio.StreamReader) -> bytes:
         length = self._headers.get("content-length")
         reading = reader.read() if length is None else reader.readexactly(int(length))
         return await _timed(reading, self._timeout)
 
-    async def _chunks(self, reader):
+    async def _chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         while True:
             size = int((await _timed(reader.readline(), self._timeout)).split(b";")[0], 16)
             if size == 0:
@@ -131,17 +144,17 @@ class _Body:
             yield piece[:-2]
 
 
-async def _timed(awaitable, seconds):
+async def _timed(awaitable: Awaitable[T], seconds: float | None) -> T:
     return await (awaitable if seconds is None else asyncio.wait_for(awaitable, seconds))
 
 
-def _head(request):
+def _head(request: Any) -> bytes:
     lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
     lines += [name + b": " + value for name, value in request.headers.raw]
     return b"\r\n".join([*lines, b"", b""])
 
 
-def _parse_head(head):
+def _parse_head(head: bytes) -> tuple[int, list[tuple[str, str]]]:
     lines = head.decode("latin-1").split("\r\n")
     status = int(lines[0].split(" ", 2)[1])
     pairs = (line.partition(":") for line in lines[1:] if line)

@@ -3,12 +3,16 @@
 import asyncio
 import hashlib
 import json
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from . import failures, grouping, rows
 from .client import policy_client
 from .identity import Identity, acting_for
 from .loading import load_v0
 from .plain import plain
+from .rows import Row
+from .spec import Spec
 from .usage import usage_of, was_truncated
 from .v0_a import FamilyA
 from .v0_b import FamilyB, FamilyBEarly
@@ -24,7 +28,7 @@ class V0:
 
     harness = None
 
-    def __init__(self, spec, module):
+    def __init__(self, spec: Spec, module: Any) -> None:
         self._spec = spec
         self.environment = load_v0(spec, module)
         self.examples = self._read_examples()
@@ -44,25 +48,25 @@ class V0:
             self.environment.set_concurrency(spec.concurrency)
 
     @property
-    def answers(self):
+    def answers(self) -> dict[str, Any]:
         """{index of an example: its gold answer}, for those that have one."""
         gold = {str(i): plain(row.get("answer")) for i, row in enumerate(self.examples)}
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for row in self.examples:
             kept = {name: plain(row.get(name)) for name in FINGERPRINTED}
             digest.update(json.dumps(kept, sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
 
-    def gold(self, example):
+    def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""
         row = self.examples[example]
         return row.get("answer"), _info(row.get("info"))
 
-    async def run_unit(self, example, rollouts, attempt):
+    async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
         """Rows of the example's `rollouts`, scored together; failures are rows as well."""
         identities = [Identity(example, rollout, attempt) for rollout in rollouts]
         unit = Unit(identities)
@@ -83,10 +87,10 @@ class V0:
         finally:
             await unit.end()
 
-    async def serve(self, run):
+    async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
         await run()
 
-    def _read_examples(self):
+    def _read_examples(self) -> list[Row]:
         options = {} if self._spec.seed is None else {"seed": self._spec.seed}
         try:
             dataset = self.environment.get_eval_dataset(n=self._spec.n, **options)
@@ -97,8 +101,8 @@ class V0:
             raise failures.StageFailed("load", ValueError("the dataset has no examples"))
         return found
 
-    def _finished(self, unit, position, outcome):
-        state = unit.states[position] or {}
+    def _finished(self, unit: Unit, position: int, outcome: dict[str, Any]) -> Row:
+        state: dict[str, Any] = unit.states[position] or {}
         known = self._known(unit, position, state)
         known.update(outcome)
         error = state.get("error")
@@ -109,7 +113,7 @@ class V0:
             known["error"] = failures.describe(raised)
         return rows.finished(unit.identities[position], **known)
 
-    def _failed(self, unit, position, error):
+    def _failed(self, unit: Unit, position: int, error: BaseException) -> Row:
         own = unit.errors[position]
         if own is None and any(unit.errors):
             own = failures.GroupFailed("another rollout of the group failed")
@@ -118,7 +122,7 @@ class V0:
         known["reward"] = None
         return rows.failed(unit.identities[position], own or error, **known)
 
-    def _known(self, unit, position, state):
+    def _known(self, unit: Unit, position: int, state: Any) -> dict[str, Any]:
         """What can be said of a rollout whether or not it was scored."""
         row = self.examples[unit.identities[position].example]
         return {
@@ -134,7 +138,7 @@ class V0:
             "state": {name: plain(state.get(name)) for name in self._spec.state_columns},
         }
 
-    def _raised(self, unit, known):
+    def _raised(self, unit: Unit, known: dict[str, Any]) -> Exception | None:
         """The failure of a reward function that counts; one with weight 0 only lacks a value."""
         known["metrics"] = {**(known.get("metrics") or {}), **dict.fromkeys(unit.raised)}
         for name, message in unit.raised.items():
@@ -143,13 +147,13 @@ class V0:
         return None
 
 
-def _state_error(error):
+def _state_error(error: Any) -> dict[str, Any]:
     if isinstance(error, BaseException):
         return failures.describe(error)
     return failures.describe(RuntimeError(str(plain(error))))
 
 
-def _info(info):
+def _info(info: Any) -> Any:
     if isinstance(info, str):
         try:
             return json.loads(info)

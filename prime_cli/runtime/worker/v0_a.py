@@ -3,6 +3,10 @@
 import copy
 import inspect
 import json
+from typing import Any
+
+from .rows import Row
+from .spec import Spec
 
 
 class FamilyA:
@@ -10,18 +14,18 @@ class FamilyA:
 
     name = "A"
 
-    def __init__(self, environment, spec, client):
+    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
         self._environment = environment
         self._spec = spec
         self._client = client
 
     @classmethod
-    def fits(cls, environment):
+    def fits(cls, environment: Any) -> bool:
         return hasattr(environment, "a_generate") and not inspect.iscoroutinefunction(
             environment.generate
         )
 
-    async def run(self, row, example, count):
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
         """Run and score `count` rollouts of `row`; a list of outcomes."""
         result = await self._environment.a_generate(
             columns(row, example, count),
@@ -32,7 +36,7 @@ class FamilyA:
         return [outcome(result, position) for position in range(count)]
 
 
-def columns(row, example, count):
+def columns(row: Row, example: int, count: int) -> dict[str, list[Any]]:
     """An example as the columns of `count` equal rows."""
     shared = {
         "prompt": row.get("prompt"),
@@ -46,10 +50,10 @@ def columns(row, example, count):
     return table
 
 
-def outcome(result, position):
+def outcome(result: Any, position: int) -> Row:
     """One rollout out of a result's columns; results are models or, from 0.1.8 on, dicts."""
 
-    def column(name):
+    def column(name: str) -> Any:
         return result[name] if isinstance(result, dict) else getattr(result, name)
 
     # Columns of metrics are short where a rollout has no such metric.
@@ -66,7 +70,7 @@ def outcome(result, position):
     }
 
 
-def _info(info):
+def _info(info: Any) -> dict[str, Any]:
     if isinstance(info, str):
         info = json.loads(info)
     return copy.deepcopy(dict(info)) if info else {}

@@ -2,8 +2,11 @@
 
 import copy
 import inspect
+from typing import Any
 
 from .client import wrapped_for_verifiers
+from .rows import Row
+from .spec import Spec
 
 
 class FamilyC:
@@ -11,7 +14,7 @@ class FamilyC:
 
     name = "C"
 
-    def __init__(self, environment, spec, client):
+    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
         self._environment = environment
         self._model = spec.model
         self._client = wrapped_for_verifiers(client, environment, spec)
@@ -19,11 +22,11 @@ class FamilyC:
         self._sampling.update(spec.sampling)
 
     @classmethod
-    def fits(cls, environment):
+    def fits(cls, environment: Any) -> bool:
         run_group = getattr(environment, "run_group", None)
         return run_group is not None and "max_retries" in inspect.signature(run_group).parameters
 
-    async def run(self, row, example, count):
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
         """Run and score `count` rollouts of `row`; a list of outcomes."""
         inputs = [{"example_id": example, **copy.deepcopy(row)} for _ in range(count)]
         outputs = await self._environment.run_group(
@@ -31,7 +34,7 @@ class FamilyC:
         )
         return [self._outcome(output) for output in outputs]
 
-    def _outcome(self, output):
+    def _outcome(self, output: Any) -> Row:
         found = {name: output.get(name) for name in ("prompt", "completion", "reward", "metrics")}
         tokens = output.get("token_usage")
         if tokens:

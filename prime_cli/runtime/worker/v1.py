@@ -5,12 +5,16 @@ import hashlib
 import itertools
 import json
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from . import failures, rows, v1_config
 from .harness import NAME as IN_PROCESS
 from .identity import Identity, acting_for
-from .memory import processes_that_fit
+from .memory import free_mb, processes_that_fit
 from .plain import plain
+from .rows import Row
+from .spec import Spec
 from .v1_rows import error_of, known_of
 
 KEY_VARIABLE = "PRIME_RUN_TOKEN"
@@ -22,7 +26,7 @@ class V1:
     family = "v1"
     unit = "episode"
 
-    def __init__(self, spec, module):
+    def __init__(self, spec: Spec, module: Any) -> None:
         del module  # tasksets are found by their name
         self._spec = spec
         os.environ[KEY_VARIABLE] = spec.token
@@ -40,32 +44,32 @@ class V1:
             raise failures.StageFailed("load", error) from error
         self.lanes = spec.concurrency
         if self.harness != IN_PROCESS:
-            self.lanes = processes_that_fit(spec.concurrency)
+            self.lanes = processes_that_fit(spec.concurrency, free_mb())
         self._shared = self._context(spec.base_url)
 
     @property
-    def answers(self):
+    def answers(self) -> dict[str, Any]:
         """{index of an example: its gold answer}, for tasks whose data has an `answer`."""
         gold = {str(i): self.gold(i)[0] for i in range(len(self.examples))}
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for task in self.examples:
             digest.update(json.dumps(_data(task), sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
 
-    def gold(self, example):
+    def gold(self, example: int) -> tuple[Any, dict[str, Any]]:
         """(answer, the task's data) of an example, for an oracle."""
         data = _data(self.examples[example])
         return data.get("answer"), data
 
-    async def serve(self, run):
+    async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
         async with self.environment.serving():
             await run()
 
-    async def run_unit(self, example, rollouts, attempt):
+    async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
         """The rows of one episode (one row); failures are rows as well."""
         identity = Identity(example, rollouts[0], attempt)
         task = self.examples[example]
@@ -84,11 +88,11 @@ class V1:
             return [rows.failed(identity, error, **_fields(task))]
         return [rows.finished(identity, **known)]
 
-    async def _run_episode(self, task, identity):
+    async def _run_episode(self, task: Any, identity: Identity) -> Any:
         slot = self.environment.slots(task, 1)[0]
         return await self.environment.run_slot(slot, self._context_for(identity))
 
-    def _read_tasks(self):
+    def _read_tasks(self) -> list[Any]:
         taskset, n = self.environment.taskset, self._spec.n
         if n < 0 and getattr(taskset, "INFINITE", False):
             error = failures.BadArguments("the taskset never ends: give a number of examples")
@@ -101,14 +105,14 @@ class V1:
             raise failures.StageFailed("load", ValueError("the taskset has no tasks"))
         return found
 
-    def _context_for(self, identity):
+    def _context_for(self, identity: Identity) -> Any:
         """In one process the calls carry headers; other harnesses get a base URL of their own."""
         if self.harness == IN_PROCESS:
             return self._shared
         root = self._spec.base_url[: -len("/v1")]
         return self._context(f"{root}/{identity.path}/v1")
 
-    def _context(self, base_url):
+    def _context(self, base_url: str) -> Any:
         from verifiers.v1.clients import EvalClientConfig, ModelContext
         from verifiers.v1.types import SamplingConfig
 
@@ -119,7 +123,7 @@ class V1:
         )
 
 
-def _loaders():
+def _loaders() -> Any:
     try:
         from verifiers.v1.utils import loaders
     except ImportError as error:
@@ -130,7 +134,7 @@ def _loaders():
     return loaders
 
 
-def _fields(task):
+def _fields(task: Any) -> dict[str, Any]:
     """What a row says of its task, whether or not it was scored."""
     data = _data(task)
     return {
@@ -141,5 +145,5 @@ def _fields(task):
     }
 
 
-def _data(task):
-    return plain(task.data.model_dump(mode="json", exclude_defaults=True))
+def _data(task: Any) -> dict[str, Any]:
+    return dict(plain(task.data.model_dump(mode="json", exclude_defaults=True)))

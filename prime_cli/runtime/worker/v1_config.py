@@ -4,14 +4,16 @@ Upstream's own defaults are a harness that runs shell commands for the model, in
 """
 
 import inspect
+from typing import Any
 
 from . import harness
 from .failures import StageFailed
+from .spec import Spec
 
 PLAIN = (None, "", "bash", "null", "default")
 
 
-def build(spec):
+def build(spec: Spec) -> tuple[Any, str]:
     """(config, harness name as reported): "in-process" where one process runs all rollouts."""
     from verifiers.v1.utils.loaders import resolve_env_config
 
@@ -30,7 +32,7 @@ def build(spec):
     return resolve_env_config(raw), "+".join(sorted(names))
 
 
-def roles(config):
+def roles(config: Any) -> dict[str, Any]:
     """{name: AgentConfig} of the environment's agents; `agent` alone where there is one."""
     from verifiers.v1.configs.agent import AgentConfig
 
@@ -38,7 +40,7 @@ def roles(config):
     return {name: value for name, value in found.items() if isinstance(value, AgentConfig)}
 
 
-def merged(base, over):
+def merged(base: Any, over: dict[str, Any]) -> dict[str, Any]:
     """`over` laid over `base`, dicts within dicts too."""
     result = dict(base)
     for name, value in over.items():
@@ -47,7 +49,7 @@ def merged(base, over):
     return result
 
 
-def _harness(spec, role, config):
+def _harness(spec: Spec, role: Any, config: Any) -> str | None:
     """The id to set for a role, or None to leave what the environment itself chose."""
     if spec.harness not in (None, harness.NAME):
         return spec.harness
@@ -57,26 +59,26 @@ def _harness(spec, role, config):
     return harness.register(spec.call_retries) if _runs_in_process(config) else "null"
 
 
-def _default_harness(config):
+def _default_harness(config: Any) -> str:
     from verifiers.v1.configs.env import default_agent_harness
 
-    return default_agent_harness(config.taskset.id).id
+    return str(default_agent_harness(config.taskset.id).id)
 
 
-def _reported(config, role, chosen):
+def _reported(config: Any, role: str, chosen: str | None) -> str:
     if chosen == harness.MODULE:
         return harness.NAME
     own = roles(config)[role].harness
     return chosen or (own.id if own is not None else _default_harness(config))
 
 
-def _is_remote(config, role, spec):
+def _is_remote(config: Any, role: str, spec: Spec) -> bool:
     """Whether a role's runtime is the Prime cloud and nobody asked for that."""
     asked = "runtime" in (spec.extra.get(role) or {})
     return not asked and getattr(roles(config)[role].runtime, "type", None) in (None, "prime")
 
 
-def _runs_in_process(config):
+def _runs_in_process(config: Any) -> bool:
     """No tool servers, neither of tasks nor shared, and no container."""
     from verifiers.v1 import Task, Taskset
     from verifiers.v1.utils import loaders
@@ -90,7 +92,7 @@ def _runs_in_process(config):
     )
 
 
-def _inherits(cls, base, name):
+def _inherits(cls: type, base: Any, name: str) -> bool:
     """Whether `cls` has the method of `base` unchanged."""
     own, other = inspect.getattr_static(cls, name, None), inspect.getattr_static(base, name, None)
     return own is other

@@ -1,6 +1,7 @@
 """A finished v1 episode as the fields of a row."""
 
 import re
+from typing import Any
 
 from . import failures, rows
 from .plain import number, plain
@@ -10,7 +11,7 @@ BLAMED = re.compile(r'"class": ?"(\w+)"')
 INFRA = {"SandboxError", "TunnelError", "InterceptionError", "HarnessError"}
 
 
-def known_of(episode):
+def known_of(episode: Any) -> dict[str, Any]:
     """Reward, metrics, messages and costs of an episode, of its trained agent first.
 
     The reward of an episode with several agents is the mean over those that train; metrics of the
@@ -39,7 +40,7 @@ def known_of(episode):
     return found
 
 
-def error_of(episode):
+def error_of(episode: Any) -> dict[str, Any]:
     """The last error of an episode or of its traces as a row's `error`."""
     errors = [error for trace in episode.traces for error in trace.errors] + list(episode.errors)
     if not errors:
@@ -55,23 +56,23 @@ def error_of(episode):
     }
 
 
-def _classify(error):
+def _classify(error: Any) -> failures.Verdict:
     if error.type == "ProviderError":
         blamed = BLAMED.search(error.message)
         return failures.by_status(_status(error), blamed and blamed[1])
     return ("infra", True) if error.type in INFRA else ("environment", False)
 
 
-def _status(error):
+def _status(error: Any) -> int:
     status = getattr(error, "status_code", None)
     if status is not None:
-        return status
+        return int(status)
     # 0.3 keeps it only in the sentence: "upstream 429: ..."
     found = re.search(r"\bupstream (\d{3})\b", error.message)
     return int(found[1]) if found else 502
 
 
-def _conversation(trace):
+def _conversation(trace: Any) -> tuple[list[Any], list[Any]]:
     """(what the model was given at first, all that followed) as messages."""
     branches = trace.branches
     if not branches:
@@ -82,13 +83,13 @@ def _conversation(trace):
     return said[:first], said[first:]
 
 
-def _metrics(trace):
+def _metrics(trace: Any) -> dict[str, float | None]:
     # A reward that was never computed, since another one raised, is None.
     scores = {name: number(getattr(r, "score", None)) for name, r in trace.rewards.items()}
     return {**scores, **{name: number(value) for name, value in trace.metrics.items()}}
 
 
-def _usage(traces):
+def _usage(traces: list[Any]) -> dict[str, int] | None:
     counts = [call.usage for trace in traces for call in trace.calls if call.usage is not None]
     if not counts:
         return None
@@ -98,5 +99,5 @@ def _usage(traces):
     }
 
 
-def _was_cut(trace):
+def _was_cut(trace: Any) -> bool:
     return bool(trace.is_truncated) or any(c.finish_reason == "length" for c in trace.calls)

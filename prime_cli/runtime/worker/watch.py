@@ -8,31 +8,32 @@ import asyncio
 import logging
 import re
 from contextvars import ContextVar
+from typing import Any
 
-from .identity import acting_for
+from .identity import Identity, acting_for
 
-current_unit = ContextVar("prime_unit", default=None)
+current_unit: ContextVar["Unit | None"] = ContextVar("prime_unit", default=None)
 RAISED = re.compile(r"Error calling (?:group )?reward function (\S+?): (.*)", re.DOTALL)
 
 
 class Unit:
     """What is seen of one unit while it runs."""
 
-    def __init__(self, identities):
+    def __init__(self, identities: list[Identity]) -> None:
         self.identities = identities
-        self.states = [None] * len(identities)
-        self.errors = [None] * len(identities)
-        self.raised = {}
-        self.tasks = []
+        self.states: list[Any] = [None] * len(identities)
+        self.errors: list[Exception | None] = [None] * len(identities)
+        self.raised: dict[str, str] = {}
+        self.tasks: list[asyncio.Task[Any]] = []
         self._begun = 0
 
-    def begin(self):
+    def begin(self) -> int:
         """The position of the rollout that begins now: they begin in the order of the inputs."""
         position = self._begun % len(self.identities)
         self._begun += 1
         return position
 
-    async def end(self):
+    async def end(self) -> None:
         """Give up rollouts that are still running: their group has failed."""
         running = [task for task in self.tasks if not task.done()]
         for task in running:
@@ -41,16 +42,18 @@ class Unit:
             await asyncio.wait(running, timeout=5.0)
 
 
-def watch_rollouts(environment):
+def watch_rollouts(environment: Any) -> None:
     """Wrap `environment.rollout` so that each rollout has its own identity and leaves its state."""
     rollout = environment.rollout
 
-    async def watched(*args, **kwargs):
+    async def watched(*args: Any, **kwargs: Any) -> Any:
         unit = current_unit.get()
         if unit is None:
             return await rollout(*args, **kwargs)
         position = unit.begin()
-        unit.tasks.append(asyncio.current_task())
+        task = asyncio.current_task()
+        if task is not None:
+            unit.tasks.append(task)
         try:
             with acting_for(unit.identities[position]):
                 result = await rollout(*args, **kwargs)
@@ -64,14 +67,14 @@ def watch_rollouts(environment):
     environment.rollout = watched
 
 
-def watch_scoring():
+def watch_scoring() -> None:
     """Collect reward functions that raise."""
     logging.getLogger("verifiers").addHandler(_RaisedRewards(level=logging.ERROR))
 
 
 class _RaisedRewards(logging.Handler):
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         unit = current_unit.get()
-        found = RAISED.match(record.getMessage()) if unit is not None else None
-        if found:
+        found = RAISED.match(record.getMessage())
+        if unit is not None and found:
             unit.raised[found[1]] = found[2]

@@ -1,17 +1,18 @@
 import pytest
 
-from prime_cli.runtime.worker import memory
+from prime_cli.runtime.worker.memory import free_mb, processes_that_fit
 
 
-def test_never_more_than_wanted_and_never_none() -> None:
-    assert memory.processes_that_fit(1) == 1
-    assert 1 <= memory.processes_that_fit(10**9) < 10**9
+@pytest.mark.parametrize(("free", "expected"), [(10, 1), (6000, 60), (10**6, 128)])
+def test_processes_share_the_memory_that_is_free(free: int, expected: int) -> None:
+    assert processes_that_fit(128, free) == expected
 
 
-@pytest.mark.parametrize(("free", "expected"), [(10, 1), (6000, 60), (10**6, 128), (None, None)])
-def test_processes_share_the_memory_that_is_free(
-    monkeypatch: pytest.MonkeyPatch, free: int | None, expected: int | None
-) -> None:
-    monkeypatch.setattr(memory, "_free_mb", lambda: free)
-    found = memory.processes_that_fit(128)
-    assert found == expected or (expected is None and 1 <= found <= 128)
+def test_without_knowing_the_memory_processors_set_the_limit() -> None:
+    assert processes_that_fit(1, None) == 1
+    assert 1 <= processes_that_fit(10**9, None) < 10**6
+
+
+def test_the_memory_of_this_machine_is_told_or_unknown() -> None:
+    found = free_mb()
+    assert found is None or found > 0

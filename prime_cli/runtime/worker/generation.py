@@ -1,0 +1,38 @@
+"""What a session needs of a loaded environment, whichever generation it is of."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from .rows import Row
+
+
+class Generation(Protocol):
+    """A loaded environment: `v0.V0` or `v1.V1`, made from (spec, module).
+
+    `environment` is what verifiers made; `unit` is "rollout", "group" or "episode"; at most
+    `lanes` units run at a time.
+    """
+
+    environment: Any
+    examples: Sequence[Any]
+    unit: str
+    family: str
+    harness: str | None
+    lanes: int
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """{index of an example: its gold answer}, for those that have one."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of the examples in order."""
+
+    def gold(self, example: int) -> tuple[Any, Any]:
+        """(answer, info) of an example, for an oracle."""
+
+    async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
+        """One row for each rollout, whatever happens."""
+
+    async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Await `run()` with everything up that rollouts need."""
