@@ -13,13 +13,10 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.envs.installed import InstalledEnvironment, list_installed
 from prime_cli.envs.listing import ListedEnvironment, Listing, Query, list_environments
-from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
-_INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 
 
 class Visibility(StrEnum):
@@ -83,7 +80,9 @@ def list_published(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if installed:
-        _show_installed(session, list_installed(site_packages(find_workspace(python))))
+        from prime_cli.commands.env.installed import show_installed
+
+        show_installed(session, python)
         return
     query = Query(
         page=page,
@@ -121,15 +120,3 @@ def _row(each: ListedEnvironment) -> list[str]:
         each.updated_at,
         ", ".join(each.tags),
     ]
-
-
-def _show_installed(session: Session, found: list[InstalledEnvironment]) -> None:
-    rows = [[each.name, each.version, each.generation, _origin(each)] for each in found]
-    page = {"environments": found, "total": len(found)}
-    session.output.table(_INSTALLED_COLUMNS, rows, records=found, page=page)
-    if not rows:
-        session.output.hint("install one with `prime env install starter/alphabet-sort`")
-
-
-def _origin(each: InstalledEnvironment) -> str:
-    return (each.origin and (each.origin.ref or each.origin.path)) or "-"
