@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 from prime_cli.core.errors import StorageFailed
 
@@ -63,7 +64,7 @@ def flush_file(path: Path) -> None:
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Write `content` beside `path`, fsync it, and rename it over; raises StorageFailed."""
     make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
     with storage_errors(path):
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
