@@ -17,12 +17,14 @@ def is_worth_repeating(error: httpx.TransportError, *, repeatable: bool) -> bool
     """Whether a request that met `error` may be sent again.
 
     One that never reached the hub always may; one that may have arrived only if asking twice
-    does no more than asking once (`repeatable`).
+    does no more than asking once (`repeatable`). A hub that let the time run out has had its
+    chance: asking again would only triple the wait.
     """
     never_sent = isinstance(
         error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
     )
-    return never_sent or (repeatable and not isinstance(error, httpx.UnsupportedProtocol))
+    hopeless = isinstance(error, (httpx.TimeoutException, httpx.UnsupportedProtocol))
+    return never_sent or (repeatable and not hopeless)
 
 
 def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:

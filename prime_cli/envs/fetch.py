@@ -114,10 +114,10 @@ def _download(hub: HubClient, link: IndexLink, store: WheelStore, progress: Prog
         path = store.place(link.sha256, link.filename)
         hub.environments.download(link.url, path, sha256=link.sha256, progress=progress)
         return path
-    arrived = store.arrival(link.filename)
     progress.warn(f"The hub tells no sha256 for {link.filename}, so it is taken as it comes")
-    hub.environments.download(link.url, arrived, sha256=None, progress=progress)
-    return store.adopt(arrived)
+    with store.arrival(link.filename) as arrived:
+        hub.environments.download(link.url, arrived, sha256=None, progress=progress)
+        return store.adopt(arrived)
 
 
 def _build(found: Found, home: Path, progress: Progress) -> Path:

@@ -1,6 +1,9 @@
 """Fetched wheels on this disk: `<home>/wheels/<sha256>/<real file name>`."""
 
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -25,9 +28,13 @@ class WheelStore:
             raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
         return self._root / digest / _wheel_name(filename)
 
-    def arrival(self, filename: str) -> Path:
-        """Where to put a wheel whose digest is not known before it is here."""
-        return self._root / "arriving" / _wheel_name(filename)
+    @contextmanager
+    def arrival(self, filename: str) -> Iterator[Path]:
+        """A place of its own for a wheel whose digest is not known before it is here."""
+        name = _wheel_name(filename)
+        make_folder(self._root)
+        with storage_errors(self._root), tempfile.TemporaryDirectory(dir=self._root) as folder:
+            yield Path(folder) / name
 
     def find(self, sha256: str, filename: str) -> Path | None:
         """The wheel, if it is here and its bytes still have that digest."""

@@ -127,9 +127,16 @@ def test_nobody_waits_as_long_as_a_hub_may_ask_for() -> None:
 
 def test_what_may_have_been_done_is_not_done_twice() -> None:
     path = "/api/v1/environmentshub/ada/x"
-    hub, replay, _ = _hub({f"DELETE {path}": broken(httpx.ReadTimeout)})
-    with pytest.raises(Unreachable, match="did not answer in time"):
+    hub, replay, _ = _hub({f"DELETE {path}": broken(httpx.ReadError)})
+    with pytest.raises(Unreachable, match="cannot be reached"):
         hub.environments.delete(EnvRef("ada", "x"))
+    assert len(replay.seen) == 1
+
+
+def test_a_hub_that_lets_time_run_out_is_not_waited_for_again() -> None:
+    hub, replay, _ = _hub({WHOAMI: broken(httpx.ReadTimeout)})
+    with pytest.raises(Unreachable, match="did not answer in time"):
+        hub.accounts.whoami()
     assert len(replay.seen) == 1
 
 

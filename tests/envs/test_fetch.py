@@ -184,6 +184,7 @@ def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path)
     assert package.path == store / "wheels" / digest_file(wheel) / wheel.name
     assert told.warned == [f"The hub tells no sha256 for {wheel.name}, so it is taken as it comes"]
     assert replay.seen[-1].target == f"/ada/files/{wheel.name}"
+    assert list((store / "wheels").iterdir()) == [package.path.parent]
 
 
 @pytest.mark.parametrize(
