@@ -37,6 +37,7 @@ def choose_interpreter(
         lock=subject.lock,
         verifiers=plan.verifiers,
         python=plan.python,
+        extra_wheels=subject.beside,
         offline=offline,
         progress=progress,
     )

@@ -2,7 +2,8 @@
 
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prime_cli.archive.wheels import read_wheel
@@ -13,6 +14,8 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.build import build_wheel
 from prime_cli.envs.fetch import fetch_wheel
+from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.project import load_project
 from prime_cli.evals.defaults import EvalDefaults, defaults_from, defaults_in_wheel
 from prime_cli.evals.locate import Located, Places
@@ -23,12 +26,16 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment on this disk, ready to be run; `lock` is the one its hub keeps."""
+    """An environment on this disk, ready to be run; `lock` is the one its hub keeps.
+
+    `beside` fetches the environments of the same owner that this one requires.
+    """
 
     environment: PlannedEnvironment
     package: WheelPackage
     defaults: EvalDefaults
     lock: Lock | None = None
+    beside: Callable[[], Sequence[WheelPackage]] = tuple
 
 
 def obtain(located: Located, places: Places, progress: Progress) -> Subject:
@@ -36,11 +43,28 @@ def obtain(located: Located, places: Places, progress: Progress) -> Subject:
 
     Raises what building or fetching raises; LoadFailed for a wheel that holds no module.
     """
+    owner = places.owner
     if isinstance(located, EnvRef):
-        return _from_hub(located, places, progress)
-    if located.suffix == ".whl":
-        return _from_wheel(located)
-    return _from_folder(located, progress, offline=places.offline)
+        subject, owner = _from_hub(located, places, progress), located.owner
+    elif located.suffix == ".whl":
+        subject = _from_wheel(located)
+    else:
+        subject = _from_folder(located, progress, offline=places.offline)
+    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+
+
+def _beside(
+    subject: Subject, owner: str | None, places: Places, progress: Progress
+) -> list[WheelPackage]:
+    # What is only here may need what its author published on the hub in the box; a hub elsewhere
+    # is not asked for packages of an environment that it does not have.
+    if owner is None or not (subject.environment.ref or places.hub().in_process):
+        return []
+    requirements = parse_requirements(subject.package.facts.requires_dist)
+    found = fetch_owned(
+        owner, requirements, hub=places.hub, progress=progress, offline=places.offline
+    )
+    return [fetched.package for fetched in found]
 
 
 def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:

@@ -14,6 +14,7 @@ from prime_cli.evals.interpreter import workspace_interpreter
 from prime_cli.evals.locate import Places
 from prime_cli.evals.subject import Subject, obtain
 from tests.evals.saving import PLAN
+from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
 
 
@@ -119,3 +120,18 @@ def test_any_other_workspace_is_left_alone(
 def test_without_a_workspace_there_is_nothing_to_use(tmp_path: Path) -> None:
     subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
     assert found(tmp_path, subject) is None
+
+
+def test_an_environment_of_the_same_owner_is_fetched_beside_the_one_that_needs_it(
+    tmp_path: Path,
+) -> None:
+    hub = open_hub(tmp_path / "hub")
+    publish(hub, tmp_path, "other-env")
+    wheel = write_wheel(
+        tmp_path, {"tiny_env.py": SINGLE_TURN}, requires=("verifiers", "other-env", "datasets")
+    )
+    progress = Silent()
+    subject = obtain(wheel, Places(tmp_path, hub=lambda: hub, owner="ada"), progress)
+    assert [package.facts.name for package in subject.beside()] == ["other_env"]
+    stranger = obtain(wheel, Places(tmp_path, hub=lambda: hub, owner="eve"), progress)
+    assert list(stranger.beside()) == []
