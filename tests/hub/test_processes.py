@@ -1,10 +1,14 @@
 """Several prime processes at once on one data folder."""
 
 import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.hub.pushing import HUB, Push, data, names, open_app
 
@@ -59,3 +63,41 @@ def test_processes_that_start_at_once_all_publish(folder: Path) -> None:
     assert len(data(client.get(f"{HUB}/ada/shared/versions"))["versions"]) == 1
     for name in own | {"shared"}:
         assert len(list((folder / "simple" / "ada" / name).glob("*.whl"))) == 1
+
+
+def die() -> None:
+    """As from `kill -9`: nothing is cleaned up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_the_wheel(folder: Path) -> None:
+    push = Push(open_app(folder))
+    push.begin()
+
+    def half() -> Iterator[bytes]:
+        yield push.wheel[:100]
+        die()
+
+    push.client.put(data(push.declare_wheel())["upload_url"], content=half())
+
+
+def die_before_the_last_finalize(folder: Path) -> None:
+    push = Push(open_app(folder))
+    push.begin()
+    push.push_wheel()
+    push.push_sources()
+    die()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+@pytest.mark.parametrize("killed", [die_in_the_wheel, die_before_the_last_finalize])
+def test_push_that_was_killed_is_finished_by_the_next(folder: Path, killed: Any) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=killed, args=(folder,))
+    process.start()
+    process.join(timeout=60)
+    assert process.exitcode == -signal.SIGKILL
+    client = open_app(folder)
+    assert names(client) == []
+    push = Push(client).run()
+    detail = data(client.get(f"{HUB}/ada/word/@latest"))
+    assert client.get(detail["wheel_url"]).content == push.wheel

@@ -46,11 +46,11 @@ async def finalize_version(request: Request) -> Response:
 async def upload(request: Request) -> Response:
     hub = hub_of(request)
     token = request.path_params["token"]
-    expected, incoming = await call(request, uploads.begin_upload, hub, token)
+    incoming = await call(request, uploads.begin_upload, hub, token)
     try:
         async for chunk in request.stream():
             await call(request, incoming.write, chunk)
-        await call(request, uploads.end_upload, hub, expected, incoming)
+        await call(request, uploads.end_upload, hub, incoming)
     except ClientDisconnect as error:
         raise IntegrityError("The upload ended early") from error
     finally:

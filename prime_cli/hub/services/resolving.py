@@ -1,19 +1,17 @@
 """Environments by name: made when there is none, or looked up."""
 
-from typing import Any
+from sqlalchemy import Connection, insert, select, update
 
-from sqlalchemy import Connection, Row, insert, select, update
-
-from prime_cli.core.errors import InternalError, NotFound, UsageError
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, owners
 from prime_cli.hub.services.access import (
     find_by_id,
     find_environment,
+    find_visible,
     read_visibility,
     require_owner_slug,
-    select_environments,
 )
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.environments import (
@@ -31,17 +29,17 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
     A visibility that is given changes that of an existing environment. Raises NotAllowed for
     another owner, UsageError for names that cannot be.
     """
-    ref = EnvRef.parse(f"{_owner_of(caller, request)}/{request.name}")
+    ref = _ref_of(caller, request)
     visibility = read_visibility(request.visibility)
     with hub.database.write() as connection:
-        row = _find(connection, ref)
-        created = row is None
-        if row is None:
-            row = _create(hub, connection, ref, visibility or hub.settings.default_visibility)
-        elif visibility not in (None, row.visibility):
-            _change_visibility(hub, connection, row.id, visibility)
-        shown = visibility or row.visibility
-    return ResolveReply(row.id, row.name, Owner(row.owner, row.owner_type), shown, created)
+        known = find_visible(connection, caller, ref)
+        if known is None:
+            _create(hub, connection, ref, visibility or hub.settings.default_visibility)
+        elif visibility not in (None, known.visibility):
+            _change_visibility(hub, connection, known.id, visibility)
+        row = find_environment(connection, caller, ref)
+    owner = Owner(row.owner, row.owner_type)
+    return ResolveReply(row.id, row.name, owner, row.visibility, created=known is None)
 
 
 def lookup(hub: Hub, caller: Caller, request: LookupRequest) -> LookupReply:
@@ -57,22 +55,16 @@ def lookup(hub: Hub, caller: Caller, request: LookupRequest) -> LookupReply:
     return LookupReply(row.id, row.name, Owner(row.owner, row.owner_type))
 
 
-def _owner_of(caller: Caller, request: ResolveRequest) -> str:
-    """The slug to write to. Old clients send any owner as `team_slug`."""
+def _ref_of(caller: Caller, request: ResolveRequest) -> EnvRef:
+    """What is to be written. Old clients send the slug of any owner as `team_slug`."""
     if request.team_id:
         raise NotFound(f"Team `{request.team_id}` not found", hint="this hub has no teams")
     owner = request.owner_slug or request.team_slug or caller.slug
     require_owner_slug(caller, owner, f"{owner}/{request.name}")
-    return owner
-
-
-def _find(connection: Connection, ref: EnvRef) -> Row[Any] | None:
-    return connection.execute(
-        select_environments().where(
-            owners.c.slug == ref.owner,
-            environments.c.normalized_name == normalize_name(ref.name),
-        )
-    ).one_or_none()
+    ref = EnvRef.parse(f"{owner}/{request.name}")
+    if ref.version is not None:
+        raise UsageError(f"`{request.name}` is not the name of an environment")
+    return ref
 
 
 def _change_visibility(
@@ -85,7 +77,7 @@ def _change_visibility(
     )
 
 
-def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> Row[Any]:
+def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
     now = hub.now()
     connection.execute(
         insert(environments).values(
@@ -100,10 +92,6 @@ def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> R
             updated_at=now,
         )
     )
-    row = _find(connection, ref)
-    if row is None:
-        raise InternalError(f"`{ref}` was made and is not there")
-    return row
 
 
 def _owner_id(hub: Hub, connection: Connection, slug: str) -> str:

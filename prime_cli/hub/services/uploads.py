@@ -5,7 +5,6 @@ import hashlib
 import os
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,13 @@ _LEFTOVER_SECONDS = 2 * 24 * 3600
 
 
 class IncomingFile:
-    """One upload under way, in a temporary file that is gone when it fails."""
+    """The bytes of `artifact` on their way in, in a temporary file that is gone when that fails.
 
-    def __init__(self, path: Path, descriptor: int, allowed: int) -> None:
+    No more than `allowed` bytes are taken.
+    """
+
+    def __init__(self, artifact: Row[Any], path: Path, descriptor: int, allowed: int) -> None:
+        self.artifact = artifact
         self.path = path
         self.size = 0
         self._file = os.fdopen(descriptor, "wb")
@@ -52,22 +55,14 @@ class IncomingFile:
             self._file.close()
 
     def discard(self) -> None:
-        """Remove what was written, if it is still there."""
+        """Remove what was written, if it is still there; what went wrong has been said by then."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The artefact that an upload URL takes."""
-
-    artifact: Row[Any]
-    allowed: int
-
-
-def begin_upload(hub: Hub, token: str) -> tuple[Expected, IncomingFile]:
+def begin_upload(hub: Hub, token: str) -> IncomingFile:
     """Open a file for the holder of `token`; raises NotFound when it is not, or no more."""
     with hub.database.read() as connection:
         row = connection.execute(
@@ -85,16 +80,16 @@ def begin_upload(hub: Hub, token: str) -> tuple[Expected, IncomingFile]:
     limits = hub.settings.limits
     allowed = limits.wheel_bytes if row.kind == WHEEL else limits.sources_bytes
     folder = make_folder(hub.settings.data / "incoming")
-    _remove_leftovers(folder)
     with storage_errors(folder):
+        _remove_leftovers(folder)
         descriptor, path = tempfile.mkstemp(prefix=f"{row.id}.", dir=folder)
-    return Expected(row, allowed), IncomingFile(Path(path), descriptor, allowed)
+    return IncomingFile(row, Path(path), descriptor, allowed)
 
 
-def end_upload(hub: Hub, expected: Expected, incoming: IncomingFile) -> None:
+def end_upload(hub: Hub, incoming: IncomingFile) -> None:
     """Keep the bytes if they are those that were declared; raises IntegrityError if not."""
     incoming.end()
-    artifact = expected.artifact
+    artifact = incoming.artifact
     checks.check_received(
         sha256=incoming.sha256,
         declared_sha256=artifact.sha256,

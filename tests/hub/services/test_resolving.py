@@ -29,6 +29,7 @@ def test_visibility_that_is_given_changes_a_published_environment(client: httpx.
         ({"name": "word", "team_slug": "starter"}, 403),
         ({"name": "word", "team_id": "cmteam0000000000000000000"}, 404),
         ({"name": "../word"}, 422),
+        ({"name": "word@0.1.0"}, 422),
         ({"name": "word", "visibility": "SECRET"}, 422),
         ({}, 422),
         ([], 422),
