@@ -1,6 +1,7 @@
 """Tables for a terminal: fitted to its width, with colour where it is wanted."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from io import StringIO
 from shutil import get_terminal_size
 
@@ -10,31 +11,79 @@ from rich.table import Table
 from rich.text import Text
 
 from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.words import age, width
+
+_GAP = 2
+_LONGEST_WORD = 16
+"""A longer word may be folded, so that one URL does not take the whole screen."""
 
 
 def draw(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None, stream: Stream
 ) -> str:
-    """The table as text for `stream`; long cells are folded, never cut."""
+    """The table as text for `stream`.
+
+    Cells wrap at words. Columns come in order of importance: those that do not fit any more are
+    left out at the end, and named below the table. Timestamps are shown as ages.
+    """
+    screen = get_terminal_size().columns
+    now = datetime.now(UTC)
+    cells = [[age(cell, now) for cell in row] for row in rows]
+    widths = column_widths(columns, cells, screen)
     unicode = stream.encoding.lower().startswith("utf")
     table = Table(
         box=SIMPLE_HEAD if unicode else ASCII,
         title=title,
         title_justify="left",
         show_edge=False,
+        padding=(0, _GAP - 1, 0, 0),
         pad_edge=False,
     )
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for column, size in zip(columns, widths, strict=False):
+        table.add_column(column, overflow="fold", width=size)
+    for row in cells:
+        table.add_row(*(Text(cell) for cell in row[: len(widths)]))
     console = Console(
         file=StringIO(),
         force_terminal=stream.colour,
         color_system="auto" if stream.colour else None,
         highlight=False,
-        width=get_terminal_size().columns,
+        width=screen,
     )
     with console.capture() as captured:
         console.print(table)
+        if left_out := ", ".join(columns[len(widths) :]):
+            console.print(f"(not shown: {left_out}; widen the terminal, or add --output json)")
     return captured.get()
+
+
+def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen: int) -> list[int]:
+    """The widths of the columns that have room; at least one.
+
+    Each is as wide as its longest word at least. What is left of the screen goes first to the
+    columns that need least to show every cell on one line.
+    """
+    texts = [[column, *(row[index] for row in cells)] for index, column in enumerate(columns)]
+    wanted = [max(map(width, column)) for column in texts]
+    widths: list[int] = []
+    for index, column in enumerate(texts):
+        least = wanted[0] if index == 0 else _longest_word(column)
+        if widths and sum(widths) + least + _GAP * len(widths) > screen:
+            break
+        widths.append(min(least, screen))
+    spare = screen - sum(widths) - _GAP * (len(widths) - 1)
+    for index in sorted(range(len(widths)), key=lambda index: wanted[index] - widths[index]):
+        more = min(spare, wanted[index] - widths[index])
+        widths[index] += more
+        spare -= more
+    return widths
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    """Ages are kept on one line; of other words, those too long are folded."""
+    longest = max(
+        width(word)
+        for text in texts
+        for word in ([text] if text.endswith(" ago") else text.split() or [""])
+    )
+    return max(width(texts[0]), min(longest, _LONGEST_WORD))

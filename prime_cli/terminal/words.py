@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any, TextIO
 from unicodedata import east_asian_width
@@ -11,6 +13,14 @@ import msgspec
 
 _PLAIN_MARKS = str.maketrans(
     {"…": "...", "\u2013": "-", "—": "-", "±": "+/-", "→": "->", "·": "-", "✓": "ok", "\u00d7": "x"}
+)
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_AGES = (
+    (_MINUTE, 1, "s"),
+    (_HOUR, _MINUTE, "min"),
+    (_DAY, _HOUR, "h"),
+    (30 * _DAY, _DAY, "day"),
 )
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160)))
 
@@ -52,6 +62,22 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in table
     ]
+
+
+def age(text: str, now: datetime) -> str:
+    """An ISO timestamp as `5 min ago`, `3 days ago` or its date; any other text as it is."""
+    try:
+        when = datetime.fromisoformat(text) if _TIMESTAMP.match(text) else None
+    except ValueError:
+        when = None
+    if when is None or when.tzinfo is None:
+        return text
+    seconds = (now - when).total_seconds()
+    for limit, size, unit in _AGES:
+        if 0 <= seconds < limit:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if unit == 'day' and count != 1 else ''} ago"
+    return f"{when:%Y-%m-%d}"
 
 
 def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:

@@ -145,15 +145,34 @@ def test_a_terminal_gets_colour(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80])
-def test_a_table_fits_the_terminal_and_loses_nothing(
+def test_a_table_fits_the_terminal_and_cells_wrap(
     columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = Captured(tty=True)
-    shown.output.table(["Name", "Text"], [["ada/wordle", "abcdefghij" * 6]], records=[])
+    shown.output.table(["N", "Text"], [["a", "abcdefghij" * 6]], records=[])
     lines = shown.out.getvalue().splitlines()
     assert max(map(len, lines)) <= columns
     assert sum(line.count("j") for line in lines) == 6
+
+
+def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = Captured(tty=True)
+    rows = [["starter/alphabet-sort", "0.1.0", "Sort some names by first or last name"]]
+    shown.output.table(["Environment", "Version", "Description"], rows, records=[])
+    text = shown.out.getvalue()
+    assert "starter/alphabet-sort" in text
+    assert "0.1.0" in text
+    assert "(not shown: Description;" in text
+
+
+def test_a_terminal_shows_ages_and_a_file_full_timestamps() -> None:
+    rows = [["a", "2020-01-02T03:04:05Z"]]
+    for tty, told in ((True, "2020-01-02"), (False, "2020-01-02T03:04:05Z")):
+        shown = Captured(tty=tty)
+        shown.output.table(["Name", "Updated"], rows, records=[])
+        assert shown.out.getvalue().split()[-1] == told
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])

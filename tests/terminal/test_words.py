@@ -1,0 +1,40 @@
+"""Text made fit for a terminal."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.terminal.words import age, aligned, clean, width
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2026-11-21T11:59:30Z", "30 s ago"),
+        ("2026-11-21T11:55:00+00:00", "5 min ago"),
+        ("2026-11-21T13:00:00+02:00", "1 h ago"),
+        ("2026-11-20T11:00:00Z", "1 day ago"),
+        ("2026-11-01T11:00:00.123456Z", "20 days ago"),
+        ("2026-01-01T11:00:00Z", "2026-01-01"),
+        ("2027-01-01T11:00:00Z", "2027-01-01"),
+        ("2026-11-21T11:59:30", "2026-11-21T11:59:30"),
+        ("2026-11-21T99:59:30Z", "2026-11-21T99:59:30Z"),
+        ("0.1.0", "0.1.0"),
+    ],
+)
+def test_timestamps_become_ages_and_nothing_else_does(text: str, told: str) -> None:
+    assert age(text, NOW) == told
+
+
+@given(st.text())
+def test_cleaned_text_has_no_control_characters_but_tab_and_newline(text: str) -> None:
+    assert all(c in "\t\n" or (c >= " " and not "\x7f" <= c < "\xa0") for c in clean(text))
+
+
+def test_wide_characters_take_two_cells() -> None:
+    assert width("漢字") == 4
+    assert aligned(["A", "B"], [["漢", "x"], ["abc", "y"]]) == ["A    B", "漢   x", "abc  y"]
