@@ -44,8 +44,8 @@ def test_the_transcript_is_what_happens(
 def _run(step: Step, argv: list[str], path: Path) -> None:
     result = prime_process(*map(os.path.expandvars, argv), merged=True)
     told = f"{path.name}:{step.line}: $ prime {' '.join(argv)}\n{result.out}[exit {result.code}]"
-    assert result.code == step.code, told
-    assert matches(step.expected, result.out.splitlines()), told
+    if result.code != step.code or not matches(step.expected, result.out.splitlines()):
+        pytest.fail(told, pytrace=False)
 
 
 def _write_files(script: Script, folder: Path) -> None:
