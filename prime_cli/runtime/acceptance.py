@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.process import Completed, TimedOut, run
@@ -54,14 +54,16 @@ class Verdict:
     """What the test found.
 
     `generation` is `v0`, `v1` or None when the module has the symbol of neither; `missing` are
-    names of verifiers that the code uses and this verifiers lacks.
+    names of verifiers that the code uses and this verifiers lacks. `exposes`: the module has a
+    `load_environment`, or a class in `__all__`.
     """
 
     verifiers: str | None = None
     python: str | None = None
     generation: str | None = None
     missing: tuple[str, ...] = ()
-    raised: Raised | None = field(default=None)
+    exposes: bool = True
+    raised: Raised | None = None
 
     @property
     def imports(self) -> bool:
@@ -73,18 +75,18 @@ class Verdict:
         """Whether also every name is there that the code takes from verifiers."""
         return self.imports and not self.missing
 
-    @property
-    def final(self) -> bool:
-        """Whether no other verifiers could help: the environment's own code raised."""
-        if self.raised is None or self.raised.library or not self.raised.own:
-            return False
-        return self.raised.type not in ("ImportError", "ModuleNotFoundError", "AttributeError")
+    def is_final(self, module: str) -> bool:
+        """Whether no other verifiers could help.
 
-    def lacks_own_part(self, module: str) -> bool:
-        """Whether a module of the package itself is not there: left out of its wheel."""
-        if self.raised is None or self.raised.type != "ModuleNotFoundError":
-            return False
-        return (self.raised.absent or "").split(".")[0] == module
+        So it is when the environment's own code raised, when a part of `module` itself was left
+        out of the wheel, and when it exposes nothing that could be an environment.
+        """
+        if self.raised is None:
+            return self.generation is None and not self.exposes
+        if self.raised.type == "ModuleNotFoundError":
+            return (self.raised.absent or "").split(".")[0] == module
+        depends = self.raised.type in ("ImportError", "AttributeError")
+        return self.raised.own and not self.raised.library and not depends
 
     def reason(self, module: str) -> str:
         """Why it was not accepted, as a clause."""
@@ -135,6 +137,7 @@ def _verdict(completed: Completed) -> Verdict:
         verifiers=result.get("verifiers"),
         python=result.get("python"),
         generation=result.get("generation"),
+        exposes=result.get("exposes", True),
         missing=tuple(".".join(filter(None, pair)) for pair in result.get("missing", ())),
         raised=Raised(**error) if error else None,
     )

@@ -15,8 +15,8 @@ from prime_cli.runtime.acceptance import Verdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import WheelPackage
-from prime_cli.runtime.python_downloads import download_python
-from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
+from prime_cli.runtime.python_choice import PythonChoice
+from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.reading import Reading, read_requirements
 from prime_cli.runtime.resolver import (
     Question,
@@ -92,14 +92,18 @@ class _Search:
         self._refusals: list[str] = []
         self._last: Verdict | Unresolvable | None = None
         self._closest: Found | None = None
-        self._downloaded = False
+        self._pythons = PythonChoice(
+            request.package.facts.requires_python,
+            request.python,
+            None if request.offline else progress,
+        )
 
     def from_locks(self) -> Found | None:
         """Use the lock kept here, else the one kept on the hub."""
         for said, lock in self._locks():
             self._progress.say(f"Using {said}: verifiers {lock.verifiers}")
             try:
-                found = self._try(lock, self._python(lock.python), lock.found_by)
+                found = self._try(lock, self._pythons.for_lock(lock.python), lock.found_by)
             except ResolveFailed as error:
                 self._refuse(f"{said}: {error.message}", Unresolvable(error.detail or ""))
                 continue
@@ -141,7 +145,7 @@ class _Search:
 
     def _step(self, step: Step) -> Found | None:
         try:
-            pythons = self._pythons(step.python)
+            pythons = self._pythons.for_step(step.python)
         except ResolveFailed as error:
             self._refuse(f"{step.said}: {error.message}", Unresolvable(error.message))
             return None
@@ -208,7 +212,7 @@ class _Search:
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
         self._refuse(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}", verdict)
-        if verdict.final or verdict.lacks_own_part(self._module):
+        if verdict.is_final(self._module):
             raise self._load_failure(verdict)
         return None
 
@@ -253,44 +257,12 @@ class _Search:
             beside=self._request.beside,
         )
 
-    def _python(self, minor: str) -> Python:
-        """The Python for a lock: of the minor version that it was resolved for, if at hand."""
-        requires = self._package.facts.requires_python
-        if self._request.python is not None:
-            return choose_python(requires, self._request.python)
-        try:
-            return choose_python(requires, minor)
-        except ResolveFailed:
-            return choose_python(filter(None, [requires, f">={minor}"]))
-
-    def _pythons(self, also: str | None) -> list[Python]:
-        """The Python to resolve with, then one of each other minor version that fits."""
-        requires = [text for text in (self._package.facts.requires_python, also) if text]
-        try:
-            fitting = fitting_pythons(requires, self._request.python)
-        except ResolveFailed:
-            if not self._download(requires):
-                raise
-            fitting = fitting_pythons(requires)
-        by_minor: dict[str, Python] = {}
-        for python in fitting:
-            by_minor.setdefault(python.minor, python)
-        return list(by_minor.values())
-
-    def _download(self, requires: list[str]) -> bool:
-        """Fetch a Python, once a search, where the user named none."""
-        named = self._request.python is not None
-        if self._request.offline or named or self._downloaded:
-            return False
-        self._downloaded = True
-        return download_python(",".join(requires), self._progress)
-
     def _refuse(self, words: str, last: Verdict | Unresolvable | None) -> None:
         self._refusals.append(words)
         self._last = last or self._last
 
     def _failure(self) -> ResolveFailed | LoadFailed:
-        if isinstance(self._last, Verdict) and self._last.raised is not None:
+        if isinstance(self._last, Verdict) and not self._last.imports:
             return self._load_failure(self._last)
         name = self._package.facts.name
         tried = "\n".join(f"- {words}" for words in self._refusals)

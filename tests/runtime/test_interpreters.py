@@ -221,6 +221,16 @@ def test_files_left_out_of_the_wheel_are_named(tmp_path: Path) -> None:
     assert "tiny_parts" in raised.value.message
 
 
+def test_a_package_that_is_no_environment_is_told_so_at_once(tmp_path: Path) -> None:
+    progress = Silent()
+
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, "def helper(): ...\n"), progress)
+
+    assert "neither a `load_environment` nor one Taskset" in raised.value.message
+    assert not any("Trying" in line for line in progress.said)
+
+
 def test_requirements_that_cannot_be_met_show_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(ResolveFailed) as raised:
         prepare(package(tmp_path, V0, requires=("dataset-tools>=9",)))

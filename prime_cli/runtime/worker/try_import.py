@@ -35,6 +35,9 @@ def check(request: dict[str, Any], result: dict[str, Any]) -> None:
     result["verifiers"] = library_version()
     result["stage"] = "symbol"
     result["generation"] = generation_of(module)
+    exported = [getattr(module, name, None) for name in getattr(module, "__all__", ())]
+    classes = any(isinstance(value, type) for value in exported)
+    result["exposes"] = classes or hasattr(module, "load_environment")
     result["stage"] = "names"
     result["missing"] = [pair for pair in request["names"] if not exists(*pair)]
     result["stage"] = "done"
