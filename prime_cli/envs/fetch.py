@@ -143,8 +143,9 @@ def _publication_time(found: Found) -> str | None:
     """When this version appeared; the hub tells it of the newest, else in the list of versions."""
     detail = found.detail
     newest = detail.latest_version
-    if isinstance(newest, VersionSummary) and newest.semantic_version == detail.semantic_version:
-        return newest.created_at
+    match newest:
+        case VersionSummary(semantic_version=detail.semantic_version, created_at=told) if told:
+            return told
     try:
         versions = found.hub.environments.versions(found.ref)
     except (NotFound, Unreachable):

@@ -1,6 +1,7 @@
 """Environments on the wire, in the shapes of the official client (releases 0.3 to 0.18).
 
-What is our own addition says so.
+What is our own addition says so. Fields that the official client can do without have a default
+here too: a reader must not fail over what it does not need.
 """
 
 from typing import Any
@@ -54,8 +55,8 @@ class VersionSummary(msgspec.Struct):
     """The newest version as `status` and the detail name it."""
 
     semantic_version: str
-    content_hash: str
-    created_at: str
+    content_hash: str = ""
+    created_at: str = ""
 
 
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
@@ -97,8 +98,8 @@ class EnvironmentStatus(msgspec.Struct):
     """`GET /environmentshub/{owner}/{name}/status`."""
 
     name: str
-    description: str
-    visibility: str
+    description: str = ""
+    visibility: str = "PUBLIC"
     latest_version: VersionSummary | None = None
 
 
@@ -106,9 +107,9 @@ class VersionItem(msgspec.Struct):
     """One row of `…/versions`; `sha256` is the content hash, `size` the number of artefacts."""
 
     version: str
-    created_at: str
-    sha256: str
-    size: int
+    created_at: str = ""
+    sha256: str = ""
+    size: int = 0
 
 
 class VersionList(msgspec.Struct):
@@ -133,8 +134,8 @@ class ResolveReply(msgspec.Struct):
     id: str
     name: str
     owner: Owner
-    visibility: str
-    created: bool
+    visibility: str = "PUBLIC"
+    created: bool = False
 
 
 class LookupRequest(msgspec.Struct, omit_defaults=True):

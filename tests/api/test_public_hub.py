@@ -147,6 +147,13 @@ def test_other_names_of_the_version_are_understood(field: str) -> None:
     assert hub.environments.get(TINY).semantic_version == "0.1.0"
 
 
+@pytest.mark.parametrize("newest", [None, "0.1.0", {"semantic_version": "0.1.0"}])
+def test_the_newest_version_comes_in_several_shapes(newest: object) -> None:
+    detail = {**DETAIL, "latest_version": newest, "metadata": None, "stars": None}
+    hub, _ = _hub({f"GET {HUB}/ada/tiny-v18/@latest": {"data": detail}})
+    assert hub.environments.get(TINY).semantic_version == "0.1.0"
+
+
 def test_status_and_inspect_and_versions() -> None:
     newest = {
         "semantic_version": "0.1.0",
