@@ -239,12 +239,13 @@ def _failures(url: httpx.URL) -> Iterator[None]:
         yield
     except httpx.TimeoutException as error:
         raise Unreachable(
-            f"{url.host} did not answer in time", hint="try again, or use `--offline`"
+            f"{url.host} did not answer in time", hint="try again, or see `prime config show`"
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
             f"{url.host} cannot be reached: {error}",
-            hint="check the network and the address (`prime config show`), or use `--offline`",
+            hint="check the network and the address (`prime config show`); the hub in the box "
+            "needs neither: `--context local`",
         ) from error
     except httpx.DecodingError as error:
         raise Unreachable(f"{url.host} sent an answer that cannot be read: {error}") from error

@@ -142,8 +142,7 @@ def _make_record(found: Found, path: Path) -> Record:
 def _publication_time(found: Found) -> str | None:
     """When this version appeared; the hub tells it of the newest, else in the list of versions."""
     detail = found.detail
-    newest = detail.latest_version
-    match newest:
+    match detail.latest_version:
         case VersionSummary(semantic_version=detail.semantic_version, created_at=told) if told:
             return told
     try:
