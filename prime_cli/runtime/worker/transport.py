@@ -14,12 +14,18 @@ HEADER_LIMIT = 1 << 20
 
 
 T = TypeVar("T")
+Place = tuple[str, int | None]
 
 
 class Connection:
-    __slots__ = ("reader", "writer")
+    """An open connection to a (host, port)."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    __slots__ = ("place", "reader", "writer")
+
+    def __init__(
+        self, place: Place, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.place = place
         self.reader = reader
         self.writer = writer
 
@@ -37,7 +43,7 @@ class _Transport:
     def __init__(self, httpx: Any, body: Any) -> None:
         self.httpx = httpx
         self._body = body
-        self._idle: list[Connection] = []
+        self._idle: dict[Place, list[Connection]] = {}
 
     async def handle_async_request(self, request: Any) -> Any:
         timeout = request.extensions.get("timeout", {})
@@ -63,26 +69,29 @@ class _Transport:
         return self.httpx.Response(status, headers=headers, stream=body, request=request)
 
     async def aclose(self) -> None:
-        while self._idle:
-            self._idle.pop().writer.close()
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().writer.close()
 
     def keep(self, connection: Connection) -> None:
-        self._idle.append(connection)
+        self._idle.setdefault(connection.place, []).append(connection)
 
     async def _connection(self, request: Any, seconds: float | None) -> tuple[Connection, bool]:
-        while self._idle:
-            connection = self._idle.pop()
+        place = (request.url.host, request.url.port)
+        idle = self._idle.get(place, [])
+        while idle:
+            connection = idle.pop()
             if not connection.reader.at_eof() and not connection.writer.is_closing():
                 return connection, True
             connection.writer.close()
-        opening = asyncio.open_connection(request.url.host, request.url.port, limit=HEADER_LIMIT)
+        opening = asyncio.open_connection(*place, limit=HEADER_LIMIT)
         try:
             reader, writer = await _timed(opening, seconds)
         except asyncio.TimeoutError:
             raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:
             raise self.httpx.ConnectError(str(error), request=request) from error
-        return Connection(reader, writer), False
+        return Connection(place, reader, writer), False
 
 
 class _Body:

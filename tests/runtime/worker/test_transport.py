@@ -52,6 +52,18 @@ def test_many_calls_at_once_reuse_their_connections(model: ScriptedModel, httpx:
     assert (len(model.calls), model.connections) == (60, 20)
 
 
+def test_connections_are_not_shared_between_servers(model: ScriptedModel, httpx: Any) -> None:
+    with ScriptedModel("the other one") as other:
+
+        async def ask(client: Any) -> list[str]:
+            urls = [f"{server.url}/chat/completions" for server in (model, other, model, other)]
+            answers = [(await client.post(url, json=CHAT)).json() for url in urls]
+            return [answer["choices"][0]["message"]["content"] for answer in answers]
+
+        assert use(httpx, ask) == ["hi there", "the other one"] * 2
+        assert (model.connections, other.connections) == (1, 1)
+
+
 def test_streams_arrive_piece_by_piece(model: ScriptedModel, httpx: Any) -> None:
     async def ask(client: Any) -> list[str]:
         body = CHAT | {"stream": True}

@@ -46,6 +46,15 @@ def test_a_taskset_without_tools_runs_in_one_process(
         assert call.body["max_tokens"] == 9
 
 
+@pytest.mark.slow
+def test_many_episodes_at_once_all_reach_the_model(model: ScriptedModel, log: Path) -> None:
+    """Above 32 of them, verifiers spreads its interception over several servers."""
+    spec = {"n": 200, "concurrency": 128, "args": {"count": 200}}
+    said = run("0.4.0", model, "echo_tasks", log, **spec)
+    assert set(said.rewards.values()) == {2.0}
+    assert len(model.calls) == 200
+
+
 @pytest.mark.parametrize("version", RELEASES)
 def test_errors_are_rows_sorted_by_fault(version: str, model: ScriptedModel, log: Path) -> None:
     model.queue(status(400, message="no such model"))
