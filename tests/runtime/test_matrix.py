@@ -92,7 +92,7 @@ def test_a_package_from_the_wild_finds_its_verifiers(name: str, tmp_path: Path) 
     published = datetime.fromisoformat(f"{case.published}T12:00+00:00") if case.published else None
     found = package(
         tmp_path,
-        case.source,
+        f"{case.source}# {name}: other bytes, so another interpreter\n",
         requires=case.requires,
         published=published,
         files=dict(case.files),
