@@ -45,7 +45,6 @@ class Wanted:
     prerelease: bool = False
     offline: bool = False
     environments: Path = Path("environments")
-    owner: str | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ def _wheel_item(path: Path) -> Item:
 
 
 def _hub_item(target: Target, wanted: Wanted, hub: OpenHub, progress: Progress) -> Item:
-    ref = resolve_name(hub(), target.name or "", wanted.owner, progress=progress)
+    ref = resolve_name(hub(), target.name or "", progress=progress)
     fetched = fetch_wheel(hub(), ref, offline=wanted.offline, progress=progress)
     return _fetched_item(fetched)
 

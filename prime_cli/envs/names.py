@@ -12,20 +12,18 @@ _CLOSE = 0.6
 _MOST_SUGGESTIONS = 3
 
 
-def resolve_name(
-    hub: HubClient, text: str, owner: str | None = None, *, progress: Progress | None = None
-) -> EnvRef:
+def resolve_name(hub: HubClient, text: str, *, progress: Progress | None = None) -> EnvRef:
     """The environment that `owner/name[@version]` or a bare `name[@version]` means.
 
-    A bare name is one of `owner`'s (None: of the key's user) if there is such a one, else that of
-    the only owner who has it, said aloud. Raises BadReference, NotFound with near names as the
+    A bare name is one of the caller's own if there is such a one, else that of the only owner who
+    has it, said aloud. Raises BadReference, NotFound with near names as the
     hint, or UsageError that lists the owners when there are several.
     """
     if "/" in text:
         return EnvRef.parse(text)
     wanted = _parse_bare(text)
     owners = {found.owner: found for found in _namesakes(hub, wanted)}
-    own = owners.get(owner if owner is not None else own_namespace(hub) or "")
+    own = owners.get(own_namespace(hub) or "")
     if own is not None:
         return own.at(wanted.version)
     if not owners:

@@ -15,7 +15,10 @@ from prime_cli.envs.pyproject import FILENAME
 
 @dataclass(frozen=True)
 class Places:
-    """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed."""
+    """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
+
+    `owner` is who publishes from here on the hub in the box.
+    """
 
     cwd: Path
     hub: Callable[[], HubClient]
@@ -34,7 +37,7 @@ def locate(text: str, places: Places, progress: Progress, *, hub_only: bool = Fa
     """
     path = None if hub_only else find_local(text, places.cwd)
     if path is None:
-        return resolve_name(places.hub(), text, places.owner, progress=progress)
+        return resolve_name(places.hub(), text, progress=progress)
     if not path.exists():
         raise NotFound(f"There is no {path}", hint="see what the hub has with `prime env list`")
     if not _is_path(text):
