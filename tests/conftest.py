@@ -11,7 +11,17 @@ from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["wheelhouse"]
 
-_KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "SSL_CERT_FILE", "PIP_CERT")
+_KEPT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "SYSTEMROOT",
+    "SSL_CERT_FILE",
+    "PIP_CERT",
+    "PRIME_TEST_VENVS",
+    "PYENV_ROOT",
+)
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_")
 _NETWORK_MARKERS = ("slow", "network")
 
