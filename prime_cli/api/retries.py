@@ -1,10 +1,10 @@
 """When a request is worth sending again, and how long to wait before."""
 
 import random
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
+
+from prime_cli.core.retry_after import retry_after
 
 ATTEMPTS = 3
 LONGEST_WAIT = 20.0
@@ -31,7 +31,7 @@ def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:
     """Seconds to wait before asking again, or None when the answer is to be taken as it is."""
     if response.status_code not in _BUSY:
         return None
-    asked = _retry_after(response.headers.get("retry-after"))
+    asked = retry_after(response.headers.get("retry-after"))
     if asked is None:
         return backoff(attempt)
     return asked if asked <= LONGEST_WAIT else None
@@ -40,18 +40,3 @@ def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:
 def backoff(attempt: int) -> float:
     """Half a second, doubled each time, with jitter so that clients do not march in step."""
     return float(0.5 * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header: a number or an HTTP date (RFC 9110, 10.2.3)."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -4,10 +4,9 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from prime_cli.core.retry_after import retry_after
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.shapes import read_error_code
 
@@ -77,19 +76,3 @@ class Retries:
     def _backoff(self, tries: int) -> float:
         wait: float = min(self._policy.longest_s, self._policy.first_s * 2 ** (tries - 1))
         return wait * random.uniform(0.75, 1.0)  # noqa: S311 - spreads load, hides nothing
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number or an HTTP date (RFC 9110, 10.2.3)."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        seconds = (moment - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if seconds < float("inf") else None

@@ -1,16 +1,12 @@
 """Trying again: bounded, patient when asked, quick to give up where waiting cannot help."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.identity import Identity
-from prime_cli.models.gateway.retries import Retries, RetryPolicy, retry_after
+from prime_cli.models.gateway.retries import Retries, RetryPolicy
 from prime_cli.models.gateway.shapes import RequestHead
 
 CALL = Call("POST", "chat/completions", "", {}, b"{}", Identity(), RequestHead())
@@ -108,17 +104,3 @@ def test_a_wait_of_an_hour_is_refused() -> None:
     endpoint = Endpoint(too_many("3600"))
     assert endpoint.ask().status == 429
     assert endpoint.waits == []
-
-
-def test_retry_after_may_be_a_date() -> None:
-    moment = datetime.now(UTC) + timedelta(seconds=30)
-    seconds = retry_after(format_datetime(moment, usegmt=True))
-    assert seconds is not None
-    assert 27 < seconds <= 30
-    assert retry_after("Mon, 01 Jan 2001 00:00:00 GMT") == 0
-
-
-@given(st.text() | st.floats().map(str))
-def test_any_retry_after_is_a_wait_or_ignored(value: str) -> None:
-    seconds = retry_after(value)
-    assert seconds is None or 0 <= seconds < float("inf")

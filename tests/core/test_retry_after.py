@@ -1,0 +1,40 @@
+"""The Retry-After header: seconds, dates, and whatever else servers send."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.core.retry_after import retry_after
+
+HOUR = 3600
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("0", 0), ("2.5", 2.5), ("-3", 0)])
+def test_a_number_is_a_wait_in_seconds(value: str, seconds: float) -> None:
+    assert retry_after(value) == seconds
+
+
+def test_a_date_is_the_wait_until_then() -> None:
+    moment = datetime.now(UTC) + timedelta(seconds=HOUR)
+    seconds = retry_after(format_datetime(moment, usegmt=True))
+    assert seconds is not None
+    assert HOUR / 2 < seconds <= HOUR
+
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000", "+0000"])
+def test_a_date_that_has_passed_asks_for_no_wait(zone: str) -> None:
+    assert retry_after(f"Mon, 01 Jan 2001 00:00:00 {zone}") == 0
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", "inf", "nan"])
+def test_what_says_nothing_is_ignored(value: str | None) -> None:
+    assert retry_after(value) is None
+
+
+@given(st.text() | st.floats().map(str))
+def test_any_text_is_a_wait_or_ignored(value: str) -> None:
+    seconds = retry_after(value)
+    assert seconds is None or 0 <= seconds < float("inf")
