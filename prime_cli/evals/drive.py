@@ -105,7 +105,9 @@ class Drive:
             python=setup.interpreter.python,
         )
         python = setup.interpreter.python
-        async with Worker(python, spec, env=variables, log_path=setup.log) as self._worker:
+        async with Worker(
+            python, spec, env=variables, log_path=setup.log, scrub=setup.scrub
+        ) as self._worker:
             with interruptible(self._stop) as interrupt:
                 await self._follow(interrupt, task)
 

@@ -30,7 +30,7 @@ from prime_cli.evals.metadata import official_metadata
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.results import write_results
 from prime_cli.evals.saved import summary_of
-from prime_cli.evals.scrub import Scrubber, scrub_file
+from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.subject import Subject
 from prime_cli.evals.summary import Summary
 from prime_cli.evals.tally import Tally
@@ -181,7 +181,6 @@ class _Run:
         if self._tally.finished:
             write_results(self._folder.journal, self._folder.results)
             self._write_metadata(summary)
-        scrub_file(self._folder.log, self._setup.scrub)
         self._manifest = msgspec.structs.replace(
             self._manifest, counts=summary.counts, reward=summary.reward
         )

@@ -1,12 +1,8 @@
 """Known secret values never reach a file of a run."""
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
-
-from prime_cli.core.paths import storage_errors
 
 _SHORTEST = 6
 """Shorter values (`x`, `EMPTY`, `0`) are placeholders; replacing them would spoil the text."""
@@ -34,22 +30,3 @@ class Scrubber:
     def text(self, content: str) -> str:
         """The same for text that goes to the terminal."""
         return self(content.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-
-
-def scrub_file(path: Path, scrub: Scrubber) -> None:
-    """Scrub a text file that another process has written; raises StorageFailed."""
-    if not path.exists():
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with storage_errors(path):
-        try:
-            changed = False
-            with path.open("rb") as source, temporary.open("wb") as target:
-                for line in source:
-                    clean = scrub(line)
-                    changed = changed or clean is not line
-                    target.write(clean)
-            if changed:
-                temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)

@@ -13,7 +13,6 @@ from typing import Any, Self
 import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, InternalError
-from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.runtime.protocol import (
     Cancel,
     End,
@@ -24,6 +23,7 @@ from prime_cli.runtime.protocol import (
     decode_event,
     encode_message,
 )
+from prime_cli.runtime.worker_log import Scrub, WorkerLog
 
 # One event holds a whole conversation; the worker itself shortens what is longer than this.
 LONGEST_LINE = 64 * 1024 * 1024
@@ -65,17 +65,24 @@ class Worker:
     """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
 
     `env` is all that the process gets as environment variables. What it prints is appended to
-    `log_path`. Leaving the context ends the process and everything that it started; so does the
-    end of this process, since the worker watches its stdin.
+    `log_path`, each line through `scrub`. Leaving the context ends the process and everything that
+    it started; so does the end of this process, since the worker watches its stdin.
     """
 
     def __init__(
-        self, interpreter_python: Path, spec: Spec, *, env: Mapping[str, str], log_path: Path
+        self,
+        interpreter_python: Path,
+        spec: Spec,
+        *,
+        env: Mapping[str, str],
+        log_path: Path,
+        scrub: Scrub = bytes,
     ) -> None:
         self.interpreter_python = interpreter_python
         self.spec = spec
         self.env = dict(env)
         self.log_path = log_path
+        self._log = WorkerLog(log_path, scrub)
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
         self._transport: asyncio.ReadTransport | None = None
@@ -95,16 +102,17 @@ class Worker:
             raise EnvironmentFailed(
                 "Evaluations need a POSIX system for now", hint="on Windows, use WSL"
             )
-        make_folder(self.log_path.parent)
+        await self._log.open()
         read_end, write_end = os.pipe()
         try:
-            with storage_errors(self.log_path), self.log_path.open("ab") as log:
-                self._process = await self._start(write_end, log.fileno())
+            self._process = await self._start(write_end, self._log.descriptor)
         except BaseException:
             os.close(read_end)
+            await self._log.close()
             raise
         finally:
             os.close(write_end)
+            self._log.started()
         await self._listen(read_end)
         await self._send(self.spec)
         return self
@@ -219,6 +227,7 @@ class Worker:
     async def _death(self) -> EnvironmentFailed:
         self._forget_questions()
         code = await self._running().wait()
+        await self._log.drain(1.0)
         return EnvironmentFailed(
             f"The environment's process died ({_how_it_died(code)})",
             hint=f"see {self.log_path}",
@@ -242,6 +251,7 @@ class Worker:
                 process.stdin.close()
             if self._transport is not None:
                 self._transport.close()
+            await self._log.close()
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:

@@ -1,0 +1,87 @@
+"""What an environment prints, written to its log as it comes, with secrets taken out first."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from prime_cli.core.paths import make_folder, storage_errors
+
+Scrub = Callable[[bytes], bytes]
+
+LONGEST_PRINT = 1 << 20
+"""A longer line is scrubbed and written in parts of this many bytes."""
+
+
+class WorkerLog:
+    """Appends to `path` what is written into `descriptor`, line by line, each through `scrub`.
+
+    `async with WorkerLog(...) as log` opens both; leaving it waits for what was printed last.
+    """
+
+    def __init__(self, path: Path, scrub: Scrub) -> None:
+        self.path = path
+        self._scrub = scrub
+        self._write_end = -1
+        self._file: BinaryIO | None = None
+        self._transport: asyncio.ReadTransport | None = None
+        self._copying: asyncio.Task[None] | None = None
+
+    @property
+    def descriptor(self) -> int:
+        """The end that a process is given as its stdout and stderr."""
+        return self._write_end
+
+    async def open(self) -> None:
+        """Open the log and the pipe; raises StorageFailed."""
+        make_folder(self.path.parent)
+        with storage_errors(self.path):
+            self._file = self.path.open("ab", buffering=0)
+        read_end, self._write_end = os.pipe()
+        reader = asyncio.StreamReader(limit=LONGEST_PRINT)
+        pipe = os.fdopen(read_end, "rb", buffering=0)
+        self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        self._copying = asyncio.create_task(self._copy(reader, self._file))
+
+    def started(self) -> None:
+        """The process has its own copy of the descriptor: ours would hide that it ended."""
+        if self._write_end >= 0:
+            os.close(self._write_end)
+            self._write_end = -1
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until all that was printed is written, or nobody closes the pipe in `seconds`."""
+        if self._copying is not None:
+            await asyncio.wait([self._copying], timeout=seconds)
+
+    async def close(self) -> None:
+        """Write what is left and close; the process must have ended."""
+        self.started()
+        await self.drain(1.0)
+        if self._copying is not None:
+            self._copying.cancel()
+        if self._transport is not None:
+            self._transport.close()
+        if self._file is not None:
+            self._file.close()
+
+    async def _copy(self, reader: asyncio.StreamReader, file: BinaryIO) -> None:
+        while line := await _next_line(reader):
+            # A full disk ends the run through its journal; the pipe must be emptied all the same,
+            # or the environment would wait for ever to print.
+            with contextlib.suppress(OSError):
+                file.write(self._scrub(line))
+
+
+async def _next_line(reader: asyncio.StreamReader) -> bytes:
+    """The next line with its end, a part of a very long one, or b"" at the end."""
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError as error:
+        return error.partial
+    except asyncio.LimitOverrunError as error:
+        return await reader.readexactly(error.consumed)

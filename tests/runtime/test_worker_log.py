@@ -1,0 +1,49 @@
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import StorageFailed
+from prime_cli.runtime.worker_log import LONGEST_PRINT, WorkerLog
+
+
+def hide(line: bytes) -> bytes:
+    return line.replace(b"sk-planted", b"[KEY]")
+
+
+async def print_into(path: Path, *parts: bytes) -> None:
+    log = WorkerLog(path, hide)
+    await log.open()
+    for part in parts:
+        await asyncio.to_thread(os.write, log.descriptor, part)
+    await log.close()
+
+
+def test_a_secret_is_gone_before_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "worker.log"
+    asyncio.run(print_into(path, b"key sk-pla", b"nted used\n", b"last words sk-planted"))
+    assert path.read_bytes() == b"key [KEY] used\nlast words [KEY]"
+
+
+def test_what_was_there_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    path.write_bytes(b"before\n")
+    asyncio.run(print_into(path, b"after\n"))
+    assert path.read_bytes() == b"before\nafter\n"
+
+
+def test_a_line_without_an_end_is_written_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    endless = b"x" * (3 * LONGEST_PRINT)
+    asyncio.run(print_into(path, endless))
+    assert path.read_bytes() == endless
+
+
+def test_a_log_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed):
+        asyncio.run(print_into(tmp_path))
+
+
+def test_a_full_disk_does_not_stop_the_one_who_prints() -> None:
+    asyncio.run(print_into(Path("/dev/full"), b"x" * LONGEST_PRINT, b"more\n"))
