@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
+from typing import BinaryIO
 
 from prime_cli.core.errors import StorageFailed
 
@@ -62,14 +63,25 @@ def flush_file(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write `content` beside `path`, fsync it, and rename it over; raises StorageFailed."""
+    """Give `path` this content, or leave it as it was; raises StorageFailed."""
+    with replacing(path, mode=mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """A new file beside `path`, renamed over it when the block ends well; raises StorageFailed.
+
+    Its folder is made, and its bytes are on the disk before the rename. When the block raises,
+    `path` is as it was.
+    """
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
     with storage_errors(path):
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

@@ -1,13 +1,12 @@
 """results.jsonl: what the official `eval push` and `vf-tui` read, made from the journal."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.evals.journal import decode_row, last_attempts
 from prime_cli.evals.rows import Row
 
@@ -20,17 +19,9 @@ def write_results(journal: Path, results: Path) -> None:
     Rows are copied one by one: the memory needed does not grow with the transcripts. Raises
     StorageFailed.
     """
-    temporary = results.with_name(f".{results.name}.{os.getpid()}.tmp")
-    with storage_errors(results):
-        try:
-            with temporary.open("wb") as file:
-                for row in ordered_rows(journal):
-                    file.write(_ENCODER.encode(official_row(row)) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(results)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with replacing(results, mode=0o644) as file:
+        for row in ordered_rows(journal):
+            file.write(_ENCODER.encode(official_row(row)) + b"\n")
 
 
 def ordered_rows(journal: Path) -> Iterator[Row]:
