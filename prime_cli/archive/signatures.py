@@ -8,7 +8,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prime_cli.archive.exposure import LOADER, Generation, ReadModule
+from prime_cli.archive.exposure import LOADER, Generation
+from prime_cli.archive.modules import Modules, ReadModule
 
 _FARTHEST = 8
 """How many imports are followed from one module to the next."""
@@ -35,10 +36,10 @@ def read_arguments(
     module: str, generation: Generation, read: ReadModule
 ) -> tuple[Argument, ...] | None:
     """What `module` takes, in the order of its source; None where that cannot be read."""
-    sources = _Sources(read)
+    modules = Modules(read)
     if generation == "v1":
-        return _read_config(sources, module)
-    found = sources.find(module, LOADER)
+        return _read_config(modules, module)
+    found = _definition(modules, module, LOADER)
     if found is None or not isinstance(found[1], ast.FunctionDef | ast.AsyncFunctionDef):
         return None
     return tuple(_parameters(found[1].args))
@@ -66,16 +67,17 @@ def _text(node: ast.expr | None) -> str | None:
     return text if len(text) <= _LONGEST_DEFAULT else f"{text[: _LONGEST_DEFAULT - 1]}…"
 
 
-def _read_config(sources: "_Sources", module: str) -> tuple[Argument, ...] | None:
+def _read_config(modules: Modules, module: str) -> tuple[Argument, ...] | None:
     """The fields of the config class that the exported Taskset names as a type argument."""
-    for exported in sources.exported(module):
-        taskset = sources.find(module, exported)
+    found = modules.find(module)
+    for exported in found.exported() if found else ():
+        taskset = _definition(modules, module, exported)
         if taskset is None or not isinstance(taskset[1], ast.ClassDef):
             continue
         for name in _type_arguments(taskset[1]):
-            config = sources.find(taskset[0], name)
+            config = _definition(modules, taskset[0], name)
             if config and isinstance(config[1], ast.ClassDef) and _is_config(name, config[1]):
-                return tuple(_fields(sources, config[0], config[1]).values())
+                return tuple(_fields(modules, config[0], config[1]).values())
     return None
 
 
@@ -96,16 +98,16 @@ def _is_config(name: str, definition: ast.ClassDef) -> bool:
 
 
 def _fields(
-    sources: "_Sources", module: str, definition: ast.ClassDef, seen: frozenset[str] = frozenset()
+    modules: Modules, module: str, definition: ast.ClassDef, seen: frozenset[str] = frozenset()
 ) -> dict[str, Argument]:
     """Annotated fields by name, those of base classes in the same package first."""
     found: dict[str, Argument] = {}
     seen |= {definition.name}
     for base in definition.bases:
         if isinstance(base, ast.Name) and base.id not in seen:
-            inherited = sources.find(module, base.id)
+            inherited = _definition(modules, module, base.id)
             if inherited and isinstance(inherited[1], ast.ClassDef):
-                found |= _fields(sources, inherited[0], inherited[1], seen)
+                found |= _fields(modules, inherited[0], inherited[1], seen)
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name = statement.target.id
@@ -114,82 +116,30 @@ def _fields(
     return found
 
 
-class _Sources:
-    """The modules of one package, parsed when they are asked for."""
-
-    def __init__(self, read: ReadModule) -> None:
-        self._read = read
-        self._parsed: dict[str, tuple[ast.Module, str] | None] = {}
-
-    def find(self, module: str, name: str, depth: int = _FARTHEST) -> tuple[str, ast.AST] | None:
-        """The module and node where `name`, as seen from `module`, is defined."""
-        parsed = self._parse(module)
-        if parsed is None or depth == 0:
-            return None
-        tree, package = parsed
-        for statement in _statements(tree.body):
-            if (
-                isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-                and statement.name == name
-            ):
-                return module, statement
-            if isinstance(statement, ast.ImportFrom):
-                for alias in statement.names:
-                    if alias.name == "*" or (alias.asname or alias.name) == name:
-                        original = name if alias.name == "*" else alias.name
-                        origin = _origin(statement, package)
-                        if found := self.find(origin, original, depth - 1):
-                            return found
+def _definition(
+    modules: Modules, module: str, name: str, depth: int = _FARTHEST
+) -> tuple[str, ast.AST] | None:
+    """The module and node where `name`, as seen from `module`, is defined."""
+    found = modules.find(module)
+    if found is None or depth == 0:
         return None
-
-    def exported(self, module: str) -> list[str]:
-        """The names in the module's `__all__`."""
-        parsed = self._parse(module)
-        if parsed is None:
-            return []
-        for statement in parsed[0].body:
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
-                targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-                if any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
-                    return _strings(statement.value)
-        return []
-
-    def _parse(self, module: str) -> tuple[ast.Module, str] | None:
-        """A module's tree, and the package that its relative imports start from."""
-        if module not in self._parsed:
-            self._parsed[module] = self._load(module)
-        return self._parsed[module]
-
-    def _load(self, module: str) -> tuple[ast.Module, str] | None:
-        path = module.replace(".", "/")
-        text, package = self._read(f"{path}/__init__.py"), module
-        if text is None:
-            text, package = self._read(f"{path}.py"), module.rpartition(".")[0]
-        try:
-            return None if text is None else (ast.parse(text), package)
-        except (SyntaxError, ValueError, RecursionError):  # perhaps newer than this Python
-            return None
+    for statement in found.statements():
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                if statement.name == name:
+                    return module, statement
+            case ast.ImportFrom():
+                for original in _originals(statement, name):
+                    origin = found.origin(statement)
+                    if defined := _definition(modules, origin, original, depth - 1):
+                        return defined
+    return None
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, and those under its `if`, `try` and `with`."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.If | ast.Try | ast.With):
-            for part in ("body", "orelse", "finalbody"):
-                yield from _statements(getattr(statement, part, []))
-
-
-def _origin(statement: ast.ImportFrom, package: str) -> str:
-    """The absolute name of the module that a `from … import` names."""
-    if not statement.level:
-        return statement.module or ""
-    parts = package.split(".")
-    kept = parts[: len(parts) - statement.level + 1]
-    return ".".join([*kept, statement.module] if statement.module else kept)
-
-
-def _strings(node: ast.expr) -> list[str]:
-    items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
-    values = [item.value for item in items if isinstance(item, ast.Constant)]
-    return [value for value in values if isinstance(value, str)]
+def _originals(statement: ast.ImportFrom, name: str) -> Iterator[str]:
+    """What an import takes under `name`, as its own module calls it."""
+    for alias in statement.names:
+        if alias.name == "*":
+            yield name
+        elif (alias.asname or alias.name) == name:
+            yield alias.name
