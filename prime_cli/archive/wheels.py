@@ -124,6 +124,12 @@ class Wheel:
         """The text of the file that lands at `path` below site-packages, or None."""
         return self.text(self._installed.get(path, path))
 
+    def modules(self, *, largest: int) -> Iterator[tuple[str, str]]:
+        """Path and text of each Python file of at most `largest` bytes."""
+        for path, info in self.members.items():
+            if path.endswith(".py") and info.file_size <= largest:
+                yield path, self.text(path) or ""
+
     def metadata(self) -> RawMetadata:
         """The parsed METADATA, which has at least a name and a version."""
         raw, _ = parse_email(self.read(f"{self.dist_info()}/METADATA") or b"")

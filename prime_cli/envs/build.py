@@ -13,6 +13,7 @@ from prime_cli.envs.backends import run_backend
 from prime_cli.envs.import_check import check_import
 from prime_cli.envs.project import Project
 from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.envs.wheel_store import WheelStore
 
 DIST = "dist"
 """Where wheels go by default, below the project's root."""
@@ -38,6 +39,15 @@ def build_wheel(
         repacked = Path(scratch) / "repacked.whl"
         repack_wheel(built, repacked, epoch=epoch)
         return repacked.replace(outdir / built.name)
+
+
+def build_kept(project: Project, home: Path, progress: Progress, *, offline: bool = False) -> Path:
+    """Build the wheel of `project` into the wheel store of `home`; raises as `build_wheel`."""
+    # On the store's own disk, so that the wheel gets there by a rename.
+    scratch = make_folder(home / "cache" / "builds")
+    with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
+        built = build_wheel(project, Path(folder), progress, offline=offline)
+        return WheelStore(home).adopt(built)
 
 
 def build_checked(

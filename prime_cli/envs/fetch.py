@@ -12,11 +12,11 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import NotFound, Unreachable
-from prime_cli.core.paths import make_folder, prime_home, storage_errors
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs import records
-from prime_cli.envs.build import build_wheel
+from prime_cli.envs.build import build_kept
 from prime_cli.envs.index_links import IndexLink, parse_links
 from prime_cli.envs.lookup import Found, find_environment
 from prime_cli.envs.project import load_project
@@ -122,13 +122,10 @@ def _download(hub: HubClient, link: IndexLink, store: WheelStore, progress: Prog
 
 def _build(found: Found, home: Path, progress: Progress) -> Path:
     progress.say(f"{found.ref} has no wheel on the hub, so it is built from its sources")
-    # Below home, so that the wheel moves into the store by a rename.
-    scratch = make_folder(home / "cache" / "builds")
-    with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
-        sources = Path(folder) / "sources"
+    with tempfile.TemporaryDirectory(prefix="prime-sources-") as scratch:
+        sources = Path(scratch) / "sources"
         download_sources(found, sources, home=home, progress=progress)
-        wheel = build_wheel(load_project(sources), Path(folder) / "dist", progress)
-        return WheelStore(home).adopt(wheel)
+        return build_kept(load_project(sources), home, progress)
 
 
 def _make_record(found: Found, path: Path) -> Record:

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from prime_cli.archive.wheels import read_wheel
-from prime_cli.core.digests import digest_file
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -32,7 +30,7 @@ from prime_cli.envs.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.runtime.packages import WheelPackage, installable
+from prime_cli.runtime.packages import WheelPackage, installable, read_package
 from prime_cli.runtime.reading import read_requirements
 
 
@@ -160,8 +158,7 @@ def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progres
 
 
 def _wheel_item(path: Path) -> Item:
-    package = WheelPackage(path, digest_file(path), read_wheel(path))
-    package = installable(package, prime_home())
+    package = installable(read_package(path), prime_home())
     origin = Origin(sha256=package.sha256, path=str(path.resolve()))
     return Item(package.facts.name, package.facts.version, origin, package)
 

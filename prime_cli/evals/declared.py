@@ -14,11 +14,9 @@ def declared_keys(wheel: Path) -> tuple[str, ...]:
     """The variables that the modules of `wheel` pass to `ensure_keys`; no code is run."""
     found: dict[str, None] = {}
     with open_wheel(wheel) as opened:
-        for name, info in opened.members.items():
-            if name.endswith(".py") and info.file_size <= _LARGEST:
-                source = opened.text(name) or ""
-                if _CALL in source:
-                    found.update(dict.fromkeys(_keys_in(source)))
+        for _, source in opened.modules(largest=_LARGEST):
+            if _CALL in source:
+                found.update(dict.fromkeys(_keys_in(source)))
     return tuple(found)
 
 

@@ -1,11 +1,13 @@
 """Defaults that an environment declares for its evaluation: `[tool.verifiers.eval]`."""
 
 import tomllib
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from prime_cli.archive.wheels import open_wheel
+from prime_cli.envs.pyproject import FILENAME
 
 _LARGEST = 1_000_000
 """Bytes of a pyproject.toml that are read out of a wheel."""
@@ -36,12 +38,11 @@ def defaults_in_wheel(wheel: Path, module: str) -> EvalDefaults:
 
     That is in the package's own folder, else in the root of site-packages.
     """
-    with zipfile.ZipFile(wheel) as archive:
-        members = {info.filename.removeprefix("./"): info for info in archive.infolist()}
-        for name in (f"{module}/pyproject.toml", "pyproject.toml"):
-            info = members.get(name)
+    with open_wheel(wheel) as opened:
+        for name in (f"{module}/{FILENAME}", FILENAME):
+            info = opened.members.get(name)
             if info is not None and info.file_size <= _LARGEST:
-                return defaults_from(_eval_table(archive.read(info)))
+                return defaults_from(_eval_table(opened.read(name) or b""))
     return EvalDefaults()
 
 

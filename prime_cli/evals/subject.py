@@ -1,18 +1,14 @@
 """The wheel that is evaluated: fetched from a hub, built from a project, or given."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prime_cli.archive.wheels import read_wheel
-from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import LoadFailed
-from prime_cli.core.paths import make_folder, prime_home, storage_errors
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import build_wheel
+from prime_cli.envs.build import build_kept
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.owned import fetch_owned
@@ -20,7 +16,7 @@ from prime_cli.envs.project import load_project
 from prime_cli.evals.defaults import EvalDefaults, defaults_from, defaults_in_wheel
 from prime_cli.evals.locate import Located, Places
 from prime_cli.evals.plan import PlannedEnvironment
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, read_package
 from prime_cli.wire.locks import Lock
 
 
@@ -73,21 +69,14 @@ def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
 
 
 def _from_wheel(path: Path) -> Subject:
-    with storage_errors(path):
-        sha256 = digest_file(path)
-    return _subject(WheelPackage(path, sha256, read_wheel(path)), path=path)
+    return _subject(read_package(path), path=path)
 
 
 def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
     project = load_project(folder)
-    wheels = make_folder(prime_home() / "wheels")
-    with storage_errors(wheels), tempfile.TemporaryDirectory(dir=wheels) as scratch:
-        built = build_wheel(project, Path(scratch), progress, offline=offline)
-        sha256 = digest_file(built)
-        kept = make_folder(wheels / sha256) / built.name
-        shutil.move(built, kept)
-    package = WheelPackage(kept, sha256, read_wheel(kept))
-    return _subject(package, path=folder, defaults=defaults_from(project.eval_defaults))
+    kept = build_kept(project, prime_home(), progress, offline=offline)
+    defaults = defaults_from(project.eval_defaults)
+    return _subject(read_package(kept), path=folder, defaults=defaults)
 
 
 def _subject(

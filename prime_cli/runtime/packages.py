@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from prime_cli.archive.wheels import WheelFacts, open_wheel
+from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
+from prime_cli.core.digests import digest_file
 from prime_cli.core.paths import make_folder, storage_errors
 
 _BLOCK = 1024 * 1024
@@ -25,6 +26,13 @@ class WheelPackage:
     sha256: str
     facts: WheelFacts
     published: datetime | None = None
+
+
+def read_package(path: Path, published: datetime | None = None) -> WheelPackage:
+    """The wheel at `path` with its digest; raises as `read_wheel` does, and StorageFailed."""
+    with storage_errors(path):
+        sha256 = digest_file(path)
+    return WheelPackage(path, sha256, read_wheel(path), published)
 
 
 def installable(package: WheelPackage, home: Path) -> WheelPackage:

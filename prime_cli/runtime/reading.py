@@ -3,13 +3,13 @@
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
-from prime_cli.core.errors import IntegrityError
 from prime_cli.runtime import families
 from prime_cli.runtime.families import Span
 
@@ -82,14 +82,9 @@ def _combine(spans: list[tuple[str, Span]]) -> tuple[Span, tuple[str, ...]] | No
 
 
 def _sources(wheel: Wheel) -> Iterator[str]:
-    paths = [path for path in wheel.members if path.endswith(".py") and not _is_test(path)]
-    for path in paths[:_MOST_FILES]:
-        try:
-            content = wheel.read(path, limit=_MOST_BYTES)
-        except IntegrityError:
-            continue
-        if content and LIBRARY.encode() in content:
-            yield content.decode("utf-8", errors="replace")
+    modules = wheel.modules(largest=_MOST_BYTES)
+    texts = (text for path, text in modules if not _is_test(path))
+    return (text for text in islice(texts, _MOST_FILES) if LIBRARY in text)
 
 
 def _is_test(path: str) -> bool:

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.archive.wheels import read_wheel
-from prime_cli.core.digests import digest_file
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, read_package
 from tests.helpers.wild import write_wheel
 
 _V0 = """
@@ -82,4 +80,4 @@ def package(
         requires_python=requires_python,
         member_prefix=member_prefix,
     )
-    return WheelPackage(wheel, digest_file(wheel), read_wheel(wheel), published)
+    return read_package(wheel, published)
