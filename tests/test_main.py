@@ -130,7 +130,9 @@ def test_a_console_that_is_not_utf_8_gets_help_and_data() -> None:
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_unwinds_and_ends_with_its_code(sent: signal.Signals, code: int) -> None:
+    # A background job of a shell without job control is started with SIGINT ignored.
     program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "import sys, time; import prime_cli.commands.config.show as command;"
         "from prime_cli.core import config;"
         "config.getpass.getuser = lambda: (print('up', flush=True), time.sleep(30));"
