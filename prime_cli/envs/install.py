@@ -20,10 +20,10 @@ from prime_cli.envs.installed import (
     unmet_requirements,
 )
 from prime_cli.envs.installers import Move, Order, Tool, install, preview
+from prime_cli.envs.local import ENVIRONMENTS, choose_local
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.owned import OpenHub, fetch_owned
 from prime_cli.envs.project import load_project
-from prime_cli.envs.targets import Target, locate
 from prime_cli.envs.workspace import (
     Workspace,
     create_workspace,
@@ -42,7 +42,7 @@ class Wanted:
     upgrade: bool = True
     prerelease: bool = False
     offline: bool = False
-    environments: Path = Path("environments")
+    environments: Path = ENVIRONMENTS
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,13 @@ def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[
 
 
 def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progress) -> Item:
-    target = locate(word, here=here, environments=wanted.environments, progress=progress)
-    if target.folder is not None:
-        project = load_project(target.folder)
-        path = str(target.folder.resolve())
-        return Item(project.name, project.version, Origin(path=path), folder=target.folder)
-    if target.wheel is not None:
-        return _wheel_item(target.wheel)
-    return _hub_item(target, wanted, hub, progress)
+    local = choose_local(word, here, progress, environments=wanted.environments)
+    if local is None:
+        return _hub_item(word, wanted, hub, progress)
+    if local.suffix == ".whl":
+        return _wheel_item(local)
+    project = load_project(local)
+    return Item(project.name, project.version, Origin(path=str(local.resolve())), folder=local)
 
 
 def _wheel_item(path: Path) -> Item:
@@ -163,8 +162,8 @@ def _wheel_item(path: Path) -> Item:
     return Item(package.facts.name, package.facts.version, origin, package)
 
 
-def _hub_item(target: Target, wanted: Wanted, hub: OpenHub, progress: Progress) -> Item:
-    ref = resolve_name(hub(), target.name or "", progress=progress)
+def _hub_item(word: str, wanted: Wanted, hub: OpenHub, progress: Progress) -> Item:
+    ref = resolve_name(hub(), word, progress=progress)
     fetched = fetch_wheel(hub(), ref, offline=wanted.offline, progress=progress)
     return _fetched_item(fetched)
 

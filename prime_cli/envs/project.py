@@ -9,7 +9,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from prime_cli.archive.exposure import find_generation
-from prime_cli.core.errors import BadProject, NotFound
+from prime_cli.core.errors import BadProject
 from prime_cli.core.refs import module_name, normalize_name
 from prime_cli.envs.pyproject import FILENAME, get_table, get_text, get_texts, read_pyproject
 
@@ -46,30 +46,6 @@ class Project:
     def file(self) -> Path:
         """Its pyproject.toml."""
         return self.root / FILENAME
-
-
-def find_project(target: str | None, folder: Path) -> Path:
-    """The project folder that a word on the command line means, seen from `folder`.
-
-    None is `folder` itself; a path is that path; a bare NAME is `./NAME` if that is a project,
-    else `./environments/<module>`, and so is `owner/NAME`. Raises NotFound when there is none.
-    """
-    if target is None:
-        return folder
-    named = Path(target).expanduser()
-    modules = (module_name(named.name), module_name(normalize_name(named.name)))
-    candidates = [folder / named]
-    if not named.is_absolute():
-        candidates += [folder / "environments" / module for module in modules]
-    for candidate in candidates:
-        if (candidate / FILENAME).is_file():
-            return candidate
-    if candidates[0].is_dir():
-        return candidates[0]
-    raise NotFound(
-        f"There is no environment `{target}` here",
-        hint=f"give its folder, or start one with `prime env init {named.name}`",
-    )
 
 
 def load_project(path: Path) -> Project:

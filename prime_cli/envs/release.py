@@ -13,7 +13,8 @@ from prime_cli.archive.wheel_record import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, UsageError
 from prime_cli.core.versions import bump_patch, next_post, next_rc
-from prime_cli.envs.project import Project, find_project, load_project
+from prime_cli.envs.local import find_project
+from prime_cli.envs.project import Project, load_project
 from prime_cli.envs.provenance import record_pending
 from prime_cli.envs.source_checks import check_sources
 from prime_cli.envs.version_line import set_version

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import BadProject, NotFound
-from prime_cli.envs.project import find_project, load_project
+from prime_cli.core.errors import BadProject
+from prime_cli.envs.project import load_project
 from tests.helpers.wild import WILD, Shape, write_project
 
 
@@ -117,24 +117,3 @@ def test_toml_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_bytes(b'[project]\nname = "\xff"\n')
     with pytest.raises(BadProject, match="not UTF-8"):
         load_project(tmp_path)
-
-
-@pytest.mark.parametrize("target", ["my-env", "my_env", "ada/my-env", "environments/my_env"])
-def test_a_bare_name_is_found_below_environments(target: str, tmp_path: Path) -> None:
-    folder = write_project(tmp_path / "environments" / "my_env")
-    assert find_project(target, tmp_path) == folder
-
-
-def test_a_folder_here_goes_before_one_below_environments(tmp_path: Path) -> None:
-    here = write_project(tmp_path / "my-env")
-    write_project(tmp_path / "environments" / "my_env")
-    assert find_project("my-env", tmp_path) == here
-
-
-def test_no_name_means_this_folder(tmp_path: Path) -> None:
-    assert find_project(None, tmp_path) == tmp_path
-
-
-def test_a_name_that_is_nowhere_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no environment `lost`"):
-        find_project("lost", tmp_path)

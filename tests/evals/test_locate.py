@@ -5,8 +5,8 @@ import pytest
 from prime_cli.core.errors import BadReference, NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.locate import Places, find_local, locate
-from tests.helpers.wild import Shape, write_project
+from prime_cli.evals.locate import Places, locate
+from tests.helpers.wild import write_project
 
 
 def no_hub() -> None:
@@ -15,30 +15,6 @@ def no_hub() -> None:
 
 def places(cwd: Path) -> Places:
     return Places(cwd, hub=no_hub)  # type: ignore[arg-type]
-
-
-def test_the_project_in_this_folder_comes_first(tmp_path: Path) -> None:
-    here = write_project(tmp_path / "here", Shape(name="My_Env", module="my_env"))
-    write_project(here / "my-env")
-    assert find_local("my-env", here) == here
-
-
-def test_then_the_folder_of_that_name_then_the_one_in_environments(tmp_path: Path) -> None:
-    inner = write_project(tmp_path / "environments" / "my_env")
-    assert find_local("my-env", tmp_path) == inner
-    outer = write_project(tmp_path / "my-env")
-    assert find_local("my-env", tmp_path) == outer
-
-
-def test_a_folder_without_a_project_is_not_taken_for_one(tmp_path: Path) -> None:
-    (tmp_path / "my-env").mkdir()
-    assert find_local("my-env", tmp_path) is None
-
-
-def test_a_path_that_looks_like_a_reference_is_the_folder_if_there_is_one(tmp_path: Path) -> None:
-    assert find_local("environments/my_env", tmp_path) is None
-    folder = write_project(tmp_path / "environments" / "my_env")
-    assert find_local("environments/my_env", tmp_path) == folder
 
 
 @pytest.mark.parametrize(
