@@ -9,8 +9,8 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.launch import worker_environment
 from prime_cli.runtime.protocol import Spec
+from prime_cli.runtime.variables import process_variables
 
 _GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """The worker has the gateway's own values under these names, or nothing."""
@@ -78,21 +78,13 @@ def worker_variables(
     token: str,
     python: Path,
 ) -> dict[str, str]:
-    """All that the worker's process gets; judges with a default client reach the gateway too.
-
-    No upload of traces by verifiers, no progress bars in the log, no telemetry.
-    """
+    """All that the worker's process gets; judges with a default client reach the gateway too."""
     own = {
         "OPENAI_BASE_URL": base_url,
         "OPENAI_API_KEY": token,
-        "PRIME_TRACES_OPT_OUT": "1",
-        "TQDM_DISABLE": "1",
-        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "TOKENIZERS_PARALLELISM": "false",
         "VIRTUAL_ENV": str(python.parent.parent),
     }
-    return worker_environment(environ, (), {**passed, **own})
+    return process_variables(environ, {**passed, **own})
 
 
 def secrets_of(

@@ -8,29 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.runtime.variables import process_variables
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
 # A first import of a heavy package compiles it too.
 _LONGEST_SECONDS = 600
 
-# What an import may need of the user's environment; keys and tokens are not among it.
-_PASSED = (
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
-    "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "HF_HOME",
-    "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_HUB_OFFLINE", "XDG_CACHE_HOME", "SSL_CERT_FILE",
-    "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NLTK_DATA",
-    "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
-)  # fmt: skip
-
 # Clients that are made at import want a key to exist; at evaluation the gateway gives a real one.
-_STAND_INS = {
-    "OPENAI_API_KEY": "EMPTY",
-    "PRIME_TRACES_OPT_OUT": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "TQDM_DISABLE": "1",
-}
+_STAND_INS = {"OPENAI_API_KEY": "EMPTY"}
 
 
 @dataclass(frozen=True)
@@ -111,13 +97,12 @@ def try_import(
     variables. Nothing that the module prints is shown.
     """
     request = json.dumps({"module": module, "names": names})
-    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
     with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
         try:
             completed = run(
                 [python, "-I", _SCRIPT, request],
                 cwd=Path(folder),
-                env={**passed, **_STAND_INS, **(env or {})},
+                env=process_variables(os.environ, {**_STAND_INS, **(env or {})}),
                 timeout=_LONGEST_SECONDS,
             )
         except TimedOut as error:

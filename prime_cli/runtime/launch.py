@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,37 +28,6 @@ from prime_cli.runtime.worker_log import Scrub, WorkerLog
 # One event holds a whole conversation; the worker itself shortens what is longer than this.
 LONGEST_LINE = 64 * 1024 * 1024
 SECONDS_TO_END = 5.0
-
-# What an environment may see of the caller's environment. Not here: keys of any kind.
-PASSED_ON = frozenset(
-    "PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP SHELL TERM "
-    "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy "
-    "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NIX_SSL_CERT_FILE "
-    "XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME LD_LIBRARY_PATH DYLD_LIBRARY_PATH "
-    "HF_HOME HF_HUB_CACHE HF_DATASETS_CACHE HF_HUB_OFFLINE HF_DATASETS_OFFLINE HF_ENDPOINT "
-    "CUDA_VISIBLE_DEVICES OMP_NUM_THREADS UV_CACHE_DIR UV_OFFLINE "
-    # Windows cannot start a process, or find a home folder, without these.
-    "SYSTEMROOT SYSTEMDRIVE COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE".split()
-)
-PASSED_ON_PREFIXES = ("LC_",)
-NEVER_PASSED_ON = frozenset({"PRIME_API_KEY"})
-
-
-def worker_environment(
-    base: Mapping[str, str], declared: Iterable[str] = (), extra: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """The environment variables of a worker: an allow-list of `base`, what is `declared` by name
-    (keys that the environment says it needs, `--env-var NAME`), then `extra`.
-
-    PRIME_API_KEY is never among them; the caller leaves the run's own key out of `declared`.
-    """
-    wanted = (PASSED_ON | set(declared)) - NEVER_PASSED_ON
-    passed = {
-        name: value
-        for name, value in base.items()
-        if name in wanted or name.startswith(PASSED_ON_PREFIXES)
-    }
-    return passed | dict(extra or {})
 
 
 class Worker:

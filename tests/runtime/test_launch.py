@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
-from prime_cli.runtime.launch import worker_environment
 from prime_cli.runtime.protocol import Rollout
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import run_worker, small_spec, worker_for
@@ -42,26 +41,6 @@ def wait_until_gone(pid: int) -> None:
     while is_alive(pid):
         assert time.monotonic() < end, f"process {pid} is still there"
         time.sleep(0.05)
-
-
-def test_no_key_is_passed_on_unless_it_is_declared() -> None:
-    base = {"PATH": "/bin", "OPENAI_API_KEY": "sk-1", "SERPER_KEY": "s", "PRIME_API_KEY": "p"}
-    assert worker_environment(base) == {"PATH": "/bin"}
-    declared = ["SERPER_KEY", "PRIME_API_KEY", "ABSENT"]
-    assert worker_environment(base, declared) == {"PATH": "/bin", "SERPER_KEY": "s"}
-
-
-def test_proxies_locale_and_dataset_folders_are_passed_on() -> None:
-    base = {"https_proxy": "http://p", "LC_CTYPE": "C.UTF-8", "HF_HOME": "/hf", "EDITOR": "vi"}
-    expected = {name: value for name, value in base.items() if name != "EDITOR"}
-    assert worker_environment(base) == expected
-
-
-def test_what_is_given_by_value_wins() -> None:
-    assert worker_environment({"TZ": "UTC"}, extra={"TZ": "CET", "A": "1"}) == {
-        "TZ": "CET",
-        "A": "1",
-    }
 
 
 def test_the_worker_sees_no_other_variables(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

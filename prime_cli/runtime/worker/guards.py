@@ -19,19 +19,6 @@ def send_prints_to_log() -> None:
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def quiet_libraries() -> None:
-    """No progress bars, no uploads of traces, no telemetry."""
-    for name, value in {
-        "TQDM_DISABLE": "1",
-        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PRIME_TRACES_OPT_OUT": "1",
-    }.items():
-        os.environ.setdefault(name, value)
-
-
 class Handlers:
     """Signal handlers and exit hooks that an environment installs while it is loaded.
 

@@ -30,7 +30,6 @@ FEWEST_THREADS = 32
 def main(descriptor: int) -> NoReturn:
     """Never returns: ends the process, with 0 when all went well."""
     guards.send_prints_to_log()
-    guards.quiet_libraries()
     events = Events(descriptor)
     control = Control()
     spec = control.read_spec()

@@ -13,8 +13,9 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.usage import Usage
-from prime_cli.runtime.launch import Worker, worker_environment
+from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Rollout, Spec, Start
+from prime_cli.runtime.variables import process_variables
 from tests.helpers.venvs import venv_python
 
 JUDGE = """
@@ -79,7 +80,7 @@ async def run_slice(generation: str, python: Path, folder: Path, *, unix: bool) 
             pythonpath=[str(folder)],
         )
         async with Worker(
-            python, spec, env=worker_environment({}), log_path=folder / "log"
+            python, spec, env=process_variables({}), log_path=folder / "log"
         ) as worker:
             rewards = await _follow(worker, gold)
     log = (folder / "log").read_text(encoding="utf-8")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prime_cli.runtime.launch import Worker, worker_environment
+from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Event, Hello, Log, Rollout, Spec, Start
+from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 
 HERE = Path(__file__).parent
@@ -80,7 +81,7 @@ def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Sp
 
 def worker_for(spec: Spec, log: Path, python: Path | None = None) -> Worker:
     return Worker(
-        python or Path(sys.executable), spec, env=worker_environment(os.environ), log_path=log
+        python or Path(sys.executable), spec, env=process_variables(os.environ), log_path=log
     )
 
 
