@@ -11,7 +11,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
-from prime_cli.core.errors import NotFound, Unreachable
+from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -21,6 +21,7 @@ from prime_cli.envs.index_links import IndexLink, parse_links
 from prime_cli.envs.lookup import Found, find_environment
 from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
+from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.records import Record
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
@@ -30,12 +31,17 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class FetchedEnvironment:
-    """An environment on this disk; `ref` has its exact version, `lock` is the hub's, if any."""
+    """An environment on this disk; `ref` has its exact version, `lock` is the hub's, if any.
+
+    `pyproject` is the text of its sources' pyproject.toml, which few wheels carry; None where the
+    hub shows no sources.
+    """
 
     ref: EnvRef
     detail: EnvironmentDetail
     package: WheelPackage
     lock: Lock | None
+    pyproject: str | None = None
 
 
 def fetch_wheel(
@@ -59,7 +65,7 @@ def fetch_wheel(
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
     package = WheelPackage(path, path.parent.name, read_wheel(path), _moment(record.published))
-    return FetchedEnvironment(found.ref, record.detail, package, record.lock)
+    return FetchedEnvironment(found.ref, record.detail, package, record.lock, record.pyproject)
 
 
 def _find_kept(found: Found, home: Path) -> Path | None:
@@ -133,7 +139,15 @@ def _make_record(found: Found, path: Path) -> Record:
         found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name
     )
     lock = found.hub.locks.get(found.ref) if detail.has_lock else None
-    return Record(detail, _publication_time(found), lock)
+    return Record(detail, _publication_time(found), lock, _pyproject(found))
+
+
+def _pyproject(found: Found) -> str | None:
+    try:
+        shown = found.hub.environments.inspect(found.ref, PYPROJECT)
+    except (NotFound, NotAllowed, Unreachable):
+        return None
+    return None if shown.truncated else shown.content
 
 
 def _publication_time(found: Found) -> str | None:

@@ -14,11 +14,15 @@ from prime_cli.wire.locks import Lock
 
 
 class Record(msgspec.Struct):
-    """A fetched version: its detail with the wheel's digest, ISO time of publication, lock."""
+    """A fetched version: its detail with the wheel's digest, ISO time of publication, lock.
+
+    `pyproject` is the text of the pyproject.toml among its sources.
+    """
 
     detail: EnvironmentDetail
     published: str | None = None
     lock: Lock | None = None
+    pyproject: str | None = None
 
 
 def save(home: Path, host: str, record: Record, *, newest: bool) -> None:

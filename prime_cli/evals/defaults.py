@@ -33,6 +33,11 @@ def defaults_from(table: Mapping[str, Any]) -> EvalDefaults:
     )
 
 
+def defaults_in(pyproject: str) -> EvalDefaults:
+    """The defaults in the text of a pyproject.toml; none when it is not TOML."""
+    return defaults_from(_eval_table(pyproject))
+
+
 def defaults_in_wheel(wheel: Path, module: str) -> EvalDefaults:
     """The defaults in the pyproject.toml that a wheel carries, as verifiers 0.1.14 looks for it.
 
@@ -42,14 +47,14 @@ def defaults_in_wheel(wheel: Path, module: str) -> EvalDefaults:
         for name in (f"{module}/{FILENAME}", FILENAME):
             info = opened.members.get(name)
             if info is not None and info.file_size <= _LARGEST:
-                return defaults_from(_eval_table(opened.read(name) or b""))
+                return defaults_in((opened.read(name) or b"").decode("utf-8", errors="replace"))
     return EvalDefaults()
 
 
-def _eval_table(content: bytes) -> Mapping[str, Any]:
+def _eval_table(text: str) -> Mapping[str, Any]:
     try:
-        found: Any = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        found: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
         return {}
     for key in ("tool", "verifiers", "eval"):
         found = found.get(key) if isinstance(found, dict) else None

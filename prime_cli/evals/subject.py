@@ -13,7 +13,12 @@ from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.project import load_project
-from prime_cli.evals.defaults import EvalDefaults, defaults_from, defaults_in_wheel
+from prime_cli.evals.defaults import (
+    EvalDefaults,
+    defaults_from,
+    defaults_in,
+    defaults_in_wheel,
+)
 from prime_cli.evals.locate import Located, Places
 from prime_cli.evals.plan import PlannedEnvironment
 from prime_cli.runtime.packages import WheelPackage, read_package
@@ -65,7 +70,8 @@ def _beside(
 
 def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
     fetched = fetch_wheel(places.hub(), ref, progress=progress, offline=places.offline)
-    return _subject(fetched.package, ref=fetched.ref, lock=fetched.lock)
+    defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
+    return _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
 
 
 def _from_wheel(path: Path) -> Subject:

@@ -22,6 +22,9 @@ from tests.helpers.wild import write_wheel
 
 TINY = EnvRef("ada", "tiny-env")
 DETAIL_PATH = "/api/v1/environmentshub/ada/tiny-env/@latest"
+PYPROJECT_PATH = (
+    "/api/v1/environmentshub/ada/tiny-env/@0.1.0/inspect?max_bytes=100000&path=pyproject.toml"
+)
 VERSIONS_PATH = "/api/v1/environmentshub/ada/tiny-env/versions"
 WHEEL_URL = "https://files.example/w/tiny_env-0.1.0-py3-none-any.whl"
 INDEX_URL = "https://hub.example/ada/simple/tiny-env/"
@@ -183,7 +186,7 @@ def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path)
     package = fetch_wheel(hub, TINY, progress=told, home=store).package
     assert package.path == store / "wheels" / digest_file(wheel) / wheel.name
     assert told.warned == [f"The hub tells no sha256 for {wheel.name}, so it is taken as it comes"]
-    assert replay.seen[-1].target == f"/ada/files/{wheel.name}"
+    assert f"GET /ada/files/{wheel.name}" in replay.asked
     assert list((store / "wheels").iterdir()) == [package.path.parent]
 
 
@@ -207,10 +210,16 @@ def test_a_digest_that_is_a_path_is_refused(store: Path) -> None:
 
 def test_what_was_fetched_works_offline(wheel: Path, store: Path) -> None:
     detail = _detail(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
+    shown = {"kind": "file", "path": "pyproject.toml", "version_id": "v1", "content": "[project]"}
     hub, replay = _public(
-        {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
+        {
+            f"GET {DETAIL_PATH}": {"data": detail},
+            f"GET {WHEEL_URL}": wheel.read_bytes(),
+            f"GET {PYPROJECT_PATH}": {"data": shown},
+        }
     )
     online = fetch_wheel(hub, TINY, progress=Silent(), home=store)
+    assert online.pyproject == "[project]"
     cut = HubClient(replay.origin, transport=OfflineTransport(), outside=OfflineTransport())
     told = Silent()
     offline = fetch_wheel(cut, TINY, progress=told, home=store)

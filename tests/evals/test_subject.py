@@ -1,3 +1,4 @@
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,13 @@ def test_an_environment_of_the_same_owner_is_fetched_beside_the_one_that_needs_i
     assert [package.facts.name for package in subject.beside()] == ["other_env"]
     stranger = obtain(wheel, Places(tmp_path, hub=lambda: hub, owner="eve"), progress)
     assert list(stranger.beside()) == []
+
+
+def test_declared_defaults_come_from_the_published_sources(tmp_path: Path) -> None:
+    hub = open_hub(tmp_path / "hub")
+    declared = "[tool.verifiers.eval]\nnum_examples = -1\nmax_tokens = 64\n"
+    ref = publish(hub, tmp_path, declared=declared)
+    subject = obtain(ref, Places(tmp_path, hub=lambda: hub, owner="ada"), Silent())
+    with zipfile.ZipFile(subject.package.path) as wheel:
+        assert "pyproject.toml" not in wheel.namelist()
+    assert subject.defaults == EvalDefaults(num_examples=-1, max_tokens=64)

@@ -33,8 +33,12 @@ def publish(
     files: Mapping[str, str] | None = None,
     tags: tuple[str, ...] = (),
     visibility: str = "PUBLIC",
+    declared: str = "",
 ) -> EnvRef:
-    """Publish a hand-made wheel of `files` and its sources; returns the ref with its version."""
+    """Publish a hand-made wheel of `files` and its sources; returns the ref with its version.
+
+    `declared` are further tables of the pyproject.toml, which is in the sources alone.
+    """
     module = name.replace("-", "_")
     files = files or {f"{module}.py": LOADER}
     root = folder / f"{module}-{version}"
@@ -48,7 +52,7 @@ def publish(
     for path, text in {
         **files,
         "README.md": README,
-        "pyproject.toml": f'[project]\nname = "{name}"\nversion = "{version}"\n',
+        "pyproject.toml": f'[project]\nname = "{name}"\nversion = "{version}"\n{declared}',
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
