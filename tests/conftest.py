@@ -20,7 +20,6 @@ _KEPT = (
     "SSL_CERT_FILE",
     "PIP_CERT",
     "PRIME_TEST_VENVS",
-    "PYENV_ROOT",
 )
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_")
 _NETWORK_MARKERS = ("slow", "network")
@@ -53,6 +52,8 @@ def clean_environment(
         "NO_COLOR": "1",
         "COLUMNS": "80",
         "UV_CACHE_DIR": cache,  # a cold cache for every test would cost minutes
+        # Where the other Pythons of this machine are, if pyenv has them.
+        "PYENV_ROOT": os.environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv"),
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
