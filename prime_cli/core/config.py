@@ -59,19 +59,17 @@ class Context:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that is set, decided once at the start of a command."""
+    """Everything that is set, decided once at the start of a command.
+
+    `owner` is whose environments are published on the local hub.
+    """
 
     home: Setting[Path]
     file: Path
     context: Context
-    owner_setting: Setting[str]
+    owner: Setting[str]
     offline_setting: Setting[bool]
     upstream_setting: Setting[str | None]
-
-    @property
-    def owner(self) -> Setting[str]:
-        """Whose environments are published on the local hub."""
-        return self.owner_setting
 
     @property
     def offline(self) -> bool:
@@ -92,7 +90,7 @@ class Config:
             Setting("hub", context.base_url or "in this process", context.source),
             Setting("web", context.web_url, context.source),
             Setting("key", "set" if context.key else None, context.key_source),
-            self.owner_setting,
+            self.owner,
             self.offline_setting,
             self.upstream_setting,
         ]
@@ -112,7 +110,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         home=Setting("home", home, "PRIME_HOME" if environ.get("PRIME_HOME") else DEFAULT),
         file=file,
         context=_choose_context(context, table, environ, file),
-        owner_setting=_choose_owner(table, environ, file),
+        owner=_choose_owner(table, environ, file),
         upstream_setting=_choose_upstream(table, environ, file),
         offline_setting=_choose_offline(table, environ, file, flag=offline),
     )

@@ -11,7 +11,6 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import (
-    LIBRARY,
     Distribution,
     Origin,
     parse_requirements,
@@ -30,6 +29,7 @@ from prime_cli.envs.workspace import (
     python_version,
     site_packages,
 )
+from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.packages import WheelPackage, installable, read_package
 from prime_cli.runtime.reading import read_requirements
 
@@ -60,18 +60,15 @@ class Item:
 class InstallPlan:
     """What is to be done, before anything is done.
 
-    `present` are environments that the workspace has already in that form; `unmet` the
-    requirements for which an index must be asked; `moves` what changes, known only where the
-    installer was asked (`--dry-run`, or when an index is involved).
+    `present` are environments that the workspace has already in that form; `moves` is what
+    changes, known only where the installer was asked (`--dry-run`, or when an index is involved).
     """
 
     workspace: Workspace
     order: Order
     items: tuple[Item, ...]
     present: tuple[Item, ...] = ()
-    unmet: tuple[str, ...] = ()
     moves: tuple[Move, ...] = ()
-    verifiers: str | None = None
 
     @property
     def moved_verifiers(self) -> Move | None:
@@ -121,8 +118,6 @@ def plan_install(
         order,
         (*items, *beside),
         present=tuple(item for item in present if item not in todo),
-        unmet=tuple(sorted({str(r) for r in missing})),
-        verifiers=installed[LIBRARY].version if LIBRARY in installed else None,
     )
     if not workspace.exists or not todo or (complete and not show_moves):
         return plan
@@ -181,7 +176,7 @@ def _gather(items: Sequence[Item]) -> _Needs:
         if item.package is not None:
             facts = item.package.facts
             needs.requirements += parse_requirements(facts.requires_dist)
-            specifier = read_requirements(item.package.path, facts).specifier
+            specifier = read_requirements(item.package.path, facts).span.specifier
             if facts.exposes is not None:
                 # Many environments forget to require what they import.
                 needs.requirements.append(Requirement(LIBRARY))

@@ -14,10 +14,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from prime_cli.archive.exposure import Generation, find_generation
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.runtime.families import LIBRARY
 
 ORIGIN_FILE = "prime.json"
-LIBRARY = "verifiers"
-
 _FOLDER = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)\.dist-info")
 
 
@@ -27,7 +26,6 @@ class Origin(msgspec.Struct, omit_defaults=True, frozen=True):
     ref: str | None = None
     sha256: str | None = None
     path: str | None = None
-    hub: str | None = None
 
 
 @dataclass(frozen=True)

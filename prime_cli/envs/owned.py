@@ -9,7 +9,8 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
-from prime_cli.envs.installed import LIBRARY, parse_requirements
+from prime_cli.envs.installed import parse_requirements
+from prime_cli.runtime.families import LIBRARY
 
 OpenHub = Callable[[], HubClient]
 """Gives the hub; called only when something is not on this disk."""

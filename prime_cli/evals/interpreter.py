@@ -7,10 +7,11 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.installed import LIBRARY, read_distributions
+from prime_cli.envs.installed import read_distributions
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.subject import Subject
+from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.reading import read_requirements
 
@@ -65,7 +66,7 @@ def workspace_interpreter(
     if own is None or own.origin is None or library is None:
         return None
     reading = read_requirements(subject.package.path, facts)
-    if own.origin.sha256 != subject.package.sha256 or not reading.allows(library.version):
+    if own.origin.sha256 != subject.package.sha256 or not reading.span.allows(library.version):
         return None
     return Interpreter(
         python=workspace.python,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prime_cli.core.errors import LoadFailed
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
@@ -21,7 +20,7 @@ from prime_cli.evals.defaults import (
 )
 from prime_cli.evals.locate import Located, Places
 from prime_cli.evals.plan import PlannedEnvironment
-from prime_cli.runtime.packages import WheelPackage, read_package
+from prime_cli.runtime.packages import WheelPackage, import_name, read_package
 from prime_cli.wire.locks import Lock
 
 
@@ -94,12 +93,7 @@ def _subject(
     defaults: EvalDefaults | None = None,
 ) -> Subject:
     facts = package.facts
-    if not facts.top_level:
-        raise LoadFailed(
-            f"{facts.filename} holds no module, so there is nothing to evaluate",
-            hint="name the module in the build backend's settings, then `prime env build`",
-        )
-    module = facts.module or facts.top_level[0]
+    module = import_name(facts)
     environment = PlannedEnvironment(
         name=facts.name,
         version=facts.version,

@@ -35,8 +35,6 @@ _PROVIDERS = {
 }
 _HOSTED = {urlsplit(known.url).hostname for known in _PROVIDERS.values() if known.needs_key}
 
-PROVIDER_NAMES = tuple(_PROVIDERS)
-
 
 def find_provider(name: str) -> Provider:
     """The provider called `name`; raises UsageError that lists the known ones."""

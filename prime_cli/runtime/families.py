@@ -12,6 +12,8 @@ from datetime import datetime
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+LIBRARY = "verifiers"
+
 
 @dataclass(frozen=True)
 class Release:
@@ -28,6 +30,15 @@ class Span:
 
     first: str | None = None
     last: str | None = None
+
+    @property
+    def specifier(self) -> SpecifierSet:
+        """The same as PEP 440 writes it."""
+        ends = [f">={self.first}" if self.first else "", f"<={self.last}" if self.last else ""]
+        return SpecifierSet(",".join(filter(None, ends)))
+
+    def allows(self, version: str) -> bool:
+        return self.specifier.contains(version, prereleases=True)
 
 
 _TABLE = (

@@ -60,10 +60,9 @@ def prepare_dependencies(
     with uv's last lines, Unreachable, Offline, StorageFailed.
     """
     digest = _digest("dependencies", lock_digest(lock), *direct, *_platform(python))
-    requirements = lock_to_requirements(lock)
     hashed = is_complete(lock) and bool(lock.packages) and not direct
-    if direct:
-        requirements = _without_hashes(requirements) + "".join(f"{line}\n" for line in direct)
+    locked = lock_to_requirements(lock, with_hashes=not direct)
+    requirements = locked + "".join(f"{line}\n" for line in direct)
 
     def fill(folder: Path) -> None:
         listed = folder / "prime-requirements.txt"
@@ -152,11 +151,6 @@ def _site_packages(folder: Path, python: Python) -> Path:
     if sys.platform == "win32":
         return folder / "Lib" / "site-packages"
     return folder / "lib" / f"python{python.minor}" / "site-packages"
-
-
-def _without_hashes(requirements: str) -> str:
-    lines = requirements.splitlines()
-    return "".join(f"{line.split(' --hash=', 1)[0]}\n" for line in lines)
 
 
 def _platform(python: Python) -> tuple[str, ...]:

@@ -52,12 +52,12 @@ def lock_digest(lock: Lock) -> str:
     return digest_bytes(encode(sorted(lock.packages, key=lambda p: (p.name, p.version))))
 
 
-def lock_to_requirements(lock: Lock) -> str:
+def lock_to_requirements(lock: Lock, *, with_hashes: bool = True) -> str:
     """`lock` as a requirements file; with hashes only if every package has them.
 
     uv refuses a file in which some packages have hashes and others do not.
     """
-    hashed = is_complete(lock)
+    hashed = with_hashes and is_complete(lock)
     return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import LoadFailed
 from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.refs import module_name
 
 _BLOCK = 1024 * 1024
 
@@ -33,6 +35,22 @@ def read_package(path: Path, published: datetime | None = None) -> WheelPackage:
     with storage_errors(path):
         sha256 = digest_file(path)
     return WheelPackage(path, sha256, read_wheel(path), published)
+
+
+def import_name(facts: WheelFacts) -> str:
+    """The module to import: the one that exposes an environment, else the project's namesake.
+
+    Raises LoadFailed for a wheel without any module.
+    """
+    if facts.module is not None:
+        return facts.module
+    if not facts.top_level:
+        raise LoadFailed(
+            f"{facts.filename} holds no module that can be imported",
+            hint="see which files the build backend puts into it with `prime env build`",
+        )
+    namesake = module_name(facts.name).lower()
+    return next((name for name in facts.top_level if name.lower() == namesake), facts.top_level[0])
 
 
 def installable(package: WheelPackage, home: Path) -> WheelPackage:

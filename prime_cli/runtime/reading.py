@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
 from prime_cli.runtime import families
-from prime_cli.runtime.families import Span
-
-LIBRARY = "verifiers"
+from prime_cli.runtime.families import LIBRARY, Span
 
 # More than this is data or vendored code, which says nothing about verifiers.
 _MOST_FILES = 400
@@ -35,19 +32,6 @@ class Reading:
     names: tuple[tuple[str, str], ...] = ()
     span: Span = field(default_factory=Span)
     reasons: tuple[str, ...] = ()
-
-    @property
-    def specifier(self) -> SpecifierSet:
-        """`span` as PEP 440 writes it."""
-        parts = []
-        if self.span.first:
-            parts.append(f">={self.span.first}")
-        if self.span.last:
-            parts.append(f"<={self.span.last}")
-        return SpecifierSet(",".join(parts))
-
-    def allows(self, version: str) -> bool:
-        return self.specifier.contains(version, prereleases=True)
 
 
 def read_requirements(path: Path, facts: WheelFacts) -> Reading:

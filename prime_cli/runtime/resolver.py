@@ -14,13 +14,12 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import Completed
+from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import LockedPackage
-
-LIBRARY = "verifiers"
 
 _WANTS_PRERELEASE = re.compile(
     r"pre-?releases? (weren't|were not|are not|aren't) enabled|prerelease"

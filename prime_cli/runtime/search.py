@@ -14,10 +14,10 @@ from prime_cli.runtime import families
 from prime_cli.runtime.acceptance import Verdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, import_name
 from prime_cli.runtime.python_choice import PythonChoice
 from prime_cli.runtime.pythons import Python
-from prime_cli.runtime.reading import Reading, read_requirements
+from prime_cli.runtime.reading import read_requirements
 from prime_cli.runtime.resolver import (
     Question,
     Resolved,
@@ -27,9 +27,6 @@ from prime_cli.runtime.resolver import (
 )
 from prime_cli.runtime.steps import Step, plan_steps
 from prime_cli.wire.locks import Lock
-
-# A module found elsewhere in the package may still be the one; this name is for messages.
-_NO_MODULE = "The wheel of {name} holds no module that can be imported"
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class _Search:
         self._request = request
         self._package = request.package
         self._progress = progress
-        self._module = _module(request.package)
+        self._module = import_name(request.package.facts)
         self._reading = read_requirements(self._package.path, self._package.facts)
         self._tried: set[str] = set()
         self._refusals: list[str] = []
@@ -185,9 +182,9 @@ class _Search:
             return None
         exposes = self._package.facts.exposes
         span = families.GENERATIONS.get(exposes or "")
-        if span and not Reading(span=span).allows(version):
+        if span and not span.allows(version):
             return f"has no {exposes} API"
-        if step.name != "search" and not self._reading.allows(version):
+        if step.name != "search" and not self._reading.span.allows(version):
             return f"does not fit: {self._reading.reasons[0]}"
         return None
 
@@ -281,23 +278,6 @@ class _Search:
             hint="the cause is in the environment's own code or in a package that it does not name",
             detail="\n".join(trace.strip().splitlines()[-12:]),
         )
-
-
-def _module(package: WheelPackage) -> str:
-    """The module to import: the one that exposes an environment, else the project's namesake."""
-    facts = package.facts
-    if facts.module is not None:
-        return facts.module
-    namesake = facts.name.replace("-", "_").lower()
-    for module in facts.top_level:
-        if module.lower() == namesake:
-            return module
-    if not facts.top_level:
-        raise LoadFailed(
-            _NO_MODULE.format(name=facts.name),
-            hint="see which files the build backend puts into it with `prime env build`",
-        )
-    return facts.top_level[0]
 
 
 def _sentence(said: str) -> str:

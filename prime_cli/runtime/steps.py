@@ -47,7 +47,7 @@ def plan_steps(package: WheelPackage, reading: Reading, wanted: str | None) -> I
     yield from _by_date(package.published)
     if package.published is not None:
         yield from _next_release(package.published, reading)
-    inside = families.candidates(reading.specifier)
+    inside = families.candidates(reading.span.specifier)
     for release in inside[:1]:
         yield _with_release("static", _why(reading, release), release)
     # Old code may need the other packages of its time too.
@@ -84,7 +84,7 @@ def _by_date(published: datetime | None) -> Iterator[Step]:
 
 
 def _next_release(published: datetime, reading: Reading) -> Iterator[Step]:
-    release = families.first_release_after(published, reading.specifier)
+    release = families.first_release_after(published, reading.span.specifier)
     if release is None:
         yield Step("next-release", "resolving its packages as of today")
     else:

@@ -126,7 +126,7 @@ class Output:
                 "hint": error.hint,
                 "detail": error.detail,
             }
-            self._talk(as_json({"error": told}, ascii_only=not self._err_is_unicode))
+            self._talk(as_json({"error": told}, ascii_only=not self._err.is_unicode))
             return
         self._talk(f"{self._painted(_RED, 'error:')} {clean(error.message)}")
         for line in (error.detail or "").rstrip().splitlines():
@@ -157,10 +157,6 @@ class Output:
         """While bars are drawn, talk through `write`, which prints above them."""
         self._above_bars = write
 
-    @property
-    def _err_is_unicode(self) -> bool:
-        return self._err.encoding.lower().startswith("utf")
-
     def _write(self, text: str) -> None:
         self._out.write(text)
 
@@ -172,9 +168,8 @@ class Output:
         return f"{colour}{text}{_OFF}" if self._err.colour else text
 
     def _write_json(self, value: Any) -> None:
-        ascii_only = not self._out.encoding.lower().startswith("utf")
         indent = 2 if self.mode == "json" else None
-        self._write(as_json(value, indent=indent, ascii_only=ascii_only) + "\n")
+        self._write(as_json(value, indent=indent, ascii_only=not self._out.is_unicode) + "\n")
 
     def _write_lines(self, lines: Sequence[Line]) -> None:
         if self.mode == "plain":

@@ -27,6 +27,11 @@ class Stream:
         """The stream's encoding; UTF-8 where it does not say."""
         return getattr(self.target, "encoding", None) or "utf-8"
 
+    @property
+    def is_unicode(self) -> bool:
+        """Whether any character can be written."""
+        return self.encoding.lower().startswith("utf")
+
     def write(self, text: str) -> None:
         """Write and flush; raises StorageFailed when the file behind the stream is full."""
         if self.target is None or self.target.closed:

@@ -30,9 +30,8 @@ def draw(
     now = datetime.now(UTC)
     cells = [[age(cell, now) for cell in row] for row in rows]
     widths = column_widths(columns, cells, screen)
-    unicode = stream.encoding.lower().startswith("utf")
     table = Table(
-        box=SIMPLE_HEAD if unicode else ASCII,
+        box=SIMPLE_HEAD if stream.is_unicode else ASCII,
         title=title,
         title_justify="left",
         show_edge=False,

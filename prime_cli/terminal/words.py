@@ -40,11 +40,6 @@ def encodable(text: str, stream: TextIO) -> str:
     return text
 
 
-def is_unicode(stream: TextIO) -> bool:
-    """Whether `stream` can write any character."""
-    return (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
-
-
 def width(text: str) -> int:
     """Terminal cells that `text` fills: wide East Asian characters take two."""
     if text.isascii():

@@ -18,8 +18,8 @@ def read(folder: Path, source: str) -> Reading:
 def test_a_module_with_load_environment_needs_a_v0_release(tmp_path: Path) -> None:
     reading = read(tmp_path, "import verifiers as vf\n" + LOADER)
 
-    assert reading.allows("0.3.1")
-    assert not reading.allows("0.4.0")
+    assert reading.span.allows("0.3.1")
+    assert not reading.span.allows("0.4.0")
     assert reading.reasons == ("`tiny_env` has load_environment",)
 
 
@@ -28,8 +28,8 @@ def test_a_taskset_needs_a_v1_release(tmp_path: Path) -> None:
 
     reading = read(tmp_path, source)
 
-    assert reading.allows("0.4.0")
-    assert not reading.allows("0.1.14")
+    assert reading.span.allows("0.4.0")
+    assert not reading.span.allows("0.1.14")
     assert ("verifiers.v1", "Taskset") in reading.names
 
 
@@ -51,8 +51,8 @@ def test_names_that_not_every_release_has(
 ) -> None:
     reading = read(tmp_path, source + LOADER)
 
-    assert reading.allows(fits)
-    assert not reading.allows(does_not)
+    assert reading.span.allows(fits)
+    assert not reading.span.allows(does_not)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_overridden_methods_tell_the_release(
 
     reading = read(tmp_path, source + LOADER)
 
-    assert reading.allows(fits)
-    assert not reading.allows(does_not)
+    assert reading.span.allows(fits)
+    assert not reading.span.allows(does_not)
 
 
 def test_a_plain_text_task_column_ends_with_0_1_12(tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ def test_a_plain_text_task_column_ends_with_0_1_12(tmp_path: Path) -> None:
 
     reading = read(tmp_path, source + LOADER)
 
-    assert reading.allows("0.1.12")
-    assert not reading.allows("0.1.14")
+    assert reading.span.allows("0.1.12")
+    assert not reading.span.allows("0.1.14")
 
 
 def test_a_task_that_is_no_row_of_a_dataset_says_nothing(tmp_path: Path) -> None:
     reading = read(tmp_path, "import verifiers\nLABELS = {'task': 'maths'}\n" + LOADER)
 
-    assert reading.allows("0.3.1")
+    assert reading.span.allows("0.3.1")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_task_that_is_no_row_of_a_dataset_says_nothing(tmp_path: Path) -> None
 def test_what_the_code_can_do_without_is_not_required(tmp_path: Path, source: str) -> None:
     reading = read(tmp_path, source + LOADER)
 
-    assert reading.allows("0.3.1")
+    assert reading.span.allows("0.3.1")
     assert ("verifiers", "ToolRubric") not in reading.names
 
 
@@ -113,19 +113,19 @@ def test_contradictions_leave_what_is_certain(tmp_path: Path) -> None:
 
     reading = read(tmp_path, source + LOADER)
 
-    assert reading.allows("0.3.1")
-    assert not reading.allows("0.4.0")
+    assert reading.span.allows("0.3.1")
+    assert not reading.span.allows("0.4.0")
 
 
 @pytest.mark.parametrize("source", ["def broken(:", "\x00", "(" * 500])
 def test_a_file_that_cannot_be_parsed_is_passed_over(tmp_path: Path, source: str) -> None:
     found = package(tmp_path, LOADER, files={"other.py": "import verifiers\n" + source})
 
-    assert read_requirements(found.path, found.facts).allows("0.3.1")
+    assert read_requirements(found.path, found.facts).span.allows("0.3.1")
 
 
 def test_tests_inside_the_wheel_do_not_count(tmp_path: Path) -> None:
     files = {"tests/test_it.py": "import verifiers as vf\nvf.ToolRubric"}
     found = package(tmp_path, LOADER, files=files)
 
-    assert read_requirements(found.path, found.facts).allows("0.3.1")
+    assert read_requirements(found.path, found.facts).span.allows("0.3.1")
