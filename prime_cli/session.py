@@ -25,6 +25,7 @@ class Session:
         self.transport = transport
         self.mode: str | None = None
         self.quiet = False
+        self.plain = False
         self.context_name: str | None = None
         self.offline_flag: bool | None = None
 
@@ -36,9 +37,12 @@ class Session:
         context: str | None = None,
         offline: bool | None = None,
     ) -> None:
-        """Take the shared options of the command line; before anything is made from them."""
-        self.mode, self.quiet = mode, quiet
-        self.context_name, self.offline_flag = context, offline
+        """Take the shared options of the command line; before anything is made from them.
+
+        `prime --plain` and `prime --context NAME` hold where the command does not say otherwise.
+        """
+        self.mode, self.quiet = mode or ("plain" if self.plain else None), quiet
+        self.context_name, self.offline_flag = context or self.context_name, offline
 
     @cached_property
     def config(self) -> "Config":
@@ -74,7 +78,8 @@ class Session:
 
     def _embedded_hub(self) -> "HubClient":
         """The hub in this process, which has the starters and reads through to the upstream."""
-        from prime_cli.envs.starters import STARTER_OWNER, starters_are_published
+        from prime_cli.core.config import STARTER_OWNER
+        from prime_cli.envs.starters import starters_are_published
 
         data = self.config.home.value / "hub"
         if not starters_are_published(data):

@@ -20,7 +20,7 @@ HELP_COLUMNS = 80
 def answer(argv: list[str], columns: int) -> str | None:
     """What to print for `argv` on a screen of `columns`; None if its command must be run."""
     match argv:
-        case ["--version"]:
+        case ["--version" | "-v"]:
             from prime_cli import __version__
 
             return f"prime {__version__}\n"

@@ -6,6 +6,7 @@ import typer
 
 from prime_cli import __version__
 from prime_cli.commands.lazy import group
+from prime_cli.commands.options import ContextOpt
 
 
 def _show_version(wanted: bool) -> None:
@@ -15,12 +16,16 @@ def _show_version(wanted: bool) -> None:
 
 
 def _root(
+    ctx: typer.Context,
+    context: ContextOpt = None,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", "-v", callback=_show_version, is_eager=True, help="Show the version."
+        ),
     ] = False,
 ) -> None:
-    pass
+    ctx.obj.context_name = context
 
 
 app = group(

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from prime_cli.commands import app
+from prime_cli.commands.habits import instead_of_option
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
 
@@ -33,7 +34,7 @@ def output_mode(argv: list[str]) -> str | None:
     """The `--output` among `argv`, read before parsing so that its failure has this form too."""
     for index, word in enumerate(argv):
         name, equals, value = word.partition("=")
-        if name == "--output":
+        if name in ("--output", "-o"):
             value = value if equals else "".join(argv[index + 1 : index + 2])
             return value if value in _MODES else None
     return None
@@ -48,12 +49,19 @@ def _explain(error: Any) -> int:
     hint = f"see `{path} --help`"
     unknown = getattr(error, "option_name", None)
     if unknown and hasattr(error, "possibilities"):
-        nearest = difflib.get_close_matches(unknown, _options(error.ctx), n=1)
-        hint = f"did you mean `{nearest[0]}`? Otherwise {hint}" if nearest else hint
-        raise UsageError(f"`{path}` has no option `{unknown}`", hint=hint) from error
+        raise _unknown_option(error.ctx, path, unknown) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
     raise UsageError(_reworded(error), hint=hint) from error
+
+
+def _unknown_option(context: typer.Context | None, path: str, name: str) -> UsageError:
+    instead = instead_of_option(path, name)
+    nearest = difflib.get_close_matches(name, _options(context), n=1)
+    hint = f"see `{path} --help`"
+    if nearest:
+        hint = f"did you mean `{nearest[0]}`? Otherwise {hint}"
+    return UsageError(f"`{path}` has no option `{name}`", hint=instead or hint)
 
 
 def _options(context: typer.Context | None) -> list[str]:

@@ -6,8 +6,9 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
+from prime_cli.commands.habits import instead_of_command
 from prime_cli.core.errors import UsageError
 
 Table = dict[str, tuple[str, str]]
@@ -19,6 +20,9 @@ PLAIN: dict[str, Any] = {
     "add_completion": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+
+
+_GROUP_OPTIONS = ("-h", "--help", "--plain")
 
 
 class LazyCommand(TyperGroup):
@@ -39,23 +43,30 @@ class LazyCommand(TyperGroup):
 class LazyGroup(TyperGroup):
     """A group filled from its table.
 
-    `aliases` are accepted but not listed; `default` is the command meant when none is named.
+    `aliases` and the commands in `unlisted` are accepted but not shown; `default` is the command
+    meant when none is named.
     """
 
     table: ClassVar[Table] = {}
     aliases: ClassVar[dict[str, str]] = {}
+    unlisted: ClassVar[Table] = {}
     default: ClassVar[str | None] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.params.append(_plain_option())
         for name, (target, summary) in self.table.items():
             self.add_command(LazyCommand(name, target, summary), name)
         for alias, name in self.aliases.items():
             target, summary = self.table[name]
             self.add_command(LazyCommand(alias, target, summary, hidden=True), alias)
+        for name, (target, summary) in self.unlisted.items():
+            self.add_command(LazyCommand(name, target, summary, hidden=True), name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if self.default and args and args[0] not in (*self.commands, "-h", "--help"):
+        if self.default and args and args[0] not in (*self.commands, *_GROUP_OPTIONS):
+            if instead_of_command(ctx.command_path, args[0]):
+                raise self._unknown(ctx.command_path, args[0])
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -67,11 +78,30 @@ class LazyGroup(TyperGroup):
     def _unknown(self, path: str, name: str) -> UsageError:
         nearest = difflib.get_close_matches(name, self.commands, n=1)
         hint = f"did you mean `{path} {nearest[0]}`?" if nearest else f"see `{path} --help`"
-        return UsageError(f"`{path}` has no command `{name}`", hint=hint)
+        instead = instead_of_command(path, name)
+        return UsageError(f"`{path}` has no command `{name}`", hint=instead or hint)
 
 
 def _no_options() -> None:
     pass
+
+
+def _plain_option() -> TyperOption:
+    """`--plain`, which the official client takes anywhere on the line, for `--output plain`."""
+    return TyperOption(
+        param_decls=["--plain"],
+        is_flag=True,
+        default=False,
+        expose_value=False,
+        hidden=True,
+        callback=_be_plain,
+        help="Short for --output plain.",
+    )
+
+
+def _be_plain(ctx: Any, _option: Any, given: bool) -> None:
+    if given:
+        ctx.find_root().obj.plain = True
 
 
 def group(
@@ -79,11 +109,17 @@ def group(
     table: Table,
     *,
     aliases: dict[str, str] | None = None,
+    unlisted: Table | None = None,
     default: str | None = None,
     callback: Callable[..., None] = _no_options,
 ) -> typer.Typer:
     """A Typer whose members are imported when they are called; `callback` holds its options."""
-    members = {"table": table, "aliases": aliases or {}, "default": default}
+    members = {
+        "table": table,
+        "aliases": aliases or {},
+        "unlisted": unlisted or {},
+        "default": default,
+    }
     cls = type("Group", (LazyGroup,), members)
     return typer.Typer(cls=cls, help=summary, callback=callback, no_args_is_help=True, **PLAIN)
 
@@ -95,4 +131,7 @@ def load(target: str) -> Any:
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(**PLAIN)
         found.command(context_settings=PLAIN["context_settings"])(function)
-    return typer.main.get_command(found)
+    command = typer.main.get_command(found)
+    if not isinstance(command, LazyGroup):
+        command.params.append(_plain_option())
+    return command

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.core.refs import EnvRef
 from prime_cli.session import Session
 
 
@@ -18,14 +19,14 @@ class OutputMode(StrEnum):
     JSONL = "jsonl"
 
 
+_HOW = "How to print: table, plain (tab-separated, no header), json, or jsonl."
 OutputOpt = Annotated[
-    OutputMode | None,
-    typer.Option(
-        "--output",
-        help="How to print: table, plain (tab-separated, no header), json, or jsonl.",
-        show_default="table",
-    ),
+    OutputMode | None, typer.Option("--output", "-o", help=_HOW, show_default="table")
 ]
+LongOutputOpt = Annotated[
+    OutputMode | None, typer.Option("--output", help=_HOW, show_default="table")
+]
+"""For commands whose `-o` is something else in the official client or vf-eval."""
 QuietOpt = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print data, warnings and errors only.")
 ]
@@ -38,15 +39,27 @@ OfflineOpt = Annotated[
     typer.Option("--offline", help="Open no connection; use what is on this machine."),
 ]
 YesOpt = Annotated[bool, typer.Option("--yes", "-y", help="Go ahead without asking.")]
+NoQuestionOpt = Annotated[
+    bool, typer.Option("--yes", "-y", "--force", "-f", help="Go ahead without asking.")
+]
+"""`--yes` where the official client says `--force`."""
 ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 DryRunOpt = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; do nothing.")]
 PythonOpt = Annotated[
     str | None,
     typer.Option("--python", metavar="PYTHON", help="A Python version or interpreter to use."),
 ]
+VersionOpt = Annotated[
+    str | None, typer.Option("--version", "-v", help="The version, if not after @.")
+]
 PathOpt = Annotated[
     Path, typer.Option("--path", "-p", help="The environment's folder.", show_default=".")
 ]
+
+
+def at_version(ref: EnvRef, version: str | None) -> EnvRef:
+    """`ref` at what `--version` says, unless the version is in the ref already."""
+    return ref if ref.version or version in (None, "latest") else ref.at(version)
 
 
 def open_session(

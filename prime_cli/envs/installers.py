@@ -68,12 +68,17 @@ def preview(order: Order, *, offline: bool) -> tuple[Move, ...]:
     return read_moves(completed.err)
 
 
-def uninstall(workspace: Workspace, names: Sequence[str]) -> None:
+def uninstall(workspace: Workspace, names: Sequence[str], tool: Tool = Tool.UV) -> None:
     """Remove packages by name; raises ResolveFailed."""
-    words = ["pip", "uninstall", "--quiet", "--python", str(workspace.python), *names]
-    completed = run_uv(words, offline=True)
+    if tool is Tool.PIP:
+        completed = run([workspace.python, "-m", "pip", "uninstall", "--quiet", "--yes", *names])
+    else:
+        words = ["pip", "uninstall", "--quiet", "--python", str(workspace.python), *names]
+        completed = run_uv(words, offline=True)
     if not completed.ok:
-        raise ResolveFailed("uv could not uninstall", detail=completed.last_lines())
+        raise _no_pip(completed) or ResolveFailed(
+            f"{tool} could not uninstall", detail=completed.last_lines()
+        )
 
 
 def read_moves(text: str) -> tuple[Move, ...]:
@@ -121,12 +126,21 @@ def _read_pip(text: str) -> tuple[Move, ...]:
 
 
 def _failure(completed: Completed, order: Order, *, offline: bool) -> PrimeError:
-    if _NO_PIP in completed.err:
-        return ResolveFailed(
-            "The workspace has no pip", hint="leave out `--with pip`, or install pip there first"
+    return (
+        _no_pip(completed)
+        or network_failure(completed, offline=offline)
+        or ResolveFailed(
+            f"{order.tool} could not install into "
+            f"{order.workspace.folder or order.workspace.python}",
+            hint="see what stands in the way above; `prime eval run` needs no installation",
+            detail=completed.last_lines(),
         )
-    return network_failure(completed, offline=offline) or ResolveFailed(
-        f"{order.tool} could not install into {order.workspace.folder or order.workspace.python}",
-        hint="see what stands in the way above; `prime eval run` needs no installation",
-        detail=completed.last_lines(),
+    )
+
+
+def _no_pip(completed: Completed) -> ResolveFailed | None:
+    if _NO_PIP not in completed.err:
+        return None
+    return ResolveFailed(
+        "The workspace has no pip", hint="leave out `--with pip`, or install pip there first"
     )

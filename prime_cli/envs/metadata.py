@@ -30,6 +30,6 @@ def describe_sources(metadata: EnvironmentMetadata, name: str, version: str) -> 
     return msgspec.structs.replace(metadata, original_filename=f"{name}-{version}.tar.gz")
 
 
-def runtime_hint(facts: WheelFacts) -> str | None:
-    """Which generation of verifiers runs it, as the official wire spells it."""
-    return _HINTS.get(facts.exposes or "")
+def runtime_hint(generation: str | None) -> str | None:
+    """A generation of verifiers (v0 or v1) as the official wire spells it."""
+    return _HINTS.get(generation or "")

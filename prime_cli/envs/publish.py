@@ -41,12 +41,13 @@ class Destination:
     """Where an environment goes: `owner` (a slug) or `team` (a slug or id), else the key's user.
 
     `visibility` is PUBLIC or PRIVATE; None leaves it as it is, and the choice for a new
-    environment to the hub.
+    environment to the hub. `name` is its name there, by default that of the project.
     """
 
     owner: str | None = None
     team: str | None = None
     visibility: str | None = None
+    name: str | None = None
 
     def request(self, name: str) -> ResolveRequest:
         """The body that gets or makes the environment called `name`."""
@@ -100,14 +101,22 @@ class Published:
 
 
 def plan_publish(
-    wheel: Path, facts: WheelFacts, release: Release, destination: Destination
+    wheel: Path,
+    facts: WheelFacts,
+    release: Release,
+    destination: Destination,
+    *,
+    runtime: str | None = None,
 ) -> PublishPlan:
-    """What publishing `wheel` with the sources of `release` would send; sends nothing."""
+    """What publishing `wheel` with the sources of `release` would send; sends nothing.
+
+    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes.
+    """
     with storage_errors(wheel):
         size = wheel.stat().st_size
         sha256 = digest_file(wheel)
     return PublishPlan(
-        name=release.project.name,
+        name=destination.name or release.project.name,
         version=facts.version,
         destination=destination,
         wheel=wheel,
@@ -116,7 +125,7 @@ def plan_publish(
         files=release.files,
         content_hash=release.content_hash,
         metadata=describe(facts, release.project),
-        runtime_hint=runtime_hint(facts),
+        runtime_hint=runtime_hint(runtime or facts.exposes),
     )
 
 

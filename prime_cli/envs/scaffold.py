@@ -2,7 +2,7 @@
 
 import keyword
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -15,6 +15,8 @@ from prime_cli.core.refs import module_name
 V0_VERIFIERS = "verifiers>=0.1.14,<0.4"
 """The releases whose v0 API the v0 templates are tested with."""
 V1_VERIFIERS = "verifiers>=0.4,<0.5"
+
+README = "README.md"
 
 _NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
@@ -73,7 +75,7 @@ def plan_scaffold(
     values = _values(name, module, kind, v1=v1, source=source)
     files = {
         "pyproject.toml": _fill("pyproject.toml", values),
-        "README.md": _fill("README.md", values),
+        README: _fill(README, values),
         f"tests/test_{module}.py": _fill("test_v1.py" if v1 else "test_v0.py", values),
     }
     body = _fill("taskset.py" if v1 else f"{kind.replace('-', '_')}.py", values)
@@ -83,6 +85,11 @@ def plan_scaffold(
     else:
         files[f"{module}.py"] = body
     return Scaffold(name=name, module=module, root=folder / module, files=files)
+
+
+def only_readme(scaffold: Scaffold) -> Scaffold:
+    """The scaffold of a project that is there already and wants a new README.md."""
+    return replace(scaffold, files={README: scaffold.files[README]})
 
 
 def write_scaffold(scaffold: Scaffold, *, force: bool = False) -> list[Path]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
 from prime_cli.envs.installed import Distribution, read_distributions
-from prime_cli.envs.installers import uninstall
+from prime_cli.envs.installers import Tool, uninstall
 from prime_cli.envs.workspace import Workspace, site_packages
 
 
@@ -15,9 +15,11 @@ def plan_uninstall(words: Sequence[str], workspace: Workspace) -> tuple[Distribu
     return tuple(_find(word, installed, workspace) for word in words)
 
 
-def run_uninstall(packages: Sequence[Distribution], workspace: Workspace) -> None:
+def run_uninstall(
+    packages: Sequence[Distribution], workspace: Workspace, tool: Tool = Tool.UV
+) -> None:
     """Remove the packages; what they required stays. Raises ResolveFailed."""
-    uninstall(workspace, [package.name for package in packages])
+    uninstall(workspace, [package.name for package in packages], tool)
 
 
 def _find(word: str, installed: dict[str, Distribution], workspace: Workspace) -> Distribution:

@@ -25,12 +25,16 @@ from prime_cli.envs.secrets import refuse_secrets_in_wheel
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """How to publish; with `check` the wheel is first imported in a clean interpreter."""
+    """How to publish; with `check` the wheel is first imported in a clean interpreter.
+
+    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes.
+    """
 
     destination: Destination
     bump: Bump | None = None
     check: bool = True
     offline: bool = False
+    runtime: str | None = None
 
 
 def upload(
@@ -47,7 +51,7 @@ def upload(
     if published is None:
         wheel, facts = _obtain_wheel(release, options, progress)
         refuse_secrets_in_wheel(wheel, release.files, allowed=release.allowed_secrets)
-        plan = plan_publish(wheel, facts, release, options.destination)
+        plan = plan_publish(wheel, facts, release, options.destination, runtime=options.runtime)
         published = publish(hub, plan, progress)
     if release.built is None:
         root = release.project.root
@@ -92,4 +96,4 @@ def _known_ref(hub: HubClient, project: Project, destination: Destination) -> En
     owner = destination.owner or (None if destination.team else own_namespace(hub))
     if owner is None or project.version is None:
         return None
-    return EnvRef(owner, project.name, project.version)
+    return EnvRef(owner, destination.name or project.name, project.version)

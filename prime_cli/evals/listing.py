@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
+from prime_cli.core.refs import normalize_name
 from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.saved import SavedRun, official_date, open_run, status_of
 
@@ -24,6 +25,15 @@ class RunItem(msgspec.Struct, frozen=True):
     status: str
     date: str
     path: str
+
+    def is_of(self, name: str) -> bool:
+        """Whether it is a run of the environment `name`, which may say owner and version too."""
+        own, wanted = self.environment.partition("@"), name.partition("@")
+        if wanted[2] not in ("", own[2]):
+            return False
+        names = (normalize_name(slug.rpartition("/")[2]) for slug in (own[0], wanted[0]))
+        same_owner = "/" not in wanted[0] or own[0].split("/")[:-1] == wanted[0].split("/")[:-1]
+        return same_owner and len(set(names)) == 1
 
 
 def list_runs(cwd: Path) -> list[RunItem]:

@@ -14,10 +14,14 @@ app = group(
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
         "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),
+        "status": (f"{_HERE}.status:status", "Show who sees an environment and what is newest."),
         "list": (f"{_HERE}.list:list_published", "List environments on the hub."),
         "versions": (f"{_HERE}.versions:versions", "List the versions of an environment."),
         "delete": (f"{_HERE}.delete:delete", "Delete an environment or one version of it."),
         "inspect": (f"{_HERE}.inspect:inspect", "Look into the files of a published version."),
     },
     aliases={"push": "upload"},
+    unlisted={
+        "version": (f"{_HERE}.version:app", "List the versions of an environment, or delete one.")
+    },
 )

@@ -6,14 +6,15 @@ import typer
 
 from prime_cli.commands.options import (
     ContextOpt,
+    NoQuestionOpt,
     OfflineOpt,
     OutputOpt,
     QuietOpt,
-    YesOpt,
     open_session,
 )
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.deletion import Deletion, plan_deletion, run_deletion
+from prime_cli.session import Session
 
 
 def delete(
@@ -21,7 +22,7 @@ def delete(
     environment: Annotated[
         str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="What to delete.")
     ],
-    yes: YesOpt = False,
+    yes: NoQuestionOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -39,7 +40,12 @@ def delete(
     See also: `prime env versions`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    plan = plan_deletion(session.hub, EnvRef.parse(environment))
+    delete_planned(session, EnvRef.parse(environment), yes=yes)
+
+
+def delete_planned(session: Session, ref: EnvRef, *, yes: bool) -> None:
+    """Ask whether what `ref` names is to go, and delete it."""
+    plan = plan_deletion(session.hub, ref)
     if not session.output.confirm(f"Delete {_described(plan)}?", yes=yes):
         session.output.say("Nothing was deleted")
         return

@@ -5,7 +5,15 @@ from typing import Annotated
 import typer
 
 from prime_cli.archive.signatures import Argument
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    VersionOpt,
+    at_version,
+    open_session,
+)
 from prime_cli.envs.information import Information, describe
 from prime_cli.envs.names import resolve_name
 
@@ -15,9 +23,7 @@ def info(
     environment: Annotated[
         str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
     ],
-    version: Annotated[
-        str | None, typer.Option("--version", "-v", help="The version, if not after @.")
-    ] = None,
+    version: VersionOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -34,9 +40,7 @@ def info(
     See also: `prime env install`, `prime env versions`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    ref = resolve_name(session.hub, environment, progress=session.progress)
-    if ref.version is None and version not in (None, "latest"):
-        ref = ref.at(version)
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = describe(session.hub, ref, home=session.config.home.value, progress=session.progress)
     session.output.show(found, lines=_lines(found))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ForceOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
+from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 
 def init(
@@ -25,6 +25,9 @@ def init(
         Path, typer.Option("--path", "-p", help="The folder in which the project is made.")
     ] = Path("environments"),
     force: ForceOpt = False,
+    rewrite_readme: Annotated[
+        bool, typer.Option("--rewrite-readme", help="Of a project that exists, write README.md.")
+    ] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
@@ -39,6 +42,8 @@ def init(
     """
     session = open_session(ctx, output=output, quiet=quiet)
     scaffold = plan_scaffold(name, path, kind=template, v1=v1, multi_file=multi_file)
+    if rewrite_readme and scaffold.root.exists():
+        scaffold, force = only_readme(scaffold), True
     written = write_scaffold(scaffold, force=force)
     record = {
         "name": scaffold.name,

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    VersionOpt,
+    at_version,
+    open_session,
+)
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
 from prime_cli.wire.environments import InspectEntry, Inspection
@@ -20,6 +28,7 @@ def inspect(
     path: Annotated[
         str | None, typer.Argument(metavar="[PATH]", help="A file or folder in it.")
     ] = None,
+    version: VersionOpt = None,
     max_bytes: Annotated[
         int, typer.Option("--max-bytes", min=1, max=500_000, help="How much of a file to print.")
     ] = 100_000,
@@ -40,7 +49,7 @@ def inspect(
     See also: `prime env pull`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    ref = resolve_name(session.hub, environment, progress=session.progress)
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = session.hub.environments.inspect(ref, path, max_bytes)
     if found.kind == "file":
         _print_file(session, found, max_bytes)

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    VersionOpt,
+    at_version,
+    open_session,
+)
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
 
@@ -18,9 +26,7 @@ def pull(
     target: Annotated[
         Path | None, typer.Option("--target", "-t", help="The folder to put its files into.")
     ] = None,
-    version: Annotated[
-        str | None, typer.Option("--version", "-v", help="The version, if not after @.")
-    ] = None,
+    version: VersionOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -39,9 +45,7 @@ def pull(
     See also: `prime env inspect`, `prime env upload`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    ref = resolve_name(session.hub, environment, progress=session.progress)
-    if ref.version is None and version not in (None, "latest"):
-        ref = ref.at(version)
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     pulled = pull_sources(
         session.hub,
         ref,

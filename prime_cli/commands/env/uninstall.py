@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import OutputOpt, PythonOpt, QuietOpt, open_session
+from prime_cli.envs.installers import Tool
 from prime_cli.envs.uninstall import plan_uninstall, run_uninstall
 from prime_cli.envs.workspace import find_workspace
 
@@ -12,6 +13,7 @@ from prime_cli.envs.workspace import find_workspace
 def uninstall(
     ctx: typer.Context,
     environments: Annotated[list[str], typer.Argument(help="Names or owner/name; several.")],
+    tool: Annotated[Tool, typer.Option("--with", help="The installer.")] = Tool.UV,
     python: PythonOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
@@ -27,7 +29,7 @@ def uninstall(
     session = open_session(ctx, output=output, quiet=quiet)
     workspace = find_workspace(python)
     packages = plan_uninstall(environments, workspace)
-    run_uninstall(packages, workspace)
+    run_uninstall(packages, workspace, tool)
     named = ", ".join(f"{package.name} {package.version}" for package in packages)
     record = {"uninstalled": [{"name": p.name, "version": p.version} for p in packages]}
     target = workspace.folder or workspace.python

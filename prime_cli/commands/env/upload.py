@@ -9,8 +9,8 @@ import typer
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
+    LongOutputOpt,
     OfflineOpt,
-    OutputOpt,
     PathOpt,
     QuietOpt,
     open_session,
@@ -30,6 +30,13 @@ class Visibility(StrEnum):
     PRIVATE = "PRIVATE"
 
 
+class Runtime(StrEnum):
+    """Which API of verifiers an environment is written for."""
+
+    V0 = "v0"
+    V1 = "v1"
+
+
 def upload(
     ctx: typer.Context,
     target: Annotated[
@@ -40,6 +47,10 @@ def upload(
         ),
     ] = None,
     path: PathOpt = Path(),
+    name: Annotated[
+        str | None,
+        typer.Option("--name", "-n", help="Its name on the hub.", show_default="the project's"),
+    ] = None,
     visibility: Annotated[
         Visibility | None,
         typer.Option(
@@ -51,10 +62,16 @@ def upload(
         ),
     ] = None,
     owner: Annotated[
-        str | None, typer.Option("--owner", help="Publish for this user or team.")
+        str | None, typer.Option("--owner", "-o", help="Publish for this user or team.")
     ] = None,
     team: Annotated[
         str | None, typer.Option("--team", "-t", help="Publish for this team (slug or id).")
+    ] = None,
+    runtime: Annotated[
+        Runtime | None,
+        typer.Option(
+            "--runtime", help="The verifiers API it is for.", show_default="what its code uses"
+        ),
     ] = None,
     auto_bump: Annotated[
         bool, typer.Option("--auto-bump", help="Raise the patch version in pyproject.toml first.")
@@ -75,7 +92,7 @@ def upload(
     dry_run: DryRunOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
-    output: OutputOpt = None,
+    output: LongOutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
     """Build an environment and publish it on the hub.
@@ -98,7 +115,8 @@ def upload(
             _show_files(session, release, bump)
             return
         options = UploadOptions(
-            destination=Destination(owner, team, visibility),
+            destination=Destination(owner, team, visibility, name),
+            runtime=runtime,
             bump=bump,
             check=not no_check,
             offline=session.config.offline,

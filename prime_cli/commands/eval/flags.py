@@ -105,4 +105,27 @@ SaveToHubOpt = Annotated[
 DatasetNameOpt = Annotated[
     str | None, typer.Option("--hf-hub-dataset-name", "-D", metavar="NAME", help="For -H.")
 ]
+OfficialOpt = Annotated[
+    bool,
+    typer.Option(
+        "--skip-upload",
+        "--disable-tui",
+        "-d",
+        "--fullscreen",
+        "-f",
+        "--abbreviated-summary",
+        "-A",
+        "--no-interleave-scoring",
+        "-N",
+        "--disable-env-server",
+        hidden=True,
+        help="Accepted, and so already: nothing is uploaded, no screen taken, no server started.",
+    ),
+]
+WorkersOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--num-workers", "-w", hidden=True, help="Accepted: one worker holds all rollouts."
+    ),
+]
 VerboseOpt = Annotated[bool, typer.Option("--verbose", "-v", help="Print the plan first.")]

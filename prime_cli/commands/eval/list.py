@@ -1,6 +1,7 @@
 """`prime eval list`."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -11,7 +12,19 @@ from prime_cli.evals.listing import RunItem, list_runs
 _COLUMNS = ("Run", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date", "Path")
 
 
-def list_saved(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+def list_saved(
+    ctx: typer.Context,
+    num: Annotated[
+        int | None, typer.Option("--num", "-n", min=1, help="Rows on a page.", show_default="all")
+    ] = None,
+    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
+    env: Annotated[
+        str | None,
+        typer.Option("--env", "--env-name", "-e", metavar="NAME", help="Of this environment."),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
     """List the evaluations saved here.
 
     Looks below `./outputs/evals` and `./environments/*/outputs/evals`, also at those of vf-eval.
@@ -23,10 +36,12 @@ def list_saved(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = F
     See also: `prime eval show`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    items = list_runs(Path.cwd())
-    page = {"evaluations": items, "total": len(items)}
-    session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=page)
-    if not items:
+    found = [item for item in list_runs(Path.cwd()) if env is None or item.is_of(env)]
+    start = (page - 1) * (num or 0)
+    items = found[start:][:num]
+    whole = {"evaluations": items, "total": len(found)}
+    session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=whole)
+    if not found:
         session.output.hint("make one: `prime eval run starter/alphabet-sort -m builtin/oracle`")
 
 

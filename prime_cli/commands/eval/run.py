@@ -10,13 +10,13 @@ from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
+    LongOutputOpt,
     OfflineOpt,
-    OutputOpt,
     PythonOpt,
     QuietOpt,
     open_session,
 )
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.locate import Places
 from prime_cli.evals.prepare import prepare
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
@@ -55,8 +55,10 @@ def run(
     save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
     save_to_hf_hub: flags.SaveToHubOpt = False,
     hf_hub_dataset_name: flags.DatasetNameOpt = None,
+    official: flags.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
+    num_workers: flags.WorkersOpt = None,  # noqa: ARG001
     verbose: flags.VerboseOpt = False,
-    output: OutputOpt = None,
+    output: LongOutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
@@ -75,6 +77,11 @@ def run(
     See also: `prime eval list`, `prime eval show`, `prime env init`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if environment.endswith(".toml"):
+        raise UsageError(
+            "Evaluations described in a TOML file are not built yet",
+            hint="name an environment: `prime eval run starter/alphabet-sort`",
+        )
     request = EvalRequest(
         environment=environment,
         model=model,

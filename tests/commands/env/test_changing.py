@@ -58,3 +58,15 @@ def test_pull_takes_a_version_either_way(prime: Prime, hub: HubClient, tmp_path:
         "0.1.0",
         "0.2.0",
     ]
+
+
+def test_a_version_is_listed_and_deleted_by_its_hash(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    for version in ("0.1.0", "0.2.0"):
+        publish(hub, tmp_path, "wordle", version=version)
+    listed = prime("env", "version", "list", "ada/wordle", "-o", "json").ok().json["versions"]
+    oldest = listed[-1]["sha256"][:8]
+    prime("env", "version", "delete", "ada/wordle", oldest, "--force").ok()
+    rest = prime("env", "versions", "ada/wordle", "-o", "json").ok().json["versions"]
+    assert [each["version"] for each in rest] == ["0.2.0"]

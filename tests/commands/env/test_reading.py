@@ -1,4 +1,4 @@
-"""`prime env list | info | versions | inspect` as they are typed."""
+"""`prime env list | info | status | versions | inspect` as they are typed."""
 
 from pathlib import Path
 
@@ -179,3 +179,17 @@ def test_a_local_hub_reads_through_to_its_upstream(
     gone = prime("env", "info", "bob/other", env=env)
     assert gone.code == 6
     assert "was not asked: it cannot be reached" in gone.err
+
+
+def test_status_has_the_official_fields(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path, "wordle")
+    told = prime("env", "status", "ada/wordle", "--output", "json").ok().json
+    newest = told.pop("latest_version")
+    assert told == {
+        "name": "wordle",
+        "description": "A tiny environment",
+        "visibility": "PUBLIC",
+    }
+    assert newest["semantic_version"] == "0.1.0"
+    assert len(newest["content_hash"]) == 64
+    assert newest["content_hash"] in prime("env", "status", "wordle").ok().out

@@ -1,0 +1,29 @@
+"""`prime eval list` as it is typed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.helpers.cli import Prime
+
+
+def test_saved_runs_are_picked_by_environment_and_page(prime: Prime, tmp_path: Path) -> None:
+    for month in (1, 2, 3):
+        save_run(tmp_path, row(0), started=f"2026-0{month}-01T00:00:00+00:00")
+    page = prime("eval", "list", "-n", "2", "-p", "2", "-o", "json", cwd=tmp_path).ok().json
+    assert (page["total"], len(page["evaluations"])) == (3, 1)
+    assert page["evaluations"][0]["date"].startswith("2026-01")
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("wordle", 1), ("Wordle@1.2", 1), ("ada/wordle", 1), ("bob/wordle", 0), ("wordle@2", 0)],
+)
+def test_an_environment_of_a_run_is_named_in_short_or_whole(
+    prime: Prime, tmp_path: Path, name: str, count: int
+) -> None:
+    save_run(tmp_path, row(0))
+    page = prime("eval", "list", "--env", name, "-o", "json", cwd=tmp_path).ok().json
+    assert page["total"] == count
