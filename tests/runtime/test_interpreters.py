@@ -26,8 +26,16 @@ PYTHON_3_12 = python_at_hand("3.12")
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
 
-def prepare(found: WheelPackage, progress: Silent | None = None, **asked: str) -> Interpreter:
-    return prepare_interpreter(found, progress=progress or Silent(), **asked)
+def prepare(
+    found: WheelPackage,
+    progress: Silent | None = None,
+    *,
+    verifiers: str | None = None,
+    python: str | None = None,
+) -> Interpreter:
+    return prepare_interpreter(
+        found, verifiers=verifiers, python=python, progress=progress or Silent()
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ V0 = ("alphabet_sort", "reverse_text", "calculator")
 def run_own_tests(starter: str, interpreter: Path) -> subprocess.CompletedProcess[str]:
     folder = STARTERS / starter
     environ = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    argv = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
     return subprocess.run(
-        [*argv, folder / "tests"],
+        [interpreter, *options, folder / "tests"],
         cwd=folder,
         env=environ,
         capture_output=True,
