@@ -7,13 +7,14 @@ from pathlib import Path
 from prime_cli.api.client import HubClient
 from prime_cli.archive.sources import list_sources
 from prime_cli.archive.wheels import read_wheel
+from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Progress
 from prime_cli.envs.build import build_wheel
 from prime_cli.envs.project import load_project
 from prime_cli.envs.publish import Destination, plan_publish, publish
 from prime_cli.envs.release import Release
-from prime_cli.envs.starters import STARTER_OWNER, mark_published, starter_folders
+from prime_cli.envs.starters import mark_published, starter_folders
 
 
 def publish_starters(hub: HubClient, hub_data: Path, progress: Progress) -> None:

@@ -5,9 +5,6 @@ from pathlib import Path
 
 from prime_cli.core.paths import write_atomically
 
-STARTER_OWNER = "starter"
-"""The owner of the starters; the embedded hub takes its environments from prime alone."""
-
 SOURCES = Path(__file__).parent.parent / "starters"
 _MARKER = "starters"
 
