@@ -26,12 +26,24 @@ class Reading:
     """What the source asks of verifiers.
 
     `names` are (module, name) pairs that must exist for the code to run; `span` the releases that
-    have them all, `reasons` why, in words.
+    have them all; `reasons` the clauses that say why, each with the releases that it allows.
     """
 
     names: tuple[tuple[str, str], ...] = ()
     span: Span = field(default_factory=Span)
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[tuple[str, Span], ...] = ()
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not a newer release; where any newer one would do, why not an older one."""
+        first, last = self.span.first, self.span.last
+        if last is not None:
+            return next(why for why, span in self.reasons if span.last == last)
+        return next((why for why, span in self.reasons if first and span.first == first), None)
+
+    def objection(self, version: str) -> str | None:
+        """Why it cannot be this release, None if it can."""
+        return next((why for why, span in self.reasons if not span.allows(version)), None)
 
 
 def read_requirements(path: Path, facts: WheelFacts) -> Reading:
@@ -40,9 +52,13 @@ def read_requirements(path: Path, facts: WheelFacts) -> Reading:
     with open_wheel(path) as wheel:
         for text in _sources(wheel):
             use.add(text)
-    spans = list(_generation(facts)) + list(use.spans())
-    agreed = _combine(spans) or _combine(list(_generation(facts))) or (Span(), ())
-    return Reading(tuple(sorted(use.names - use.asked)), *agreed)
+    names = tuple(sorted(use.names - use.asked))
+    spans = [*_generation(facts), *use.spans()]
+    for reasons in (spans, list(_generation(facts))):
+        common = _intersection([span for _, span in reasons])
+        if common is not None:
+            return Reading(names, common, tuple(reasons))
+    return Reading(names)
 
 
 def _generation(facts: WheelFacts) -> Iterator[tuple[str, Span]]:
@@ -51,18 +67,13 @@ def _generation(facts: WheelFacts) -> Iterator[tuple[str, Span]]:
         yield f"`{facts.module}` has {what}", families.GENERATIONS[facts.exposes]
 
 
-def _combine(spans: list[tuple[str, Span]]) -> tuple[Span, tuple[str, ...]] | None:
-    """The releases inside all spans, and the reasons that drew the ends; None if there are none."""
-    first = max((s.first for _, s in spans if s.first), key=Version, default=None)
-    last = min((s.last for _, s in spans if s.last), key=Version, default=None)
+def _intersection(spans: list[Span]) -> Span | None:
+    """The releases inside all spans; None if there are none."""
+    first = max((span.first for span in spans if span.first), key=Version, default=None)
+    last = min((span.last for span in spans if span.last), key=Version, default=None)
     if first and last and Version(first) > Version(last):
         return None
-    ends = [
-        why
-        for why, span in spans
-        if (first and span.first == first) or (last and span.last == last)
-    ]
-    return Span(first, last), tuple(dict.fromkeys(ends))
+    return Span(first, last)
 
 
 def _sources(wheel: Wheel) -> Iterator[str]:

@@ -184,8 +184,9 @@ class _Search:
         span = families.GENERATIONS.get(exposes or "")
         if span and not span.allows(version):
             return f"has no {exposes} API"
-        if step.name != "search" and not self._reading.span.allows(version):
-            return f"does not fit: {self._reading.reasons[0]}"
+        objection = self._reading.objection(version)
+        if step.name != "search" and objection is not None:
+            return f"does not fit: {objection}"
         return None
 
     def _try(self, lock: Lock, python: Python, found_by: str) -> Found | None:

@@ -110,6 +110,5 @@ def _in_its_era(name: str, release: Release) -> Iterator[Step]:
 
 
 def _why(reading: Reading, release: Release) -> str:
-    if not reading.reasons:
-        return f"trying verifiers {release.version}"
-    return f"trying verifiers {release.version}: {reading.reasons[0]}"
+    words = f"trying verifiers {release.version}"
+    return f"{words}: {reading.reason}" if reading.reason else words

@@ -20,7 +20,15 @@ def test_a_module_with_load_environment_needs_a_v0_release(tmp_path: Path) -> No
 
     assert reading.span.allows("0.3.1")
     assert not reading.span.allows("0.4.0")
-    assert reading.reasons == ("`tiny_env` has load_environment",)
+    assert reading.reason == "`tiny_env` has load_environment"
+
+
+def test_a_release_is_refused_for_the_reason_that_stands_against_it(tmp_path: Path) -> None:
+    reading = read(tmp_path, "import verifiers as vf\nstop = vf.stop\n" + LOADER)
+
+    assert reading.objection("0.1.7.post0") == "it uses `verifiers.stop`"
+    assert reading.objection("0.4.0") == "`tiny_env` has load_environment"
+    assert reading.objection("0.1.14") is None
 
 
 def test_a_taskset_needs_a_v1_release(tmp_path: Path) -> None:
