@@ -105,6 +105,7 @@ class Drive:
             python=setup.interpreter.python,
         )
         python = setup.interpreter.python
+        task.update(note="loading the environment")
         async with Worker(
             python, spec, env=variables, log_path=setup.log, scrub=setup.scrub
         ) as self._worker:
@@ -130,7 +131,7 @@ class Drive:
                 self._recorder.record(event)
             case Start():
                 self.outcome.start = event
-                task.update(total=event.planned)
+                task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
                 self._on_start(event)
             case Log():

@@ -16,6 +16,9 @@ from prime_cli.terminal.words import age, width
 _GAP = 2
 _LONGEST_WORD = 16
 """A longer word may be folded, so that one URL does not take the whole screen."""
+_READABLE = 24
+"""Text wraps into columns of at least this width where the screen has `_ROOMY` columns."""
+_ROOMY = 80
 
 
 def draw(
@@ -59,14 +62,15 @@ def draw(
 def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen: int) -> list[int]:
     """The widths of the columns that have room; at least one.
 
-    Each is as wide as its longest word at least. What is left of the screen goes first to the
+    Each is as wide as its longest word at least, text as is readable when it wraps. What is left of the screen goes first to the
     columns that need least to show every cell on one line.
     """
     texts = [[column, *(row[index] for row in cells)] for index, column in enumerate(columns)]
     wanted = [max(map(width, column)) for column in texts]
     widths: list[int] = []
     for index, column in enumerate(texts):
-        least = wanted[0] if index == 0 else _longest_word(column)
+        readable = min(wanted[index], _READABLE) if screen >= _ROOMY else 0
+        least = wanted[0] if index == 0 else max(readable, _longest_word(column))
         if widths and sum(widths) + least + _GAP * len(widths) > screen:
             break
         widths.append(min(least, screen))
