@@ -29,3 +29,15 @@ def test_a_table_is_never_wider_than_the_screen(
     widths = column_widths(["A", "Bb", "Ccc"], rows, screen)
     assert sum(widths) + 2 * (len(widths) - 1) <= screen
     assert 1 <= len(widths) <= 3
+
+
+def test_text_is_not_squeezed_on_a_roomy_screen_and_later_columns_go_first() -> None:
+    cells = [
+        ["starter/alphabet-sort", "Sort names by first or last name, tagging new ones", "tag " * 9]
+    ]
+    widths = column_widths(["Environment", "Description", "Tags"], cells, 80)
+    assert min(widths[1:]) >= 24
+    narrow = [
+        ["starter/alphabet-sort", "Sort names by first or last name " * 2, "public", "tag " * 9]
+    ]
+    assert len(column_widths(["Environment", "Description", "Visibility", "Tags"], narrow, 80)) == 3
