@@ -16,7 +16,8 @@ from prime_cli.runtime.families import LIBRARY, Span
 _MOST_FILES = 400
 _MOST_BYTES = 1024 * 1024
 
-_DATASET_COLUMNS = {"question", "prompt", "answer", "info"}
+_DATASET_COLUMNS = {"question", "prompt", "answer", "info", None}
+_PLAIN_TASK = "its rows have a plain text in `task`"
 _MESSAGES_AND_STATE = 2
 _GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 
@@ -145,6 +146,11 @@ class _Use(ast.NodeVisitor):
                 args=[ast.Name(id=alias), ast.Constant(value=str(name)), *_],
             ) if alias in self._aliases:
                 self.asked.add((self._aliases[alias], name))
+            case ast.Call(
+                func=ast.Attribute(attr="add_column"),
+                args=[ast.Constant(value="task"), ast.BinOp(left=ast.List(elts=[text]))],
+            ) if _is_text(text):
+                self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
         self.generic_visit(node)
 
     def visit_Try(self, node: ast.Try) -> None:
@@ -173,17 +179,22 @@ class _Use(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
+        # The key of `**row` is None.
         pairs = {
-            key.value: value
+            key.value if isinstance(key, ast.Constant) else None: value
             for key, value in zip(node.keys, node.values, strict=True)
-            if isinstance(key, ast.Constant)
+            if key is None or isinstance(key, ast.Constant)
         }
-        task = pairs.get("task")
-        plain = isinstance(task, ast.JoinedStr) or (
-            isinstance(task, ast.Constant) and isinstance(task.value, str)
-        )
-        if plain and _DATASET_COLUMNS & pairs.keys():
-            self._found["its rows have a plain text in `task`"] = families.PLAIN_TASK_COLUMN
+        if _is_text(pairs.get("task")) and _DATASET_COLUMNS & pairs.keys():
+            self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        match node.targets:
+            case [ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value="task"))] if (
+                name != "state" and _is_text(node.value)
+            ):
+                self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
         self.generic_visit(node)
 
     def _need(self, module: str, name: str | None) -> None:
@@ -203,6 +214,12 @@ class _Use(ast.NodeVisitor):
         elif method.name == "env_response" and _returns_pairs(method):
             words = "its `env_response` returns messages and state"
             self._found[words] = families.TURN_BASED_COMPLETION
+
+
+def _is_text(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.JoinedStr) or (
+        isinstance(value, ast.Constant) and isinstance(value.value, str)
+    )
 
 
 def _is_library(module: str) -> bool:

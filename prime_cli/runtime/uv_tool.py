@@ -23,6 +23,8 @@ _NEEDS_NETWORK = re.compile(
     r"unavailable because the network|not found in the cache|--offline",
     re.IGNORECASE,
 )
+_BY_URL = re.compile(r"`(?P<name>[\w.-]+) @ [a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
+"""A requirement with a URL, in a message of uv."""
 
 
 @lru_cache(maxsize=1)
@@ -79,6 +81,13 @@ def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None
             detail=completed.last_lines(),
         )
     if _NETWORK.search(said):
+        by_url = _BY_URL.search(said)
+        if by_url:
+            return Unreachable(
+                f"{by_url['host']} did not answer, where the URL of `{by_url['name']}` points",
+                hint="see whether its URL is right and its server is up",
+                detail=completed.last_lines(),
+            )
         return Unreachable(
             "The package index did not answer",
             hint="see whether the index is up, or add `--offline` to use only what is cached",

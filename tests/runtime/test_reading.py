@@ -83,17 +83,25 @@ def test_overridden_methods_tell_the_release(
     assert not reading.span.allows(does_not)
 
 
-def test_a_plain_text_task_column_ends_with_0_1_12(tmp_path: Path) -> None:
-    source = "import verifiers\nROW = {'question': 'q', 'answer': 'a', 'task': 'maths'}\n"
-
-    reading = read(tmp_path, source + LOADER)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "ROW = {'question': 'q', 'answer': 'a', 'task': 'maths'}",
+        "for row in ROWS:\n    row['task'] = f'maths-{row}'",
+        "DATA = DATA.map(lambda row: {**row, 'task': 'maths'})",
+        "DATA = DATA.add_column('task', ['maths'] * len(DATA))",
+    ],
+)
+def test_a_plain_text_task_column_ends_with_0_1_12(rows: str, tmp_path: Path) -> None:
+    reading = read(tmp_path, f"import verifiers\n{rows}\n{LOADER}")
 
     assert reading.span.allows("0.1.12")
     assert not reading.span.allows("0.1.14")
 
 
-def test_a_task_that_is_no_row_of_a_dataset_says_nothing(tmp_path: Path) -> None:
-    reading = read(tmp_path, "import verifiers\nLABELS = {'task': 'maths'}\n" + LOADER)
+@pytest.mark.parametrize("source", ["LABELS = {'task': 'maths'}", "state['task'] = 'maths'"])
+def test_a_task_that_is_no_row_of_a_dataset_says_nothing(source: str, tmp_path: Path) -> None:
+    reading = read(tmp_path, f"import verifiers\n{source}\n{LOADER}")
 
     assert reading.span.allows("0.3.1")
 

@@ -113,8 +113,8 @@ class V1:
         return self._context(f"{root}/{identity.path}/v1")
 
     def _context(self, base_url: str) -> Any:
-        from verifiers.v1.clients import EvalClientConfig, ModelContext
-        from verifiers.v1.types import SamplingConfig
+        # By their public names: the modules that hold them differ from release to release.
+        from verifiers.v1 import EvalClientConfig, ModelContext, SamplingConfig
 
         return ModelContext(
             model=self._spec.model,

@@ -1,0 +1,37 @@
+"""What uv says when it fails is told in words that name who did not answer."""
+
+import pytest
+
+from prime_cli.core.errors import Offline, Unreachable
+from prime_cli.core.process import Completed
+from prime_cli.runtime.uv_tool import network_failure
+
+_CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("error: Failed to fetch: `https://pypi.org/simple/six/`", "The package index did not"),
+        (
+            "error: Failed to download `six @ https://me:secret@files.invalid:99/six-1.whl`",
+            "files.invalid did not answer, where the URL of `six` points",
+        ),
+        (
+            "error: Failed to build `a.b @ git+ssh://git@code.invalid/a/b@v1`",
+            "code.invalid did not answer, where the URL of `a.b` points",
+        ),
+    ],
+)
+def test_the_server_that_did_not_answer_is_named(said: str, told: str) -> None:
+    failure = network_failure(Completed(1, "", said + _CAUSE), offline=False)
+
+    assert isinstance(failure, Unreachable)
+    assert failure.message.startswith(told)
+
+
+def test_what_is_not_cached_is_no_fault_of_the_network_when_offline() -> None:
+    said = "cause: Network connectivity is disabled, but the requested data wasn't found"
+
+    assert isinstance(network_failure(Completed(1, "", said), offline=True), Offline)
+    assert network_failure(Completed(1, "", "error: no such version"), offline=True) is None
