@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from packaging.metadata import RawMetadata, parse_email
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.exposure import Generation, find_generation
@@ -18,6 +16,9 @@ from prime_cli.archive.members import archive_errors, index_zip
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import module_name, normalize_name
+
+if TYPE_CHECKING:
+    from packaging.metadata import RawMetadata
 
 _TEXT_BYTES = 8 * MEBIBYTE
 """What is read of one METADATA or module; a larger one is refused."""
@@ -130,8 +131,11 @@ class Wheel:
             if path.endswith(".py") and info.file_size <= largest:
                 yield path, self.text(path) or ""
 
-    def metadata(self) -> RawMetadata:
+    def metadata(self) -> "RawMetadata":
         """The parsed METADATA, which has at least a name and a version."""
+        # 14 ms, which a hub that only lists and shows need not spend.
+        from packaging.metadata import parse_email
+
         raw, _ = parse_email(self.read(f"{self.dist_info()}/METADATA") or b"")
         if not raw.get("name") or not raw.get("version"):
             raise IntegrityError("The wheel's METADATA has no name or no version")
@@ -212,6 +216,8 @@ def _installed_path(path: str) -> str:
 
 
 def _has_url(requirement: str) -> bool:
+    from packaging.requirements import InvalidRequirement, Requirement  # as in Wheel.metadata
+
     try:
         return Requirement(requirement).url is not None
     except InvalidRequirement:

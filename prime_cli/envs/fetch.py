@@ -4,12 +4,12 @@ import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
@@ -23,10 +23,14 @@ from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.records import Record
+from prime_cli.envs.uv_sources import published_sources
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class FetchedEnvironment:
 
 
 def fetch_wheel(
-    hub: HubClient,
+    hub: "HubClient",
     ref: EnvRef,
     *,
     progress: Progress,
@@ -64,7 +68,13 @@ def fetch_wheel(
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
-    package = WheelPackage(path, path.parent.name, read_wheel(path), _moment(record.published))
+    package = WheelPackage(
+        path,
+        path.parent.name,
+        read_wheel(path),
+        _moment(record.published),
+        published_sources(record.pyproject),
+    )
     return FetchedEnvironment(found.ref, record.detail, package, record.lock, record.pyproject)
 
 
@@ -115,7 +125,7 @@ def _look_up(found: Found) -> list[IndexLink]:
         return []
 
 
-def _download(hub: HubClient, link: IndexLink, store: WheelStore, progress: Progress) -> Path:
+def _download(hub: "HubClient", link: IndexLink, store: WheelStore, progress: Progress) -> Path:
     if link.sha256 is not None:
         path = store.place(link.sha256, link.filename)
         hub.environments.download(link.url, path, sha256=link.sha256, progress=progress)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prime_cli.api.client import HubClient
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound, Offline, Unreachable
 from prime_cli.core.progress import Progress
@@ -13,6 +13,9 @@ from prime_cli.envs.names import suggest
 from prime_cli.envs.records import Record
 from prime_cli.wire.environments import EnvironmentDetail
 
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
 _SHOWN_VERSIONS = 5
 
 
@@ -20,7 +23,7 @@ _SHOWN_VERSIONS = 5
 class Found:
     """An environment and the hub that has it; `record` where an earlier fetch has to answer."""
 
-    hub: HubClient
+    hub: "HubClient"
     detail: EnvironmentDetail
     record: Record | None = None
 
@@ -32,7 +35,7 @@ class Found:
 
 
 def find_environment(
-    hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress, offline: bool = False
+    hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool = False
 ) -> Found:
     """The environment `ref` means; raises NotFound with what is near it, or why nobody was asked.
 
@@ -54,8 +57,8 @@ def find_environment(
 
 
 def _ask_upstream(
-    hub: HubClient,
-    upstream: HubClient,
+    hub: "HubClient",
+    upstream: "HubClient",
     ref: EnvRef,
     *,
     home: Path,
@@ -75,7 +78,7 @@ def _ask_upstream(
     return found
 
 
-def _ask(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
+def _ask(hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
     try:
         return Found(hub, _get(hub, ref, offline=offline))
     except Offline:
@@ -86,7 +89,7 @@ def _ask(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress, offline
         return Found(hub, record.detail, record)
 
 
-def _get(hub: HubClient, ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
+def _get(hub: "HubClient", ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
     if offline and not hub.in_process:
         raise Offline(
             f"{ref} was not fetched before, and prime is offline",
@@ -95,7 +98,7 @@ def _get(hub: HubClient, ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
     return hub.environments.get(ref)
 
 
-def _versions_of(hub: HubClient, ref: EnvRef) -> list[str]:
+def _versions_of(hub: "HubClient", ref: EnvRef) -> list[str]:
     """The newest versions of an environment whose version `ref` names; none if it is unknown."""
     if ref.version is None:
         return []

@@ -1,18 +1,21 @@
 """From what a user typed to one environment on the hub."""
 
 import difflib
+from typing import TYPE_CHECKING
 
-from prime_cli.api.client import HubClient
 from prime_cli.core.errors import BadReference, NotFound, PrimeError, UsageError
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import EnvRef, module_name, normalize_name
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 _PAGE = 100
 _CLOSE = 0.6
 _MOST_SUGGESTIONS = 3
 
 
-def resolve_name(hub: HubClient, text: str, *, progress: Progress | None = None) -> EnvRef:
+def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = None) -> EnvRef:
     """The environment that `owner/name[@version]` or a bare `name[@version]` means.
 
     A bare name is one of the caller's own if there is such a one, else that of the only owner who
@@ -41,14 +44,14 @@ def resolve_name(hub: HubClient, text: str, *, progress: Progress | None = None)
     return only.at(wanted.version)
 
 
-def own_namespace(hub: HubClient) -> str | None:
+def own_namespace(hub: "HubClient") -> str | None:
     """The owner of what the key's user publishes; None where the hub is not told who asks."""
     if not (hub.has_key or hub.in_process):
         return None
     return hub.accounts.whoami().slug
 
 
-def suggest(hub: HubClient, text: str) -> str | None:
+def suggest(hub: "HubClient", text: str) -> str | None:
     """A hint with the slugs whose name is nearest to that in `text` (a slug or a bare name).
 
     None when the hub cannot be asked or has nothing near.
@@ -75,7 +78,7 @@ def _parse_bare(text: str) -> EnvRef:
         ) from error
 
 
-def _namesakes(hub: HubClient, wanted: EnvRef) -> list[EnvRef]:
+def _namesakes(hub: "HubClient", wanted: EnvRef) -> list[EnvRef]:
     """Environments of any owner with this name, as PEP 503 compares names."""
     normal = normalize_name(wanted.name)
     found = [

@@ -1,10 +1,10 @@
 """Packages that a hub itself owns: environments that another one of the same owner requires."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -12,7 +12,10 @@ from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.runtime.families import LIBRARY
 
-OpenHub = Callable[[], HubClient]
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+OpenHub = Callable[[], "HubClient"]
 """Gives the hub; called only when something is not on this disk."""
 
 
@@ -45,7 +48,7 @@ def fetch_owned(
 
 
 def _of_owner(
-    owner: str, requirement: Requirement, hub: HubClient, progress: Progress, *, offline: bool
+    owner: str, requirement: Requirement, hub: "HubClient", progress: Progress, *, offline: bool
 ) -> Iterator[FetchedEnvironment]:
     ref = EnvRef(owner, normalize_name(requirement.name))
     try:

@@ -5,8 +5,8 @@ import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prime_cli.api.client import HubClient
 from prime_cli.archive.unpack import unpack_archive
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.paths import make_folder, storage_errors
@@ -15,6 +15,9 @@ from prime_cli.core.refs import EnvRef, module_name
 from prime_cli.envs.lookup import Found, find_environment
 from prime_cli.envs.provenance import read_provenance, write_provenance
 from prime_cli.wire.environments import EnvironmentDetail
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -30,7 +33,7 @@ class Pulled:
 
 
 def pull_sources(
-    hub: HubClient,
+    hub: "HubClient",
     ref: EnvRef,
     *,
     folder: Path,

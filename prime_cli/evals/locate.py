@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.local import choose_local
 from prime_cli.envs.names import resolve_name
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Places:
     """
 
     cwd: Path
-    hub: Callable[[], HubClient]
+    hub: "Callable[[], HubClient]"
     offline: bool = False
     owner: str | None = None
 

@@ -19,7 +19,7 @@ def fake_python(folder: Path, version: str, name: str | None = None) -> Path:
     minor = ".".join(version.split(".")[:2])
     path = folder / (name or f"python{minor}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\necho asked >> {path}.log\necho {version} CPython\n")
+    path.write_text(f"#!/bin/sh\necho asked >> {path}.log\necho {version} cpython\n")
     path.chmod(0o755)
     return path
 
