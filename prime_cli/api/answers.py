@@ -10,6 +10,7 @@ import httpx
 import msgspec
 
 from prime_cli.core.errors import NotLoggedIn, PrimeError, Unreachable
+from prime_cli.wire.codec import without_nulls
 from prime_cli.wire.problems import to_error
 
 T = TypeVar("T")
@@ -25,7 +26,8 @@ def read_body(response: httpx.Response) -> dict[str, Any]:
         raise nonsense(response, "it is not JSON") from error
     if not isinstance(body, dict):
         raise nonsense(response, "it is not a JSON object")
-    return {key: _without_nulls(value) for key, value in body.items() if value is not None}
+    stripped: dict[str, Any] = without_nulls(body)
+    return stripped
 
 
 def unwrap(body: dict[str, Any]) -> Any:
@@ -96,11 +98,3 @@ def _field_error(item: Any) -> str:
 def _origin(response: httpx.Response) -> str:
     url = response.request.url
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value

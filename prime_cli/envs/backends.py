@@ -16,6 +16,7 @@ from prime_cli.archive.epoch import VARIABLE
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.process import TimedOut, run
 from prime_cli.envs.project import Project
+from prime_cli.runtime.pythons import executable_in
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _LAST_LINES = 15
@@ -121,9 +122,7 @@ class _IsolatedBackend:
 
     @property
     def python_executable(self) -> str:
-        if sys.platform == "win32":
-            return str(self._venv / "Scripts" / "python.exe")
-        return str(self._venv / "bin" / "python")
+        return str(executable_in(self._venv))
 
     def make_extra_environ(self) -> Mapping[str, str]:
         """Variables of the backend's process; setuptools keeps its scratch out of the project."""

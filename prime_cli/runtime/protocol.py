@@ -127,7 +127,6 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     oracle: bool = False
     fingerprint: str = ""
     load_s: float = 0.0
-    eval_defaults: dict[str, Any] = {}
 
 
 class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):

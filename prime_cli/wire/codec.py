@@ -30,6 +30,15 @@ def convert(value: Any, kind: type[T]) -> T:
         raise _not_a(kind, error) from error
 
 
+def without_nulls(value: Any) -> Any:
+    """Plain JSON where null means left out: no object in it has a null member."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
 def to_builtins(value: Any) -> Any:
     """Dicts, lists and scalars of a wire struct, as the standard json module takes them."""
     return msgspec.to_builtins(value)

@@ -1,6 +1,6 @@
 """What routes read from requests: who asks, for what, with which options and body."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.requests import Request
 
@@ -8,7 +8,7 @@ from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import hub_of
-from prime_cli.wire.codec import convert, decode
+from prime_cli.wire.codec import convert, decode, without_nulls
 
 T = TypeVar("T")
 
@@ -51,10 +51,4 @@ async def read_json(request: Request, kind: type[T]) -> T:
         body += chunk
         if len(body) > _LARGEST_BODY:
             raise IntegrityError(f"The body has more than {_LARGEST_BODY} bytes")
-    return convert(_without_nulls(decode(bytes(body), object)), kind)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return value
+    return convert(without_nulls(decode(bytes(body), object)), kind)

@@ -1,0 +1,52 @@
+"""The pages in docs/ and README name what the code knows."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import ExitCode
+from prime_cli.evals.folder import RunFolder
+from prime_cli.evals.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
+from prime_cli.evals.rows import Row
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EVALUATIONS = (ROOT / "docs" / "evaluations.md").read_text(encoding="utf-8")
+
+_READ = re.compile(r'(?:environ(?:\.get)?[\[(]|for variable in \()\s*"((?:PRIME|OPENAI)_[A-Z_]+)"')
+
+
+def variables() -> set[str]:
+    sources = (ROOT / "prime_cli").rglob("*.py")
+    return {name for path in sources for name in _READ.findall(path.read_text(encoding="utf-8"))}
+
+
+def test_the_variables_are_found_in_the_source() -> None:
+    assert {"PRIME_HOME", "PRIME_OWNER", "PRIME_API_BASE_URL", "OPENAI_BASE_URL"} <= variables()
+
+
+@pytest.mark.parametrize("name", sorted(variables()))
+def test_every_variable_that_is_read_is_documented(name: str) -> None:
+    assert f"`{name}`" in EVALUATIONS
+
+
+@pytest.mark.parametrize("code", ExitCode)
+def test_every_exit_code_is_in_readme(code: ExitCode) -> None:
+    table = [line.split("|")[1] for line in README.splitlines() if line.startswith("| ")]
+    assert str(int(code)) in re.findall(r"\d+", " ".join(table))
+
+
+@pytest.mark.parametrize("file", ["manifest", "journal", "results", "metadata", "log"])
+def test_every_file_of_a_run_is_documented(file: str) -> None:
+    assert f"| `{getattr(RunFolder(Path('run')), file).name}` |" in EVALUATIONS
+
+
+@pytest.mark.parametrize("key", Row.__struct_encode_fields__)
+def test_every_key_of_a_journal_line_is_documented(key: str) -> None:
+    assert f"`{key}`" in EVALUATIONS
+
+
+@pytest.mark.parametrize("status", [RUNNING, FINISHED, INTERRUPTED, FAILED])
+def test_every_status_of_a_run_is_documented(status: str) -> None:
+    assert f"| `{status}` |" in EVALUATIONS
