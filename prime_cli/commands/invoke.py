@@ -8,11 +8,11 @@ import typer
 
 from prime_cli.commands import app
 from prime_cli.commands.habits import instead_of_option
+from prime_cli.commands.options import OutputMode
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
 
 _TyperUsageError: Any = typer.BadParameter.__base__
-_MODES = ("table", "plain", "json", "jsonl")
 
 
 def invoke(argv: list[str], session: Session) -> int:
@@ -36,7 +36,7 @@ def output_mode(argv: list[str]) -> str | None:
         name, equals, value = word.partition("=")
         if name in ("--output", "-o"):
             value = value if equals else "".join(argv[index + 1 : index + 2])
-            return value if value in _MODES else None
+            return value if value in tuple(OutputMode) else None
     return None
 
 
