@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -9,6 +11,7 @@ from packaging.requirements import Requirement
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.envs.build import build_kept
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import (
     Distribution,
@@ -29,7 +32,7 @@ from prime_cli.envs.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.runtime.families import LIBRARY
+from prime_cli.runtime.families import LIBRARY, newest_release
 from prime_cli.runtime.packages import WheelPackage, installable, read_package
 from prime_cli.runtime.reading import read_requirements
 
@@ -47,12 +50,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Item:
-    """One environment to be installed: a wheel or an editable folder, and where it came from."""
+    """One environment to be installed: its wheel, or an editable folder, and where it came from.
+
+    `package` is then the wheel that was built of the folder, to read what it needs.
+    """
 
     name: str
     version: str | None
     origin: Origin
-    package: WheelPackage | None = None
+    package: WheelPackage
     folder: Path | None = None
 
 
@@ -61,7 +67,8 @@ class InstallPlan:
     """What is to be done, before anything is done.
 
     `present` are environments that the workspace has already in that form; `moves` is what
-    changes, known only where the installer was asked (`--dry-run`, or when an index is involved).
+    changes, known only where the installer was asked (`--dry-run`, or when an index is involved);
+    `requires_python` is what a Python must fit that all items can be installed with.
     """
 
     workspace: Workspace
@@ -69,6 +76,7 @@ class InstallPlan:
     items: tuple[Item, ...]
     present: tuple[Item, ...] = ()
     moves: tuple[Move, ...] = ()
+    requires_python: str | None = None
 
     @property
     def moved_verifiers(self) -> Move | None:
@@ -82,6 +90,16 @@ class _Needs:
 
     requirements: list[Requirement] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    pythons: list[str] = field(default_factory=list)
+
+    @property
+    def requires_python(self) -> str | None:
+        """All of `pythons`, and those of the verifiers that will be taken."""
+        asked = [*self.requirements, *map(Requirement, self.limits)]
+        within = [r.specifier for r in asked if normalize_name(r.name) == LIBRARY]
+        release = newest_release(within=reduce(and_, within)) if within else None
+        pythons = [*self.pythons, *([release.python] if release else [])]
+        return ",".join(dict.fromkeys(pythons)) or None
 
 
 def plan_install(
@@ -118,6 +136,7 @@ def plan_install(
         order,
         (*items, *beside),
         present=tuple(item for item in present if item not in todo),
+        requires_python=needs.requires_python,
     )
     if not workspace.exists or not todo or (complete and not show_moves):
         return plan
@@ -126,7 +145,7 @@ def plan_install(
 
 def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[Item, ...]:
     """Do what `plan` says, and record where each environment came from; returns what is new."""
-    create_workspace(plan.workspace, progress, offline=wanted.offline)
+    create_workspace(plan.workspace, plan.requires_python, progress, offline=wanted.offline)
     todo = tuple(item for item in plan.items if item not in plan.present)
     if not todo:
         return ()
@@ -147,8 +166,14 @@ def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progres
         return _hub_item(word, wanted, hub, progress)
     if local.suffix == ".whl":
         return _wheel_item(local)
-    project = load_project(local)
-    return Item(project.name, project.version, Origin(path=str(local.resolve())), folder=local)
+    return _folder_item(local, wanted, progress)
+
+
+def _folder_item(folder: Path, wanted: Wanted, progress: Progress) -> Item:
+    project = load_project(folder)
+    built = build_kept(project, prime_home(), progress, offline=wanted.offline)
+    origin = Origin(path=str(folder.resolve()))
+    return Item(project.name, project.version, origin, read_package(built), folder)
 
 
 def _wheel_item(path: Path) -> Item:
@@ -173,16 +198,14 @@ def _gather(items: Sequence[Item]) -> _Needs:
     """Every item's requirements; what its source cannot run with is added as a limit."""
     needs = _Needs()
     for item in items:
-        if item.package is not None:
-            facts = item.package.facts
-            needs.requirements += parse_requirements(facts.requires_dist)
-            specifier = read_requirements(item.package.path, facts).span.specifier
-            if facts.exposes is not None:
-                # Many environments forget to require what they import.
-                needs.requirements.append(Requirement(LIBRARY))
-                needs.limits.append(f"{LIBRARY}{specifier}")
-        elif item.folder is not None:
-            needs.requirements += parse_requirements(load_project(item.folder).dependencies)
+        facts = item.package.facts
+        needs.pythons += [facts.requires_python] if facts.requires_python else []
+        needs.requirements += parse_requirements(facts.requires_dist)
+        specifier = read_requirements(item.package.path, facts).span.specifier
+        if facts.exposes is not None:
+            # Many environments forget to require what they import.
+            needs.requirements.append(Requirement(LIBRARY))
+            needs.limits.append(f"{LIBRARY}{specifier}")
     return needs
 
 
@@ -194,7 +217,7 @@ def _is_present(item: Item, installed: dict[str, Distribution], wanted: Wanted) 
         return True
     origin = package.origin
     same = origin is not None and origin.sha256 == item.origin.sha256
-    return item.package is not None and same and package.version == item.version
+    return item.folder is None and same and package.version == item.version
 
 
 def _owned(
@@ -231,7 +254,7 @@ def _order(
     again = [item.name for item in items if normalize_name(item.name) in installed]
     return Order(
         workspace,
-        wheels=tuple(item.package.path for item in items if item.package is not None),
+        wheels=tuple(item.package.path for item in items if item.folder is None),
         editable=tuple(item.folder for item in items if item.folder is not None),
         again=tuple(again),
         limits=() if LIBRARY in installed else tuple(needs.limits),

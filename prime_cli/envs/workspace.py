@@ -8,7 +8,8 @@ from pathlib import Path
 from prime_cli.core.errors import ResolveFailed, UsageError
 from prime_cli.core.process import run
 from prime_cli.core.progress import Progress
-from prime_cli.runtime.pythons import choose_python, executable_in, python_at, version_fits
+from prime_cli.runtime.python_choice import PythonChoice
+from prime_cli.runtime.pythons import executable_in, python_at, version_fits
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _PROJECT_FILE = "pyproject.toml"
@@ -56,11 +57,17 @@ def find_workspace(
     return Workspace(found.python, found.folder, found.found_by, wanted)
 
 
-def create_workspace(workspace: Workspace, progress: Progress, *, offline: bool = False) -> None:
-    """Make the virtual environment if it is not there; says so. Raises ResolveFailed."""
+def create_workspace(
+    workspace: Workspace, requires: str | None, progress: Progress, *, offline: bool = False
+) -> None:
+    """Make the virtual environment if it is not there; says so. Raises ResolveFailed.
+
+    Its Python fits `requires` (a `requires-python`), unless the user asked for another.
+    """
     if workspace.exists or workspace.folder is None:
         return
-    python = choose_python(None, workspace.wanted)
+    choice = PythonChoice(requires, workspace.wanted, None if offline else progress)
+    python = choice.for_step(None)[0]
     progress.say(f"Making {workspace.folder} with Python {python.version}")
     words = ["venv", "--quiet", "--no-project", "--python", str(python.path)]
     completed = run_uv([*words, str(workspace.folder)], offline=offline)

@@ -85,9 +85,9 @@ def _by_date(published: datetime | None) -> Iterator[Step]:
 
 def _next_release(published: datetime, reading: Reading) -> Iterator[Step]:
     release = families.first_release_after(published, reading.span.specifier)
-    if release is None:
+    if release is None and reading.span.last is None:
         yield Step("next-release", "resolving its packages as of today")
-    else:
+    elif release is not None:
         said = f"trying verifiers {release.version}, the first release after its publication"
         yield Step(
             "next-release",

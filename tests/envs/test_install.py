@@ -14,13 +14,15 @@ from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_
 from prime_cli.envs.installed import list_installed, read_distributions
 from prime_cli.envs.installers import Move, Tool, read_moves
 from prime_cli.envs.uninstall import plan_uninstall, run_uninstall
-from prime_cli.envs.workspace import Workspace, find_workspace, site_packages
+from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
+from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
 from tests.helpers.wild import Shape, write_project
 
 V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
 
 PLAIN = Wanted()
+PYTHON_3_12 = python_at_hand("3.12")
 
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
@@ -142,8 +144,7 @@ def test_several_at_once_and_where_each_came_from(workspace: Workspace, tmp_path
 def test_a_bare_name_is_the_folder_in_environments(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shape = Shape(name="Tiny-Env", module="tiny_env", backend="uv_build", body=V0)
-    write_project(Path("environments/tiny_env"), shape)
+    write_project(Path("environments/tiny_env"), Shape(name="Tiny-Env", body=V0))
     # A build backend comes from an index.
     monkeypatch.delenv("UV_NO_INDEX")
 
@@ -151,6 +152,17 @@ def test_a_bare_name_is_the_folder_in_environments(
 
     assert [folder.name for folder in found.order.editable] == ["tiny_env"]
     assert not found.order.complete
+
+
+def test_a_folder_brings_a_verifiers_that_it_can_run_with(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_project(Path("tiny"), Shape(body=V0))
+    monkeypatch.delenv("UV_NO_INDEX")
+
+    found = plan(folder, workspace=workspace)
+
+    assert found.order.limits == ("verifiers<=0.3.1",)
 
 
 def test_a_dry_run_shows_what_would_move_and_moves_nothing(
@@ -174,6 +186,30 @@ def test_a_workspace_is_made_where_there_is_none(
 
     assert progress.said[0].startswith(f"Making {tmp_path / '.venv'} with Python 3.")
     assert installed(missing)["tiny-env"] == "0.1.0"
+
+
+@pytest.mark.skipif(PYTHON_3_12 is None, reason="no Python 3.12 at hand")
+def test_a_new_workspace_has_a_python_that_the_environment_can_run_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(PYTHON_3_12 or "").parent))
+    monkeypatch.chdir(tmp_path)
+    wheel = package(tmp_path / "wheels", V0, requires_python=">=3.12,<3.13").path
+    missing = find_workspace(here=tmp_path)
+
+    install(wheel, workspace=missing)
+
+    assert python_version(missing).startswith("3.12.")
+    assert installed(missing)["tiny-env"] == "0.1.0"
+
+
+def test_a_new_workspace_has_a_python_for_the_verifiers_that_it_gets(tmp_path: Path) -> None:
+    newest = package(tmp_path / "new", V0).path
+    oldest = package(tmp_path / "old", V0, requires=("verifiers==0.1.3",)).path
+    missing = find_workspace(here=tmp_path)
+
+    assert plan(newest, workspace=missing).requires_python == ">=3.10,>=3.11,<3.14"
+    assert plan(oldest, workspace=missing).requires_python == ">=3.10,>=3.11,<3.13"
 
 
 def test_uvs_failure_is_ours(workspace: Workspace, tmp_path: Path) -> None:
