@@ -62,8 +62,8 @@ def draw(
 def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen: int) -> list[int]:
     """The widths of the columns that have room; at least one.
 
-    Each is as wide as its longest word at least, text as is readable when it wraps. What is left of the screen goes first to the
-    columns that need least to show every cell on one line.
+    Each is as wide as its longest word at least, text as is readable when it wraps. What is left
+    of the screen goes first to the columns that need least to show every cell on one line.
     """
     texts = [[column, *(row[index] for row in cells)] for index, column in enumerate(columns)]
     wanted = [max(map(width, column)) for column in texts]
