@@ -11,7 +11,7 @@ from prime_cli.core.errors import StorageFailed
 from prime_cli.core.paths import prime_home, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.runtime.layers import interpreters_folder, is_ready
-from prime_cli.runtime.locks import load_lock, lock_digest
+from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.search import Found, Request, search
@@ -137,10 +137,6 @@ def _interpreter(record: _Record, lock: Lock | None, python: Path) -> Interprete
 
 
 def _record_path(request: Request) -> Path:
-    parts = [
-        request.package.sha256,
-        request.variant,
-        lock_digest(request.lock) if request.lock else "",
-    ]
-    digest = digest_bytes("\0".join(parts).encode())[:32]
+    # Not of the hub's lock too: the one kept here, which goes with the record, comes before it.
+    digest = digest_bytes(f"{request.package.sha256}\0{request.variant}".encode())[:32]
     return interpreters_folder(request.home) / "by-wheel" / f"{digest}.json"

@@ -123,6 +123,18 @@ def test_an_interpreter_is_reused_in_milliseconds_without_uv(
     assert progress.said == []
 
 
+def test_a_lock_that_comes_from_the_hub_later_changes_nothing(tmp_path: Path) -> None:
+    found = package(tmp_path, V0)
+    first = prepare(found)
+    assert first.lock is not None
+    progress = Silent()
+
+    again = prepare_interpreter(found, lock=first.lock, progress=progress)
+
+    assert again == first
+    assert progress.said == []
+
+
 def test_an_interpreter_that_lost_its_python_is_made_again(tmp_path: Path) -> None:
     found = package(tmp_path, V0)
     first = prepare(found)
