@@ -7,6 +7,8 @@ import typer
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
 from prime_cli.core.config import Config
 from prime_cli.core.errors import NotLoggedIn
+from prime_cli.wire.accounts import Account
+from prime_cli.wire.codec import to_builtins
 
 
 def whoami(
@@ -34,7 +36,7 @@ def whoami(
         )
     account = session.hub.accounts.whoami()
     owner = account.slug or account.name or account.id
-    record = _record(config, owner, account.email)
+    record = _record(config, owner, account)
     hub = config.context
     source = "the hub" if not hub.embedded else config.owner.source
     session.output.show(
@@ -49,12 +51,13 @@ def whoami(
     )
 
 
-def _record(config: Config, owner: str, email: str | None) -> dict[str, Any]:
+def _record(config: Config, owner: str, account: Account) -> dict[str, Any]:
+    """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
     hub = config.context
     return {
+        **to_builtins(account),
         "owner": owner,
         "owner_source": config.owner.source if hub.embedded else "hub",
-        "email": email,
         "context": hub.name,
         "context_source": hub.source,
         "hub": hub.base_url,

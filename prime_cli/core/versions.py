@@ -1,4 +1,7 @@
-"""The next version after a given one, by PEP 440."""
+"""The next version after a given one, by PEP 440.
+
+Candidates and post-releases are counted from 0, as the official client does.
+"""
 
 from packaging.version import InvalidVersion, Version
 
@@ -18,23 +21,23 @@ def bump_patch(version: str) -> str:
 
 
 def next_rc(version: str) -> str:
-    """The next release candidate: `0.2.0` gives `0.2.0rc1`, `0.2.0rc1` gives `0.2.0rc2`.
+    """The next release candidate: `0.2.0` gives `0.2.0rc0`, `0.2.0rc0` gives `0.2.0rc1`.
 
     After a post-release it is a candidate of the next patch, since one of the same release would
     sort below what is out.
     """
     parsed = _parse(version)
     if parsed.is_postrelease:
-        return f"{bump_patch(version)}rc1"
+        return f"{bump_patch(version)}rc0"
     kind, number = parsed.pre or ("", 0)
-    return f"{_release(parsed, parsed.release)}rc{number + 1 if kind == 'rc' else 1}"
+    return f"{_release(parsed, parsed.release)}rc{number + 1 if kind == 'rc' else 0}"
 
 
 def next_post(version: str) -> str:
-    """The next post-release: `0.1.9` gives `0.1.9.post1`, `0.1.9.post1` gives `0.1.9.post2`."""
+    """The next post-release: `0.1.9` gives `0.1.9.post0`, `0.1.9.post0` gives `0.1.9.post1`."""
     parsed = _parse(version)
     pre = "{}{}".format(*parsed.pre) if parsed.pre else ""
-    post = 1 if parsed.post is None else parsed.post + (0 if parsed.is_devrelease else 1)
+    post = 0 if parsed.post is None else parsed.post + (0 if parsed.is_devrelease else 1)
     return f"{_release(parsed, parsed.release)}{pre}.post{post}"
 
 

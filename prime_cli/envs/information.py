@@ -1,6 +1,7 @@
 """`env info`: an environment, the ways to install and run it, and the arguments it takes."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -69,7 +70,7 @@ def describe(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress) -> 
         content_hash=detail.content_hash,
         wheel=package.path.name,
         wheel_sha256=package.sha256,
-        published_at=package.published.isoformat() if package.published else None,
+        published_at=_in_utc(package.published),
         requires_python=facts.requires_python,
         dependencies=facts.requires_dist,
         generation=facts.exposes,
@@ -87,6 +88,13 @@ def summarize(readme: str) -> str:
         if text and text[0] not in "#![<-*|>`":
             return text if len(text) <= _LONGEST_SUMMARY else f"{text[:_LONGEST_SUMMARY]}…"
     return ""
+
+
+def _in_utc(moment: datetime | None) -> str | None:
+    """ISO 8601 as hubs write it, with a Z."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _arguments(package: WheelPackage) -> tuple[Argument, ...] | None:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import msgspec
 from packaging.markers import Marker, default_environment
@@ -12,8 +14,10 @@ from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.exposure import Generation, find_generation
+from prime_cli.core.errors import BadProject, StorageFailed
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.envs.project import load_project
 from prime_cli.runtime.families import LIBRARY
 
 ORIGIN_FILE = "prime.json"
@@ -26,6 +30,15 @@ class Origin(msgspec.Struct, omit_defaults=True, frozen=True):
     ref: str | None = None
     sha256: str | None = None
     path: str | None = None
+
+
+class _DirInfo(msgspec.Struct):
+    editable: bool = False
+
+
+class _DirectUrl(msgspec.Struct):
+    url: str
+    dir_info: _DirInfo = msgspec.field(default_factory=_DirInfo)
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,18 @@ class Distribution:
             return msgspec.json.decode(content, type=Origin)
         except (OSError, msgspec.MsgspecError):
             return None
+
+    @property
+    def editable_folder(self) -> Path | None:
+        """The project folder of an editable installation, which PEP 610 has installers note."""
+        try:
+            content = (self.folder / "direct_url.json").read_bytes()
+            noted = msgspec.json.decode(content, type=_DirectUrl)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        url = urlsplit(noted.url)
+        is_here = noted.dir_info.editable and url.scheme == "file"
+        return Path(url2pathname(url.path)) if is_here else None
 
 
 def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
@@ -166,17 +191,26 @@ def _environment(package: Distribution) -> InstalledEnvironment | None:
     needs_library = any(r.name.lower() == LIBRARY for r in package.requires)
     if package.origin is None and not needs_library:
         return None
-    site = package.folder.parent
-    for module in _modules(package):
-        generation = find_generation(module, lambda path: _read(site / path))
+    project = package.editable_folder
+    folders = [project, project / "src"] if project else [package.folder.parent]
+    origin = package.origin or (Origin(path=str(project)) if project else None)
+    for module in _modules_of(project) if project else _modules(package):
+        generation = find_generation(module, partial(_read, folders))
         if generation is not None:
             name = package.metadata.get("name", package.name)
-            return InstalledEnvironment(name, package.version, module, generation, package.origin)
+            return InstalledEnvironment(name, package.version, module, generation, origin)
     return None
 
 
+def _modules_of(project: Path) -> list[str]:
+    try:
+        return [load_project(project).module]
+    except (BadProject, StorageFailed):  # moved or broken since it was installed
+        return []
+
+
 def _modules(package: Distribution) -> list[str]:
-    """Import names of a package, its namesake first; also those of an editable one."""
+    """Import names of a package, its namesake first."""
     namesake = module_name(package.name)
     try:
         lines = (package.folder / "RECORD").read_text(encoding="utf-8").splitlines()
@@ -186,8 +220,10 @@ def _modules(package: Distribution) -> list[str]:
     return [namesake, *sorted(top for top in tops if top.isidentifier() and top != namesake)]
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+def _read(folders: Iterable[Path], path: str) -> str | None:
+    for folder in folders:
+        try:
+            return (folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+    return None

@@ -16,8 +16,8 @@ def find_local(word: str, here: Path, *, environments: Path = ENVIRONMENTS) -> P
     """The project folder or wheel that `word` names, seen from the folder `here`; None if none.
 
     A path is that path: what is written like one, and an `a/b` that is a project or could not be
-    `owner/name`. A bare name is the project in `here` if it is called so, else `./NAME`, else the
-    one in `environments`. Raises NotFound for a path that is not there.
+    `owner/name`. A bare name is the project in `here` if it is called so, else `./NAME` or
+    `./<module>`, else the one in `environments`. Raises NotFound for a path that is not there.
     """
     path = here / Path(word).expanduser()
     if _is_path(word) or ("/" in word and not is_reference(word)):
@@ -27,7 +27,7 @@ def find_local(word: str, here: Path, *, environments: Path = ENVIRONMENTS) -> P
     if _is_called(here, word):
         return here
     modules = dict.fromkeys((word, module_name(word), module_name(normalize_name(word))))
-    candidates = [path, *(here / environments / module for module in modules)]
+    candidates = [here / folder / module for folder in (".", environments) for module in modules]
     return next(filter(_is_project, candidates), None)
 
 

@@ -7,6 +7,10 @@ from tests.helpers.cli import Prime
 
 def test_the_local_hub_knows_the_owner_without_a_login(prime: Prime) -> None:
     assert prime("whoami", "--output", "json").ok().json == {
+        "id": "local_ada",
+        "name": "ada",
+        "slug": "ada",
+        "scope": None,
         "owner": "ada",
         "owner_source": "PRIME_OWNER",
         "email": None,

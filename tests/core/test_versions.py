@@ -29,8 +29,8 @@ def test_the_next_patch(version: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [("0.2.0", "0.2.0rc1"), ("0.2.0rc1", "0.2.0rc2"), ("0.2.0b4", "0.2.0rc1"),
-     ("0.2.0.post1", "0.2.1rc1")],
+    [("0.2.0", "0.2.0rc0"), ("0.2.0rc0", "0.2.0rc1"), ("0.2.0b4", "0.2.0rc0"),
+     ("0.2.0.post1", "0.2.1rc0")],
 )  # fmt: skip
 def test_the_next_release_candidate(version: str, expected: str) -> None:
     assert next_rc(version) == expected
@@ -38,7 +38,7 @@ def test_the_next_release_candidate(version: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [("0.2.0", "0.2.0.post1"), ("0.2.0.post1", "0.2.0.post2"), ("0.2.0rc1", "0.2.0rc1.post1")],
+    [("0.2.0", "0.2.0.post0"), ("0.2.0.post0", "0.2.0.post1"), ("0.2.0rc1", "0.2.0rc1.post0")],
 )
 def test_the_next_post_release(version: str, expected: str) -> None:
     assert next_post(version) == expected

@@ -1,5 +1,6 @@
 """Environments are installed by real uv into real virtual environments, from a local wheelhouse."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -238,6 +239,21 @@ def test_pip_is_named_when_the_workspace_has_none(workspace: Workspace, tmp_path
         install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(tool=Tool.PIP))
 
     assert "has no pip" in raised.value.message
+
+
+def test_pip_installs_and_uninstalls_where_there_is_one(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["UV_FIND_LINKS"])
+    words = [str(workspace.python), "-m", "ensurepip"]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+
+    install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(tool=Tool.PIP))
+    assert {"tiny-env", "verifiers"} <= installed(workspace).keys()
+
+    run_uninstall(plan_uninstall(["tiny-env"], workspace), workspace, Tool.PIP)
+    assert "tiny-env" not in installed(workspace)
 
 
 @pytest.mark.parametrize("word", ["./nothing", "nothing.whl", "./nothing/"])

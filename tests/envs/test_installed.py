@@ -1,5 +1,6 @@
 """What a workspace has is read from its files."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,31 @@ def test_an_origin_is_recorded_as_a_file_of_the_package(tmp_path: Path) -> None:
     assert found.origin == origin
     assert (info / "RECORD").read_text().count("prime.json") == 1
     assert "prime.json" not in cached.read_text()
+
+
+def put_editable(site: Path, project: Path) -> None:
+    """What uv and pip leave of a project that is installed editable: no module of its own."""
+    info = put(site, "my_env", "0.1", "verifiers")
+    (site / "my_env.py").unlink()
+    noted = {"url": project.as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(noted), encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_an_editable_environment_is_read_from_its_project(tmp_path: Path, folder: str) -> None:
+    site, project = tmp_path / "site", tmp_path / "my project"
+    put_editable(site, project)
+    assert list_installed(site) == []
+
+    (project / folder).mkdir(parents=True)
+    pyproject = '[project]\nname = "my-env"\nversion = "0.1"\n'
+    (project / "pyproject.toml").write_text(pyproject, encoding="utf-8")
+    source = "def load_environment(): ..."
+    (project / folder / "other_name.py").write_text(source, encoding="utf-8")
+
+    (found,) = list_installed(site)
+    assert (found.name, found.module, found.generation) == ("my_env", "other_name", "v0")
+    assert found.origin == Origin(path=str(project))
 
 
 def test_a_workspace_that_is_not_there_has_nothing() -> None:

@@ -18,6 +18,8 @@ def test_the_project_in_this_folder_comes_first(tmp_path: Path) -> None:
 def test_then_the_folder_of_that_name_then_the_one_in_environments(tmp_path: Path) -> None:
     inner = write_project(tmp_path / "environments" / "my_env")
     assert find_local("my-env", tmp_path) == inner
+    module = write_project(tmp_path / "my_env")
+    assert find_local("my-env", tmp_path) == module
     outer = write_project(tmp_path / "my-env")
     assert find_local("my-env", tmp_path) == outer
 

@@ -36,9 +36,10 @@ def publish(
     *,
     bump: Bump | None = None,
     destination: Destination | None = None,
+    runtime: str | None = None,
     progress: Silent | None = None,
 ) -> Published:
-    options = UploadOptions(destination or Destination(), bump, check=False)
+    options = UploadOptions(destination or Destination(), bump, check=False, runtime=runtime)
     with open_release(target, folder) as release:
         return upload(hub, release, options, progress or Silent())
 
@@ -70,6 +71,24 @@ def test_a_project_arrives_whole(hub: HubClient, tmp_path: Path) -> None:
     assert content_hash(list_sources(tmp_path / "out")) == detail.content_hash
 
 
+def test_the_runtime_that_is_told_wins_over_what_the_code_uses(
+    hub: HubClient, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    published = publish(hub, folder, runtime="v1")
+    assert hub.environments.get(published.ref).runtime_hint == "VERIFIERS_V1"
+
+
+def test_the_name_on_the_hub_may_be_spelled_otherwise_but_is_the_wheels(
+    hub: HubClient, tmp_path: Path
+) -> None:
+    folder = write_project(tmp_path / "p")
+    named = publish(hub, folder, destination=Destination(name="Tiny_Env"))
+    assert named.ref == EnvRef("ada", "Tiny_Env", "0.1.0")
+    with pytest.raises(UsageError, match="but the environment is `other`"):
+        publish(hub, folder, destination=Destination(name="other"))
+
+
 def test_the_same_content_is_not_uploaded_twice(hub: HubClient, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "p")
     first = publish(hub, folder)
@@ -93,7 +112,7 @@ def test_the_same_version_with_other_content_is_a_conflict(hub: HubClient, tmp_p
 
 @pytest.mark.parametrize(
     ("bump", "expected"),
-    [(Bump.PATCH, "0.1.1"), (Bump.RC, "0.1.0rc1"), (Bump.POST, "0.1.0.post1")],
+    [(Bump.PATCH, "0.1.1"), (Bump.RC, "0.1.0rc0"), (Bump.POST, "0.1.0.post0")],
 )
 def test_a_bump_changes_the_project_and_publishes_it(
     bump: Bump, expected: str, hub: HubClient, tmp_path: Path

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ForceOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.envs.local import ENVIRONMENTS
 from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 
@@ -23,7 +24,7 @@ def init(
     ] = False,
     path: Annotated[
         Path, typer.Option("--path", "-p", help="The folder in which the project is made.")
-    ] = Path("environments"),
+    ] = ENVIRONMENTS,
     force: ForceOpt = False,
     rewrite_readme: Annotated[
         bool, typer.Option("--rewrite-readme", help="Of a project that exists, write README.md.")
@@ -52,7 +53,8 @@ def init(
         "files": [str(file) for file in written],
     }
     session.output.done(f"Made {scaffold.root} with {len(written)} files", value=record)
+    typed = name if path == ENVIRONMENTS else scaffold.root
     session.output.hint(
-        f"run it with `prime eval run {name} -m builtin/oracle -n 3`, then publish it with "
-        f"`prime env upload {name}`"
+        f"run it with `prime eval run {typed} -m builtin/oracle -n 3`, then publish it with "
+        f"`prime env upload {typed}`"
     )

@@ -112,7 +112,7 @@ def upload(
     bump = _choose_bump({Bump.PATCH: auto_bump, Bump.RC: rc, Bump.POST: post})
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
         if dry_run:
-            _show_files(session, release, bump)
+            _show_files(session, release, bump, name or release.project.name)
             return
         options = UploadOptions(
             destination=Destination(owner, team, visibility, name),
@@ -132,13 +132,13 @@ def _choose_bump(flags: dict[Bump, bool]) -> Bump | None:
     return chosen[0] if chosen else None
 
 
-def _show_files(session: Session, release: Release, bump: Bump | None) -> None:
+def _show_files(session: Session, release: Release, bump: Bump | None, name: str) -> None:
     project = release.project
     version = project.version if bump is None else next_version(release, bump)
     files = [{"path": file.path, "size": file.size} for file in release.files]
     total = sum(file.size for file in release.files)
     page = {
-        "name": project.name,
+        "name": name,
         "version": version,
         # The version is part of the content, so the next one's hash is not known yet.
         "content_hash": release.content_hash if bump is None else None,
@@ -146,8 +146,8 @@ def _show_files(session: Session, release: Release, bump: Bump | None) -> None:
         "files": files,
     }
     rows = [[file.path, str(file.size)] for file in release.files]
-    session.output.table(["file", "bytes"], rows, records=files, page=page)
-    named = f"{project.name} {version or 'with a dynamic version'}"
+    session.output.table(["File", "Bytes"], rows, records=files, page=page)
+    named = f"{name} {version or 'with a dynamic version'}"
     session.output.say(f"{named}: {len(files)} files, {total} bytes, nothing was built or sent")
     if bump is None:
         session.output.say(f"content hash {release.content_hash}")

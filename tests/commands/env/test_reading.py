@@ -88,6 +88,7 @@ def test_info_names_the_ways_to_install_and_run_and_the_arguments(
     assert told["install"]["prime"] == "prime env install ada/wordle"
     assert told["install"]["uv_pip"].startswith("uv pip install wordle==0.1.0 --extra-index-url ")
     assert told["run"] == "prime eval run ada/wordle"
+    assert told["published_at"].endswith("Z")
     assert told["readme"] == "A tiny environment that says numbers."
     assert told["dependencies"] == ["verifiers>=0.1.3"]
 

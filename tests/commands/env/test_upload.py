@@ -57,7 +57,7 @@ def test_a_dry_run_of_a_bump_names_the_next_version_only(prime: Prime, project: 
     before = (project / "pyproject.toml").read_bytes()
     words = ("env", "upload", str(project), "--dry-run", "--rc", "--output", "json")
     result = prime(*words).ok()
-    assert (result.json["version"], result.json["content_hash"]) == ("0.1.0rc1", None)
+    assert (result.json["version"], result.json["content_hash"]) == ("0.1.0rc0", None)
     assert (project / "pyproject.toml").read_bytes() == before
 
 
