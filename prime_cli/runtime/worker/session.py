@@ -14,6 +14,7 @@ from . import failures, guards
 from .control import Control
 from .events import Events
 from .forwarder import forward
+from .garbage import seldom_collected
 from .generation import Generation
 from .identity import stamp_requests
 from .loading import import_module, installed_version
@@ -71,8 +72,9 @@ class Session:
         asyncio.set_event_loop(loop)
         threads = max(FEWEST_THREADS, self._spec.concurrency)
         loop.set_default_executor(ThreadPoolExecutor(max_workers=threads))
-        module = import_module(self._spec.module)
-        environment = self._load(module)
+        with seldom_collected():
+            module = import_module(self._spec.module)
+            environment = self._load(module)
         oracle = Oracle(module, environment.gold, self._events)
         loop.run_until_complete(self._work(environment, oracle))
 
