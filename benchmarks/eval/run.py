@@ -1,7 +1,8 @@
 """`prime eval run` next to `vf-eval` of the same verifiers release, cell by cell.
 
     python benchmarks/eval/run.py [--rollouts 500] [--concurrency 32 128] [--latency 0 200]
-                                  [--generations v0 v1] [--work FOLDER] [--prime COMMAND]
+                                  [--generations v0 v1] [--evaluators prime vf-eval]
+                                  [--work FOLDER] [--prime COMMAND]
 
 Both sides run the same environment against the same mock endpoint, one right after the other
 (paired, so that other load on the machine meets both). A first small run of each, not counted,
@@ -77,22 +78,23 @@ def _problems(contestant: Contestant, load: Load, cost: Cost, seen: dict[str, An
     return [f"({', '.join(found)})"] if found else []
 
 
-def pair(load: Load, url: str, options: argparse.Namespace, venv: Path) -> list[Contestant]:
-    """Both sides of one cell."""
-    return [
-        prime(load, url, prime_command=options.prime, work=options.work),
-        vf_eval(load, url, venv=venv, work=options.work),
-    ]
+def contestant(
+    name: str, load: Load, url: str, options: argparse.Namespace, venv: Path
+) -> Contestant:
+    """One side of a cell."""
+    if name == "prime":
+        return prime(load, url, prime_command=options.prime, work=options.work)
+    return vf_eval(load, url, venv=venv, work=options.work)
 
 
 def run_cell(load: Load, options: argparse.Namespace, venv: Path) -> None:
-    """Measure both sides of one cell, each against a fresh endpoint, and print two rows."""
-    for index in range(2):
+    """Measure the sides of one cell, each against a fresh endpoint, and print a row for each."""
+    for name in options.evaluators:
         with endpoint(load.latency_ms) as url:
-            contestant = pair(load, url, options, venv)[index]
-            log = options.work / f"{contestant.name.split()[0]}-{load.generation}.log"
-            row = run_one(contestant, load, url, log, options.timeout)
-        cell = [load.generation, f"{load.latency_ms} ms", str(load.concurrency), contestant.name]
+            side = contestant(name, load, url, options, venv)
+            log = options.work / f"{name}-{load.generation}.log"
+            row = run_one(side, load, url, log, options.timeout)
+        cell = [load.generation, f"{load.latency_ms} ms", str(load.concurrency), side.name]
         print_row([*cell, *row])
 
 
@@ -110,6 +112,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, nargs="+", default=[32, 128])
     parser.add_argument("--latency", type=int, nargs="+", default=[0, 200], help="milliseconds")
     parser.add_argument("--generations", nargs="+", default=["v0", "v1"], choices=["v0", "v1"])
+    sides = ["prime", "vf-eval"]
+    parser.add_argument("--evaluators", nargs="+", default=sides, choices=sides)
     parser.add_argument("--work", type=Path, default=Path("bench-eval-work"))
     parser.add_argument("--prime", default=shutil.which("prime") or "prime")
     parser.add_argument("--python", default="3.11", help="for the venvs of vf-eval")
@@ -131,10 +135,10 @@ def main() -> None:
     print(f"{version.stdout.strip()}, Python {platform.python_version()}, {os.cpu_count()} CPUs")
     for name, venv in venvs.items():
         print(f"{name}: verifiers {verifiers_version(venv)}")
-        for contestant in range(2):
-            warm(name, contestant, options, venv)
+        for evaluator in options.evaluators:
+            warm(name, evaluator, options, venv)
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
-    if "v1" in venvs:
+    if "v1" in venvs and "vf-eval" in options.evaluators:
         print(NULL_HARNESS_WARNING)
     print_row(list(COLUMNS))
     for name, latency, concurrency in product(
@@ -144,14 +148,14 @@ def main() -> None:
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
-def warm(generation: str, index: int, options: argparse.Namespace, venv: Path) -> None:
+def warm(generation: str, evaluator: str, options: argparse.Namespace, venv: Path) -> None:
     """A small run that is not counted."""
     load = Load(generation, rollouts=2, concurrency=2, latency_ms=0)
     with endpoint(0) as url:
-        contestant = pair(load, url, options, venv)[index]
-        row = run_one(contestant, load, url, options.work / "warm.log", options.timeout)
+        side = contestant(evaluator, load, url, options, venv)
+        row = run_one(side, load, url, options.work / "warm.log", options.timeout)
     if row[4:]:
-        print(f"warning: the warm-up of {contestant.name} for {generation} ended {row[4]}")
+        print(f"warning: the warm-up of {side.name} for {generation} ended {row[4]}")
 
 
 if __name__ == "__main__":

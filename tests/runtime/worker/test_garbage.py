@@ -7,7 +7,12 @@ from prime_cli.runtime.worker.garbage import NEW_OBJECTS, seldom_collected
 
 def test_collections_are_rare_within_and_as_usual_after_a_failure() -> None:
     usual = gc.get_threshold()
-    with pytest.raises(ValueError, match="broken"), seldom_collected():
-        assert gc.get_threshold()[0] == NEW_OBJECTS
-        raise ValueError("broken")
+    with pytest.raises(ValueError, match="broken"):
+        _fail_within()
     assert gc.get_threshold() == usual
+
+
+@seldom_collected()
+def _fail_within() -> None:
+    assert gc.get_threshold()[0] == NEW_OBJECTS
+    raise ValueError("broken")
