@@ -31,6 +31,7 @@ def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
         (["config", "show", "--output"], "error: Option `--output` requires an argument"),
         (["config", "show", "x"], "error: Nothing takes `x` here"),
         (["completion"], "error: `prime completion` needs SHELL"),
+        (["env", "list", "-n", "0"], "error: `--num`: 0 is not in the range"),
         (["completion", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
     ],
 )

@@ -74,12 +74,18 @@ def _wanted(error: Any) -> str:
     if parameter is None:
         return "one more argument"
     if _is_option(parameter):
-        return f"`{max(parameter.opts, key=len)}`"
+        return f"`{_long_name(parameter)}`"
     return str(parameter.metavar or parameter.name.upper())
 
 
 def _is_option(parameter: Any) -> bool:
     return bool(parameter.param_type_name == "option")
+
+
+def _long_name(option: Any) -> str:
+    """The first long spelling: those after it are what other programs call the option."""
+    names: list[str] = option.opts
+    return next((name for name in names if name.startswith("--")), names[0])
 
 
 def _reworded(error: Any) -> str:
@@ -88,6 +94,6 @@ def _reworded(error: Any) -> str:
     if extra := re.search(r"unexpected extra argument.*\((.*)\)", text):
         return f"Nothing takes `{extra[1]}` here"
     if getattr(error, "param", None) is not None:
-        name = max(error.param.opts, key=len) if _is_option(error.param) else error.param.name
+        name = _long_name(error.param) if _is_option(error.param) else error.param.name
         text = f"`{name}`: {error.message}"
     return re.sub(r"'([^']*)'", r"`\1`", text).rstrip(".")

@@ -45,7 +45,7 @@ class Order(StrEnum):
 def list_published(
     ctx: typer.Context,
     num: Annotated[
-        int, typer.Option("--num", "-n", "--limit", "-l", min=1, max=100, help="Rows on a page.")
+        int, typer.Option("--num", "-n", "--limit", "-l", min=1, max=1000, help="Rows on a page.")
     ] = 20,
     page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
     owner: Annotated[str | None, typer.Option("--owner", help="Of this user or team.")] = None,
