@@ -23,7 +23,7 @@ _NEEDS_NETWORK = re.compile(
     r"unavailable because the network|not found in the cache|--offline",
     re.IGNORECASE,
 )
-_BY_URL = re.compile(r"`(?P<name>[\w.-]+) @ [a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
+_BY_URL = re.compile(r"`(?P<name>[\w.-]+)\s+@\s+[a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
 """A requirement with a URL, in a message of uv."""
 
 

@@ -18,7 +18,7 @@ _CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
             "files.invalid did not answer, where the URL of `six` points",
         ),
         (
-            "error: Failed to build `a.b @ git+ssh://git@code.invalid/a/b@v1`",
+            "error: Failed to build `a.b @\n     git+ssh://git@code.invalid/a/b@v1`",
             "code.invalid did not answer, where the URL of `a.b` points",
         ),
     ],
