@@ -12,7 +12,7 @@ _CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("error: Failed to fetch: `https://index.example/simple/six/`", "The package index did not"),
+        ("error: Failed to fetch: `https://index.example/six/`", "The package index did not"),
         (
             "error: Failed to download `six @ https://me:secret@files.invalid:99/six-1.whl`",
             "files.invalid did not answer, where the URL of `six` points",
