@@ -1,6 +1,7 @@
 """The real hub in this process, and environments published on it without a build."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
@@ -10,7 +11,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app
-from prime_cli.hub.settings import HubSettings
+from prime_cli.hub.settings import HubSettings, utc_now
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
 from tests.helpers.wild import write_wheel
 
@@ -18,9 +19,15 @@ LOADER = "def load_environment(num_examples: int = 4):\n    return num_examples\
 README = "# Tiny\n\nA tiny environment that says numbers.\n"
 
 
-def open_hub(data: Path, owner: str = "ada", upstream: HubClient | None = None) -> HubClient:
+def open_hub(
+    data: Path,
+    owner: str = "ada",
+    upstream: HubClient | None = None,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+) -> HubClient:
     """A client of the hub whose data is in `data`, as `owner`."""
-    app = create_app(HubSettings(data=data, owner=owner))
+    app = create_app(HubSettings(data=data, owner=owner, clock=clock))
     return HubClient("http://hub.local", transport=AppTransport(app), upstream=upstream)
 
 
@@ -34,6 +41,7 @@ def publish(
     tags: tuple[str, ...] = (),
     visibility: str = "PUBLIC",
     declared: str = "",
+    requires: tuple[str, ...] = ("verifiers>=0.1.3",),
 ) -> EnvRef:
     """Publish a hand-made wheel of `files` and its sources; returns the ref with its version.
 
@@ -47,6 +55,7 @@ def publish(
         files,
         name=module,
         version=version,
+        requires=requires,
         metadata=f"Description-Content-Type: text/markdown\n\n{README}",
     )
     for path, text in {
