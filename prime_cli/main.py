@@ -84,6 +84,11 @@ def _print(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _detach_stdout()
+    except OSError as error:
+        _detach_stdout()
+        if sys.stderr is not None:
+            sys.stderr.write(f"error: The output could not be written: {error.strerror}\n")
+        sys.exit(74)
 
 
 def _detach_stdout() -> None:

@@ -110,10 +110,11 @@ def test_a_closed_stdout_is_no_failure() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_stdout_is_told() -> None:
+@pytest.mark.parametrize("typed", ["config show", "--help"])
+def test_a_full_disk_behind_stdout_is_told(typed: str) -> None:
     words = " ".join([f"'{word}'" for word in COMMAND])
     done = subprocess.run(
-        ["bash", "-c", f"{words} config show >/dev/full"],
+        ["bash", "-c", f"{words} {typed} >/dev/full"],
         capture_output=True,
         text=True,
         encoding="utf-8",

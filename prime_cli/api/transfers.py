@@ -31,7 +31,7 @@ def download(
         if sha256 is not None and found != sha256.lower():
             raise IntegrityError(
                 f"{target.name} has sha256 {found}, but {sha256} was promised",
-                hint="nothing was kept; the owner of the environment must publish it again",
+                hint="nothing was kept; its owner can repair it by `prime env upload --auto-bump`",
             )
         with storage_errors(target):
             part.replace(target)

@@ -72,14 +72,14 @@ def read_members(
 
 
 @contextmanager
-def archive_errors() -> Iterator[None]:
-    """Turn what the standard library raises on damaged archives into IntegrityError."""
+def archive_errors(name: str = "The archive") -> Iterator[None]:
+    """Turn what the standard library raises on damaged archives into IntegrityError of `name`."""
     try:
         yield
     except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise IntegrityError(f"The archive is damaged: {error}") from error
+        raise IntegrityError(f"{name} is damaged: {error}") from error
     except NotImplementedError as error:
-        raise IntegrityError(f"The archive cannot be read: {error}") from error
+        raise IntegrityError(f"{name} cannot be read: {error}") from error
 
 
 def index_zip(

@@ -179,7 +179,7 @@ def open_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Wheel
     with (
         storage_errors(path),
         path.open("rb") as file,
-        archive_errors(),
+        archive_errors(path.name),
         zipfile.ZipFile(file) as archive,
     ):
         yield Wheel(archive, limits)

@@ -42,11 +42,18 @@ def storage_failure(path: Path, error: OSError) -> StorageFailed:
             hint="free some space, then run the same command again",
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
-        return StorageFailed(
-            f"{path} cannot be written: {error.strerror}",
-            hint="set PRIME_HOME to a folder that can be written, or run elsewhere",
-        )
+        return StorageFailed(f"{path} cannot be written: {error.strerror}", hint=_way_out(path))
     return StorageFailed(f"{path} failed: {error.strerror or error}")
+
+
+def _way_out(path: Path) -> str:
+    try:
+        ours = path.absolute().is_relative_to(prime_home().absolute())
+    except StorageFailed:
+        ours = False
+    if ours:
+        return "set PRIME_HOME to a folder that can be written"
+    return "run the command in a folder that can be written, or name one"
 
 
 def make_folder(path: Path) -> Path:

@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.errors import Conflict, StorageFailed, UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import module_name
 
 V0_VERIFIERS = "verifiers>=0.1.14,<0.4"
@@ -93,7 +93,10 @@ def only_readme(scaffold: Scaffold) -> Scaffold:
 
 
 def write_scaffold(scaffold: Scaffold, *, force: bool = False) -> list[Path]:
-    """Write the files; raises Conflict, before any is written, when one exists and not `force`."""
+    """Write the files, all or no new one.
+
+    Raises Conflict, before any is written, when one exists and not `force`; StorageFailed.
+    """
     paths = {scaffold.root / relative: text for relative, text in scaffold.files.items()}
     existing = [path for path in paths if path.exists()]
     if existing and not force:
@@ -102,11 +105,23 @@ def write_scaffold(scaffold: Scaffold, *, force: bool = False) -> list[Path]:
             hint="choose another name or `--path`, or overwrite with `--force`",
             detail="\n".join(str(path) for path in existing),
         )
-    for path, text in paths.items():
-        with storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return list(paths)
+    made: list[Path] = []
+    try:
+        for path, text in paths.items():
+            _write(path, text)
+            made.append(path)
+    except StorageFailed:
+        for path in made:
+            if path not in existing:
+                path.unlink()
+        raise
+    return made
+
+
+def _write(path: Path, text: str) -> None:
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode(), mode=0o666)
 
 
 def _module_of(name: str) -> str:

@@ -1,7 +1,9 @@
 """The virtual environment that a user works in; never the system's Python unless it is named."""
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,11 +72,26 @@ def create_workspace(
     python = choice.for_step(None)[0]
     progress.say(f"Making {workspace.folder} with Python {python.version}")
     words = ["venv", "--quiet", "--no-project", "--python", str(python.path)]
-    completed = run_uv([*words, str(workspace.folder)], offline=offline)
-    if not completed.ok:
-        raise network_failure(completed, offline=offline) or ResolveFailed(
-            f"{workspace.folder} could not be made", detail=completed.last_lines()
-        )
+    with _whole(workspace.folder):
+        completed = run_uv([*words, str(workspace.folder)], offline=offline)
+        if not completed.ok:
+            raise network_failure(completed, offline=offline) or ResolveFailed(
+                f"{workspace.folder} could not be made",
+                hint="move away what is there, or name another one with `--python`",
+                detail=completed.last_lines(),
+            )
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """Remove `folder` when the block that makes it fails: uv refuses to go on with a half one."""
+    existed = folder.exists()
+    try:
+        yield
+    except BaseException:
+        if not existed:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def site_packages(workspace: Workspace) -> Path | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, Unreachable
+from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.process import Completed, TimedOut, run
 
 # A resolver that downloads gigabytes may be slow; one that hangs must not hang us for ever.
@@ -23,6 +23,10 @@ _NEEDS_NETWORK = re.compile(
     r"unavailable because the network|not found in the cache|--offline",
     re.IGNORECASE,
 )
+_FULL = ("28", "112", "122")
+"""ENOSPC, ERROR_DISK_FULL of Windows, EDQUOT."""
+_DISK = re.compile(r"(?P<reason>[A-Z][^:`()\n]*) \(os error (?P<number>13|28|30|112|122)\)")
+_WRITING = re.compile(r"failed to (create|write|copy|rename)", re.IGNORECASE)
 _BY_URL = re.compile(r"`(?P<name>[\w.-]+)\s+@\s+[a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
 """A requirement with a URL, in a message of uv."""
 
@@ -54,7 +58,8 @@ def run_uv(
 ) -> Completed:
     """Run uv; its exit code is for the caller to judge.
 
-    Never downloads an interpreter unless `download_python`. The variables of an active virtual
+    Raises StorageFailed when the disk was at fault, Unreachable when it never ends. Never downloads
+    an interpreter unless `download_python`. The variables of an active virtual
     environment are taken out: every call names its interpreter.
     """
     env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
@@ -62,13 +67,35 @@ def run_uv(
     env["UV_NO_PROGRESS"] = "1"
     words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
     try:
-        return run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)
+        completed = run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)
     except TimedOut as error:
         raise Unreachable(
             f"uv did not finish within {_LONGEST_SECONDS // 60} minutes",
             hint="see whether the package index answers, then run the same command again",
             detail=error.partial.last_lines(),
         ) from error
+    if failure := disk_failure(completed):
+        raise failure
+    return completed
+
+
+def disk_failure(completed: Completed) -> StorageFailed | None:
+    """The error behind a failed uv call if the disk was at fault; None if it was not."""
+    said = completed.last_lines(40)
+    found = None if completed.ok else _DISK.search(said)
+    if found is None or not (found["number"] in _FULL or _WRITING.search(said)):
+        return None
+    if found["number"] in _FULL:
+        return StorageFailed(
+            "The disk is full, so uv could not go on",
+            hint="free some space, then run the same command again",
+            detail=completed.last_lines(),
+        )
+    return StorageFailed(
+        f"uv could not write its files: {found['reason']}",
+        hint="run the command in a folder that can be written, or set UV_CACHE_DIR to one",
+        detail=completed.last_lines(),
+    )
 
 
 def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None:

@@ -89,7 +89,7 @@ def test_a_file_that_is_no_wheel_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(b"PK nothing")
     misnamed = write_wheel(tmp_path / "x", ENV).rename(tmp_path / "tiny.whl")
     for path in (broken, misnamed):
-        with pytest.raises(IntegrityError):
+        with pytest.raises(IntegrityError, match=path.name):
             read_wheel(path)
 
 

@@ -1,5 +1,6 @@
 """Files are replaced whole or not at all."""
 
+import errno
 import stat
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import replacing, write_atomically
+from prime_cli.core.paths import replacing, storage_failure, write_atomically
 
 
 def test_a_file_and_its_folder_are_made_for_their_owner_alone(tmp_path: Path) -> None:
@@ -48,3 +49,14 @@ def test_a_place_that_cannot_be_written_is_told_with_its_path(tmp_path: Path) ->
 def _half_of_it() -> Iterator[bytes]:
     yield b"half"
     raise ZeroDivisionError
+
+
+def test_the_way_out_of_a_denied_path_depends_on_whose_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_HOME", str(tmp_path / "home"))
+    denied = OSError(errno.EACCES, "Permission denied")
+    ours = storage_failure(tmp_path / "home" / "hub", denied)
+    others = storage_failure(tmp_path / "outputs", denied)
+    assert "PRIME_HOME" in (ours.hint or "")
+    assert "PRIME_HOME" not in (others.hint or "")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import Conflict, StorageFailed, UsageError
 from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
 
 KINDS = [
@@ -49,6 +49,15 @@ def test_an_existing_file_is_never_overwritten_without_force(tmp_path: Path) -> 
     assert [path.name for path in plan.root.iterdir()] == ["README.md"]
     write_scaffold(plan, force=True)
     assert (plan.root / "README.md").read_text(encoding="utf-8") != "kept"
+
+
+def test_a_project_that_cannot_be_written_whole_leaves_no_file(tmp_path: Path) -> None:
+    plan = plan_scaffold("mine", tmp_path)
+    plan.root.mkdir()
+    (plan.root / "tests").write_text("no folder", encoding="utf-8")
+    with pytest.raises(StorageFailed):
+        write_scaffold(plan)
+    assert [path.name for path in plan.root.iterdir()] == ["tests"]
 
 
 @pytest.mark.parametrize(

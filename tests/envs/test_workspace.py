@@ -1,5 +1,6 @@
 """The workspace is the virtual environment that the user works in, and never the system's."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,3 +89,29 @@ def test_the_version_is_read_without_starting_the_python(tmp_path: Path) -> None
     make_environment(tmp_path / ".venv", "3.12.4.final.0")
 
     assert python_version(find_workspace(here=tmp_path, environ={})) == "3.12.4"
+
+
+_MAKE_WITH_LITTLE_ROOM = """
+import resource, sys
+from pathlib import Path
+from prime_cli.core.progress import Silent
+from prime_cli.envs.workspace import Workspace, create_workspace
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+folder = Path(sys.argv[1])
+create_workspace(Workspace(folder / "bin" / "python", folder, "new"), None, Silent())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_workspace_that_cannot_be_made_whole_leaves_no_folder(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", _MAKE_WITH_LITTLE_ROOM, tmp_path / ".venv"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert ".venv could not be made" in made.stderr
+    assert not (tmp_path / ".venv").exists()

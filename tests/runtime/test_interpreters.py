@@ -205,9 +205,10 @@ def test_a_lock_that_does_not_work_is_replaced_by_a_search(tmp_path: Path) -> No
     assert interpreter.lock.found_by == "static"
 
 
-def test_code_that_raises_for_its_own_reasons_is_not_tried_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["os.environ['A_KEY_OF_MINE']", "def A_KEY_OF_MINE(:"])
+def test_code_that_fails_for_its_own_reasons_is_not_tried_twice(tmp_path: Path, line: str) -> None:
     progress = Silent()
-    source = "import os\n" + V0 + "KEY = os.environ['A_KEY_OF_MINE']\n"
+    source = f"import os\n{V0}{line}\n"
 
     with pytest.raises(LoadFailed) as raised:
         prepare(package(tmp_path, source), progress)

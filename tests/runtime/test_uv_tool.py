@@ -2,9 +2,9 @@
 
 import pytest
 
-from prime_cli.core.errors import Offline, Unreachable
+from prime_cli.core.errors import Offline, StorageFailed, Unreachable
 from prime_cli.core.process import Completed
-from prime_cli.runtime.uv_tool import network_failure
+from prime_cli.runtime.uv_tool import disk_failure, network_failure
 
 _CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
 
@@ -35,3 +35,33 @@ def test_what_is_not_cached_is_no_fault_of_the_network_when_offline() -> None:
 
     assert isinstance(network_failure(Completed(1, "", said), offline=True), Offline)
     assert network_failure(Completed(1, "", "error: no such version"), offline=True) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "cause: failed to write to file `/x/.venv/.lock`: No space left on device (os error 28)",
+            "The disk is full",
+        ),
+        (
+            "cause: failed to create directory `/x/.venv`: Read-only file system (os error 30)",
+            "uv could not write its files: Read-only file system",
+        ),
+        (
+            "cause: failed to create directory `/x/.venv`: Permission denied (os error 13)",
+            "uv could not write its files: Permission denied",
+        ),
+    ],
+)
+def test_a_disk_that_takes_no_more_is_no_fault_of_the_environment(said: str, told: str) -> None:
+    failure = disk_failure(Completed(2, "", said))
+
+    assert isinstance(failure, StorageFailed)
+    assert failure.message.startswith(told)
+
+
+def test_what_may_not_be_read_is_not_told_as_a_full_disk() -> None:
+    said = "cause: failed to query `/x/python`: Permission denied (os error 13)"
+
+    assert disk_failure(Completed(2, "", said)) is None

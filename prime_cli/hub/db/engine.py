@@ -1,9 +1,10 @@
 """Connections to the hub's database, and its failures as ours."""
 
+import shutil
 import sqlite3
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from prime_cli.core.errors import Conflict, IntegrityError, PrimeError, StorageF
 
 _BUSY_SECONDS = 30
 _WRITE = "prime_write"
+_LEAST_ROOM = 64 * 1024
+"""Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
 
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
 
@@ -89,7 +92,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def _failure(name: str, error: DBAPIError) -> PrimeError:
     reason = str(getattr(error.orig, "sqlite_errorname", ""))
-    if reason.startswith("SQLITE_FULL"):
+    # Without room for its shared memory SQLite cannot even read, and calls that an I/O error.
+    if reason.startswith("SQLITE_FULL") or (reason.startswith("SQLITE_IOERR") and _is_full(name)):
         return StorageFailed(
             f"The disk is full: {name} was not written",
             hint="free some space, then run the same command again",
@@ -110,3 +114,9 @@ def _failure(name: str, error: DBAPIError) -> PrimeError:
             hint="move the file away; the hub then starts empty",
         )
     return StorageFailed(f"{name} failed: {error.orig}")
+
+
+def _is_full(name: str) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(Path(name).parent).free < _LEAST_ROOM
+    return False

@@ -84,6 +84,8 @@ def exists(module: str, name: str) -> bool:
 def describe(error: BaseException, module: str) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     files = [frame.filename.replace(os.sep, "/") for frame in frames]
+    if isinstance(error, SyntaxError) and error.filename:  # no frame of what cannot be compiled
+        files.append(error.filename.replace(os.sep, "/"))
     installed = [name for name in files if "/site-packages/" in name]
     inside_library = any("/%s/" % LIBRARY in name for name in files)
     return {
