@@ -77,4 +77,5 @@ def look_at(
     for caution in check_wheel(facts, project):
         progress.warn(caution.message, hint=caution.hint)
     if check:
-        check_import(wheel, facts, progress, offline=offline)
+        sources = project.uv_sources if project else ()
+        check_import(wheel, facts, progress, sources=sources, offline=offline)

@@ -23,6 +23,7 @@ from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.records import Record
+from prime_cli.envs.uv_sources import published_sources
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
@@ -67,7 +68,13 @@ def fetch_wheel(
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
-    package = WheelPackage(path, path.parent.name, read_wheel(path), _moment(record.published))
+    package = WheelPackage(
+        path,
+        path.parent.name,
+        read_wheel(path),
+        _moment(record.published),
+        published_sources(record.pyproject),
+    )
     return FetchedEnvironment(found.ref, record.detail, package, record.lock, record.pyproject)
 
 

@@ -12,6 +12,8 @@ from prime_cli.archive.exposure import find_generation
 from prime_cli.core.errors import BadProject
 from prime_cli.core.refs import module_name, normalize_name
 from prime_cli.envs.pyproject import FILENAME, get_table, get_text, get_texts, read_pyproject
+from prime_cli.envs.uv_sources import read_sources
+from prime_cli.runtime.sources import Source
 
 _WHOLE_NUMBERS = {"num_examples": -1, "rollouts_per_example": 1, "max_tokens": 1}
 """Keys of `[tool.verifiers.eval]` and their least value; -1 examples are all of them."""
@@ -23,8 +25,8 @@ class Project:
 
     `name` is as written there and `version` None where the backend computes it. `module` is the
     import name read from the sources (the wheel has the last word). `license` is text or a table,
-    as TOML holds it. `eval_defaults` are those of `[tool.verifiers.eval]`, `uv_sources` the names
-    under `[tool.uv.sources]`, `allowed_secrets` the globs of `[tool.prime] allow-secrets`.
+    as TOML holds it. `eval_defaults` are those of `[tool.verifiers.eval]`, `uv_sources` those
+    of `[tool.uv.sources]`, `allowed_secrets` the globs of `[tool.prime] allow-secrets`.
     """
 
     root: Path
@@ -39,7 +41,7 @@ class Project:
     dependencies: tuple[str, ...] = ()
     requires_python: str | None = None
     eval_defaults: Mapping[str, Any] = field(default_factory=dict)
-    uv_sources: tuple[str, ...] = ()
+    uv_sources: tuple[Source, ...] = ()
     allowed_secrets: tuple[str, ...] = ()
 
     @property
@@ -73,7 +75,7 @@ def load_project(path: Path) -> Project:
         dependencies=get_texts(project, "dependencies", file),
         requires_python=get_text(project, "requires-python", file),
         eval_defaults=_read_eval_defaults(tools, file),
-        uv_sources=tuple(get_table(get_table(tools, "uv", file), "sources", file)),
+        uv_sources=read_sources(table, file),
         allowed_secrets=get_texts(get_table(tools, "prime", file), "allow-secrets", file),
     )
 

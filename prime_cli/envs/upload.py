@@ -87,7 +87,7 @@ def _obtain_wheel(
         dist = release.project.root / DIST
         return build_checked(release.project, dist, progress, check=check, offline=offline)
     wheel, facts = release.built
-    look_at(wheel, facts, progress, check=check, offline=offline)
+    look_at(wheel, facts, progress, project=release.project, check=check, offline=offline)
     return wheel, facts
 
 

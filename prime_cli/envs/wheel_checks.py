@@ -11,6 +11,7 @@ from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.project import Project
+from prime_cli.runtime.sources import Source
 
 
 @dataclass(frozen=True)
@@ -104,14 +105,11 @@ def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[Caution]:
 
 def _caution_of_lost_sources(facts: WheelFacts, project: Project) -> Iterator[Caution]:
     required = {normalize_name(Requirement(text).name) for text in facts.requires_dist}
-    lost = tuple(name for name in project.uv_sources if normalize_name(name) in required)
-    if lost:
-        yield Caution(
-            "uv-sources",
-            f"A wheel does not carry [tool.uv.sources], so {_listed(lost)} will come from the"
-            " package index",
-            "name it as `package @ git+https://…` below `dependencies`, or publish it",
-        )
+    sources = [source for source in project.uv_sources if source.name in required]
+    for check, concerns, message, hint in _LOST_SOURCES:
+        names = tuple(dict.fromkeys(source.name for source in sources if concerns(source)))
+        if names:
+            yield Caution(check, message.format(_listed(names)), hint)
 
 
 def _caution_of_no_readme(_: WheelFacts, project: Project) -> Iterator[Caution]:
@@ -127,6 +125,33 @@ def _caution_of_no_tags(_: WheelFacts, project: Project) -> Iterator[Caution]:
             'add `tags = ["single-turn", …]` below `[project]`, or `[tool.prime]`',
         )
 
+
+_LOST_SOURCES: tuple[tuple[str, Callable[[Source], bool], str, str], ...] = (
+    (
+        "uv-sources",
+        lambda source: source.url is not None and not source.is_local,
+        "A wheel loses the [tool.uv.sources] of {}: the lock keeps them, pip and uv never see them",
+        "name it as `package @ git+https://…` below `dependencies`, or depend on a release",
+    ),
+    (
+        "local-sources",
+        lambda source: source.is_local,
+        "[tool.uv.sources] takes {} from this machine, where no one else can get it",
+        "build that package and publish it too, or depend on a release",
+    ),
+    (
+        "index-sources",
+        lambda source: source.index is not None,
+        "[tool.uv.sources] takes {} from an index of which the lock keeps only the name",
+        "tell who runs it to set `UV_INDEX=NAME=URL`, or depend on a release on the usual index",
+    ),
+    (
+        "credentials",
+        lambda source: source.had_credentials,
+        "The URL of {} in [tool.uv.sources] holds credentials, which are neither used nor kept",
+        "give them to git's credential helper, or put them into a netrc file",
+    ),
+)
 
 _PROJECT_CAUTIONS: tuple[Callable[[WheelFacts, Project], Iterator[Caution]], ...] = (
     _caution_of_lost_sources,

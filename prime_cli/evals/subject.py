@@ -81,7 +81,8 @@ def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
     project = load_project(folder)
     kept = build_kept(project, prime_home(), progress, offline=offline)
     defaults = defaults_from(project.eval_defaults)
-    return _subject(read_package(kept), path=folder, defaults=defaults)
+    package = replace(read_package(kept), sources=project.uv_sources)
+    return _subject(package, path=folder, defaults=defaults)
 
 
 def _subject(

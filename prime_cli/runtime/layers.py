@@ -51,18 +51,15 @@ def is_ready(folder: Path) -> bool:
     return (folder / _READY).is_file() and executable_in(folder).exists()
 
 
-def prepare_dependencies(
-    home: Path, lock: Lock, direct: Sequence[str], python: Python, *, offline: bool
-) -> Layer:
-    """The layer with the packages of `lock` and the requirements `direct` (`name @ url`).
+def prepare_dependencies(home: Path, lock: Lock, python: Python, *, offline: bool) -> Layer:
+    """The layer with the packages of `lock`.
 
-    Hashes are enforced when the lock has them all and nothing comes by URL. Raises ResolveFailed
-    with uv's last lines, Unreachable, Offline, StorageFailed.
+    Hashes are enforced when the lock has them all, which one with a git commit has not. Raises
+    ResolveFailed with uv's last lines, Unreachable, Offline, StorageFailed.
     """
-    digest = _digest("dependencies", lock_digest(lock), *direct, *_platform(python))
-    hashed = is_complete(lock) and bool(lock.packages) and not direct
-    locked = lock_to_requirements(lock, with_hashes=not direct)
-    requirements = locked + "".join(f"{line}\n" for line in direct)
+    digest = _digest("dependencies", lock_digest(lock), *_platform(python))
+    hashed = is_complete(lock) and bool(lock.packages)
+    requirements = lock_to_requirements(lock)
 
     def fill(folder: Path) -> None:
         listed = folder / "prime-requirements.txt"

@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import normalize_name
+from prime_cli.runtime.sources import without_credentials
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.locks import Lock, LockedPackage
 
@@ -15,7 +18,7 @@ SCHEMA = 1
 
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+?)\s*(?:;\s*(.+?))?$")
-_NAMED_BY_URL = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*@\s")
+_BY_URL = re.compile(r"^[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s")
 
 
 def lock_path(home: Path, wheel_sha256: str, variant: str = "") -> Path:
@@ -52,12 +55,12 @@ def lock_digest(lock: Lock) -> str:
     return digest_bytes(encode(sorted(lock.packages, key=lambda p: (p.name, p.version))))
 
 
-def lock_to_requirements(lock: Lock, *, with_hashes: bool = True) -> str:
-    """`lock` as a requirements file; with hashes only if every package has them.
+def lock_to_requirements(lock: Lock) -> str:
+    """`lock` as a requirements file; with hashes only if every package is pinned by something.
 
-    uv refuses a file in which some packages have hashes and others do not.
+    A git commit is its own digest; uv verifies the hashes of the packages beside it all the same.
     """
-    hashed = with_hashes and is_complete(lock)
+    hashed = all(package.sha256 or package.source for package in lock.packages)
     return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
 
 
@@ -66,33 +69,39 @@ def is_complete(lock: Lock) -> bool:
     return all(package.sha256 for package in lock.packages)
 
 
-def read_requirements_file(
-    text: str, without: Iterable[str] = ()
-) -> tuple[tuple[LockedPackage, ...], tuple[str, ...]]:
-    """The packages that uv wrote into a requirements file, and the names of those given by URL.
+def read_requirements_file(text: str, without: Iterable[str] = ()) -> tuple[LockedPackage, ...]:
+    """The packages that uv wrote into a requirements file.
 
-    `without` are names that are left out of both: the wheel itself.
+    `without` are names that are left out: the wheel itself.
     """
     left_out = {normalize_name(name) for name in without}
     packages: list[LockedPackage] = []
-    by_url: list[str] = []
     for line in _logical_lines(text):
-        named = _NAMED_BY_URL.match(line)
-        if named:
-            by_url.append(normalize_name(named[1]))
-            continue
-        pinned = _PINNED.match(_HASH.sub("", line).strip())
+        digests = tuple(sorted(_HASH.findall(line)))
+        plain = _HASH.sub("", line).strip()
+        pinned = _PINNED.match(plain)
         if pinned:
             name, version, marker = normalize_name(pinned[1]), pinned[2], pinned[3]
-            digests = tuple(sorted(_HASH.findall(line)))
             packages.append(LockedPackage(name, version, marker, digests))
-    kept = tuple(package for package in packages if package.name not in left_out)
-    return kept, tuple(name for name in by_url if name not in left_out)
+        elif _BY_URL.match(plain):
+            packages.append(_by_url(Requirement(plain), digests))
+    return tuple(package for package in packages if package.name not in left_out)
+
+
+def _by_url(requirement: Requirement, digests: tuple[str, ...]) -> LockedPackage:
+    return LockedPackage(
+        name=normalize_name(requirement.name),
+        version="",
+        marker=str(requirement.marker) if requirement.marker else None,
+        sha256=digests,
+        source=without_credentials(requirement.url or ""),
+    )
 
 
 def _requirement_lines(packages: Iterable[LockedPackage], *, hashed: bool) -> Iterator[str]:
     for package in packages:
-        line = f"{package.name}=={package.version}"
+        pin = f" @ {package.source}" if package.source else f"=={package.version}"
+        line = f"{package.name}{pin}"
         if package.marker:
             line += f" ; {package.marker}"
         if hashed:

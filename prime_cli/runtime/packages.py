@@ -12,6 +12,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import LoadFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.refs import module_name
+from prime_cli.runtime.sources import Source
 
 _BLOCK = 1024 * 1024
 
@@ -21,13 +22,14 @@ class WheelPackage:
     """A wheel on this disk whose bytes are known to have `sha256`.
 
     `published` is when its version appeared on the hub (with a time zone), None for a wheel that
-    was built here just now.
+    was built here just now. `sources` is what its project says in `[tool.uv.sources]`.
     """
 
     path: Path
     sha256: str
     facts: WheelFacts
     published: datetime | None = None
+    sources: tuple[Source, ...] = ()
 
 
 def read_package(path: Path, published: datetime | None = None) -> WheelPackage:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
 from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -18,6 +19,7 @@ from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python
+from prime_cli.runtime.sources import source_requirements
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import LockedPackage
 
@@ -49,18 +51,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Resolved:
-    """uv's answer; `by_url` are names of packages that are asked for by URL.
+    """uv's answer.
 
     Where no answer holds for all platforms, every package is marked with this one's.
     """
 
     packages: tuple[LockedPackage, ...]
-    by_url: tuple[str, ...] = ()
 
     @property
     def verifiers(self) -> str | None:
         """The version of verifiers, None when it comes by URL."""
-        return next((p.version for p in self.packages if p.name == LIBRARY), None)
+        return next((p.version for p in self.packages if p.name == LIBRARY), None) or None
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,8 @@ def resolve(question: Question, *, offline: bool) -> Resolved | Unresolvable:
         other_python = bool(_PYTHON_IN_THE_WAY.search(completed.err))
         return Unresolvable(completed.last_lines(), python=other_python)
     own = [question.package.facts.name, *(wheel.facts.name for wheel in question.beside)]
-    packages, by_url = read_requirements_file(completed.out, without=own)
-    return Resolved(packages if everywhere else _for_this_system(packages), by_url)
-
-
-def direct_requirements(package: WheelPackage) -> tuple[str, ...]:
-    """The requirements of a wheel that name a URL, where their markers hold here."""
-    parsed = [Requirement(text) for text in package.facts.direct_urls]
-    return tuple(str(r) for r in parsed if r.marker is None or r.marker.evaluate({"extra": ""}))
+    packages = read_requirements_file(completed.out, without=own)
+    return Resolved(_with_indexes(packages if everywhere else _for_this_system(packages), question))
 
 
 def declared_verifiers(package: WheelPackage) -> Requirement | None:
@@ -127,6 +122,7 @@ def verifiers_specifier(text: str) -> str:
 def _words(question: Question, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
     lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
+    lines += _sourced(question)
     declared = declared_verifiers(question.package)
     extras = f"[{','.join(sorted(declared.extras))}]" if declared and declared.extras else ""
     by_url = declared is not None and declared.url is not None
@@ -153,8 +149,19 @@ def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
     return completed
 
 
+def _sourced(question: Question) -> list[str]:
+    """The direct references of the project's own sources; uv takes them for every dependent."""
+    package = question.package
+    sources = (s for s in package.sources if not (question.override and s.name == LIBRARY))
+    return list(source_requirements(package.facts.requires_dist, tuple(sources)))
+
+
+def _with_indexes(
+    packages: Sequence[LockedPackage], question: Question
+) -> tuple[LockedPackage, ...]:
+    indexes = {source.name: source.index for source in question.package.sources}
+    return tuple(replace(p, index=None if p.source else indexes.get(p.name)) for p in packages)
+
+
 def _for_this_system(packages: Sequence[LockedPackage]) -> tuple[LockedPackage, ...]:
-    return tuple(
-        LockedPackage(p.name, p.version, f"sys_platform == '{sys.platform}'", p.sha256)
-        for p in packages
-    )
+    return tuple(replace(p, marker=f"sys_platform == '{sys.platform}'") for p in packages)

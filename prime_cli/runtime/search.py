@@ -22,7 +22,6 @@ from prime_cli.runtime.resolver import (
     Question,
     Resolved,
     Unresolvable,
-    direct_requirements,
     resolve,
 )
 from prime_cli.runtime.steps import Step, plan_steps
@@ -45,8 +44,15 @@ class Request:
     @property
     def variant(self) -> str:
         """What sets this apart from the plain request for the same wheel; "" if nothing."""
-        asked = {"verifiers": self.verifiers, "python": self.python}
+        sources = " ".join(str(source) for source in self.package.sources)
+        asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
         return " ".join(f"{name}={value}" for name, value in asked.items() if value)
+
+    @property
+    def speaks_for_the_wheel(self) -> bool:
+        """Whether the lock that is found is good for whoever has the wheel alone."""
+        asked = self.verifiers or self.python
+        return not asked and not any(source.is_local for source in self.package.sources)
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,8 @@ def search(request: Request, progress: Progress) -> Found:
             f"which {request.package.facts.name} mentions"
         )
     save_lock(request.home, found.lock, request.variant)
+    if request.variant and request.speaks_for_the_wheel:
+        save_lock(request.home, found.lock)
     save_lock(request.home, replace(found.lock, wheel_sha256=attempt.likeness), request.variant)
     return found
 
@@ -196,7 +204,6 @@ class _Search:
         below = prepare_dependencies(
             request.home,
             lock,
-            direct_requirements(self._package),
             python,
             offline=request.offline,
         )

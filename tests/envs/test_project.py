@@ -54,7 +54,7 @@ def test_everything_that_publishing_needs_is_read(tmp_path: Path) -> None:
     assert project.dependencies == ("verifiers>=0.1.3",)
     assert project.requires_python == ">=3.11"
     assert project.eval_defaults == {"num_examples": -1, "temperature": 0.5}
-    assert project.uv_sources == ("six",)
+    assert [source.name for source in project.uv_sources] == ["six"]
     assert project.allowed_secrets == ("tests/*",)
     assert project.has_readme
 

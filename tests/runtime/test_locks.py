@@ -40,30 +40,42 @@ def make_lock(*packages: LockedPackage) -> Lock:
 def test_requirements_read_back_are_the_same_packages(packages: list[LockedPackage]) -> None:
     text = lock_to_requirements(make_lock(*packages))
 
-    assert read_requirements_file(text) == (tuple(packages), ())
+    assert read_requirements_file(text) == tuple(packages)
 
 
 def test_uvs_own_format_is_read() -> None:
     text = (
         "# made by uv\n"
         "Tiny_Env @ file:///tmp/tiny_env-0.1.0-py3-none-any.whl\n"
-        "other @ git+https://example.org/other@abc\n"
+        "other[x] @ git+https://token@example.org/other@abc\n"
         f"numpy==2.0 ; sys_platform == 'linux' \\\n    --hash=sha256:{'1' * 64} \\\n"
         f"    --hash=sha256:{'0' * 64}\n"
         "    # via tiny-env\n"
     )
 
-    packages, by_url = read_requirements_file(text, without=["tiny-env"])
+    packages = read_requirements_file(text, without=["tiny-env"])
 
     digests = ("0" * 64, "1" * 64)
-    assert packages == (LockedPackage("numpy", "2.0", "sys_platform == 'linux'", digests),)
-    assert by_url == ("other",)
+    assert packages == (
+        LockedPackage("other", "", source="git+https://example.org/other@abc"),
+        LockedPackage("numpy", "2.0", "sys_platform == 'linux'", digests),
+    )
 
 
 def test_hashes_are_left_out_when_one_package_has_none() -> None:
     lock = make_lock(LockedPackage("a", "1", None, ("0" * 64,)), LockedPackage("b", "1"))
 
     assert lock_to_requirements(lock) == "a==1\nb==1\n"
+
+
+def test_hashes_are_kept_beside_a_commit() -> None:
+    commit = LockedPackage("b", "", "os_name == 'nt'", source="git+https://h.invalid/b@abc")
+    lock = make_lock(LockedPackage("a", "1", None, ("0" * 64,)), commit)
+
+    text = lock_to_requirements(lock)
+
+    assert f"a==1 --hash=sha256:{'0' * 64}" in text
+    assert read_requirements_file(text)[1].source == commit.source
 
 
 def test_a_saved_lock_is_loaded_again(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""Packages that come from elsewhere than an index: by git, by URL, from an index with a name."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from prime_cli.core.refs import normalize_name
+
+_SECRET = re.compile(r"token|key|secret|passw|auth|sig|credential", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a project takes the package `name` from, which its wheel does not say.
+
+    Either `url`, a direct reference without credentials (`git+https://…@tag`, `https://….whl`), or
+    `index`, the name of an index; neither for a folder of the project's own machine. `marker` says
+    where it holds. `had_credentials` when some were taken out of the URL.
+    """
+
+    name: str
+    url: str | None = None
+    index: str | None = None
+    marker: str | None = None
+    had_credentials: bool = False
+
+    def __str__(self) -> str:
+        """The source in one line; two that are alike here are alike for uv."""
+        return f"{self.name}@{self.url or self.index};{self.marker or ''}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether no other machine can use it."""
+        return is_local(self.url) if self.url else self.index is None
+
+
+def is_local(url: str) -> bool:
+    """Whether a direct reference names a file or repository of this machine."""
+    return urlsplit(url).scheme.endswith("file")
+
+
+def without_credentials(url: str) -> str:
+    """`url` without user and password, and without what looks like a secret in its query.
+
+    The login name of an SSH URL is no secret and stays.
+    """
+    parts = written = urlsplit(url)
+    user, _, host = parts.netloc.rpartition("@")
+    if user and not (parts.scheme.endswith("ssh") and ":" not in user):
+        parts = parts._replace(netloc=host)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    plain = [(name, value) for name, value in query if not _SECRET.search(name)]
+    if plain != query:
+        parts = parts._replace(query=urlencode(plain))
+    # Put together again, a URL without a host may be spelled otherwise.
+    return url if parts == written else parts.geturl()
+
+
+def source_requirements(requires: tuple[str, ...], sources: tuple[Source, ...]) -> Iterator[str]:
+    """What a wheel `requires`, as direct references, where one of `sources` gives a URL for it.
+
+    Requirements of extras are left out: no one asked for the extra.
+    """
+    for text in requires:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        for_extra = "extra ==" in str(requirement.marker or "")
+        if requirement.url is not None or for_extra:
+            continue
+        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+        for source in sources:
+            if source.url and source.name == normalize_name(requirement.name):
+                markers = [str(m) for m in (requirement.marker, source.marker) if m]
+                condition = " and ".join(f"({marker})" for marker in markers)
+                line = f"{requirement.name}{extras} @ {source.url}"
+                yield f"{line} ; {condition}" if condition else line
