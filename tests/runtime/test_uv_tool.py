@@ -41,7 +41,7 @@ def test_what_is_not_cached_is_no_fault_of_the_network_when_offline() -> None:
     ("said", "told"),
     [
         (
-            "cause: failed to write to file `/x/.venv/.lock`: No space left on device (os error 28)",
+            "cause: failed to write to file `/x/.venv/a`: No space left on device (os error 28)",
             "The disk is full",
         ),
         (
