@@ -42,6 +42,7 @@ def main() -> None:
             rounds,
         )
     show(taken)
+    print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
 def make_venv(uv: str, folder: Path, *packages: str) -> Path:

@@ -33,8 +33,10 @@ def main() -> None:
             "hf": make_venv(work / "hf", HF),
         }
         environ = {name: value for name, value in os.environ.items() if name not in UNSET}
-        environ |= {"HOME": str(work), "PRIME_HOME": str(work / ".prime")}
-        show(measure(contests(bins), environ, rounds))
+        environ |= {"HOME": str(work), "PRIME_HOME": str(work / ".prime"), "PRIME_UPSTREAM": "none"}
+        taken = measure(contests(bins), environ, rounds)
+    show(taken)
+    print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
 def make_venv(folder: Path, package: str) -> Path:
@@ -68,6 +70,11 @@ def contests(bins: dict[str, Path]) -> dict[str, tuple[list[str], dict[str, str]
         runs[f"ours      {words}"] = ([ours, *words.split()], {})
         runs[f"official  {words}"] = ([official, *words.split()], {})
     runs["ours      config show (through Typer)"] = ([ours, "config", "show"], {})
+    runs["ours      env list (hub in the box)"] = ([ours, "env", "list"], {})
+    runs["ours      env info (hub in the box)"] = (
+        [ours, "env", "info", "starter/reverse-text"],
+        {},
+    )
     runs["hf        --version"] = ([hf, "--version"], {})
     runs["hf        --help"] = ([hf, "--help"], {})
     runs["ours      complete `env l` (bash, script read anew)"] = (
