@@ -7,9 +7,10 @@ import pytest
 
 from prime_cli.session import Session
 from tests.helpers.cli import Prime
+from tests.helpers.file_server import file_server
 from tests.helpers.wheelhouse import wheelhouse
 
-__all__ = ["wheelhouse"]
+__all__ = ["file_server", "wheelhouse"]
 
 _KEPT = (
     "PATH",

@@ -33,8 +33,10 @@ from prime_cli.envs.workspace import (
     site_packages,
 )
 from prime_cli.runtime.families import LIBRARY, newest_release
+from prime_cli.runtime.locks import locked_sources
 from prime_cli.runtime.packages import WheelPackage, installable, read_package
 from prime_cli.runtime.reading import read_requirements
+from prime_cli.runtime.sources import source_requirements
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class _Needs:
 
     requirements: list[Requirement] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    sourced: list[str] = field(default_factory=list)
     pythons: list[str] = field(default_factory=list)
 
     @property
@@ -190,6 +193,8 @@ def _hub_item(word: str, wanted: Wanted, hub: OpenHub, progress: Progress) -> It
 
 def _fetched_item(fetched: FetchedEnvironment) -> Item:
     package = installable(fetched.package, prime_home())
+    # The lock knows the commit, the project perhaps only a branch.
+    package = replace(package, sources=locked_sources(fetched.lock) or package.sources)
     origin = Origin(ref=str(fetched.ref), sha256=package.sha256)
     return Item(package.facts.name, package.facts.version, origin, package)
 
@@ -201,6 +206,8 @@ def _gather(items: Sequence[Item]) -> _Needs:
         facts = item.package.facts
         needs.pythons += [facts.requires_python] if facts.requires_python else []
         needs.requirements += parse_requirements(facts.requires_dist)
+        if item.folder is None:  # uv itself reads the sources of a folder
+            needs.sourced += source_requirements(facts.requires_dist, item.package.sources)
         specifier = read_requirements(item.package.path, facts).span.specifier
         if facts.exposes is not None:
             # Many environments forget to require what they import.
@@ -252,12 +259,14 @@ def _order(
 ) -> Order:
     """A verifiers that is there already is left to its owner; a new one must fit the source."""
     again = [item.name for item in items if normalize_name(item.name) in installed]
+    limits = [] if LIBRARY in installed else list(needs.limits)
+    limits += [s for s in needs.sourced if normalize_name(Requirement(s).name) not in installed]
     return Order(
         workspace,
         wheels=tuple(item.package.path for item in items if item.folder is None),
         editable=tuple(item.folder for item in items if item.folder is not None),
         again=tuple(again),
-        limits=() if LIBRARY in installed else tuple(needs.limits),
+        limits=tuple(limits),
         complete=complete and not any(item.folder for item in items),
         prerelease=wanted.prerelease,
         tool=wanted.tool,

@@ -3,14 +3,10 @@
 One home serves all of them, so that those which need the same packages share them.
 """
 
-import functools
 import os
 import random
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -194,19 +190,6 @@ def test_a_wheel_with_dot_slash_members_is_published_installed_and_run(
     assert evaluate("ada/dotted").ok().json["reward"]["mean"] == 1.0
     prime_process("env", "install", "ada/dotted", timeout=300).ok()
     assert "has this very wheel" in evaluate("ada/dotted").ok().err
-
-
-@pytest.fixture
-def file_server(tmp_path: Path) -> Iterator[str]:
-    """The URL of a server of the files in `tmp_path/served`."""
-    (tmp_path / "served").mkdir()
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "served"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def test_a_requirement_by_url_comes_from_its_server_once(

@@ -3,19 +3,31 @@ from typing import Any
 
 import pytest
 
+from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BadProject
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
 from prime_cli.envs.build import build_checked
+from prime_cli.envs.fetch import fetch_wheel
+from prime_cli.envs.install import Wanted, plan_install, run_install
+from prime_cli.envs.installed import read_distributions
 from prime_cli.envs.project import load_project
+from prime_cli.envs.publish import Destination
+from prime_cli.envs.release import open_release
+from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.uv_sources import published_sources, read_sources
 from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.evals.locate import Places
 from prime_cli.evals.subject import obtain
+from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
+from prime_cli.wire.locks import LockedPackage
+from tests.helpers.hubs import publish
 from tests.helpers.repository import write_repository
 from tests.helpers.wild import Shape, write_project, write_wheel
 
@@ -125,6 +137,56 @@ def test_building_imports_the_wheel_with_what_its_sources_name(tmp_path: Path) -
     assert load_lock(prime_home(), digest_file(wheel)) is None
 
 
+@pytest.mark.usefixtures("wheelhouse")
+def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources(
+    hub: HubClient, file_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = write_tools(tmp_path / "served")
+    url = f"{file_server}/{tools.name}"
+    folder = write_project(tmp_path / "env", sourced(url, "url"))
+    with open_release(str(folder), tmp_path) as release:
+        published = upload(hub, release, UploadOptions(Destination()), Silent())
+    lock = hub.locks.get(published.ref)
+    assert lock is not None
+    assert LockedPackage("dataset-tools", "", None, (digest_file(tools),), url) in lock.packages
+
+    monkeypatch.setenv("PRIME_HOME", str(tmp_path / "elsewhere"))
+    places = Places(tmp_path, hub=lambda: hub, owner="ada")
+    subject = obtain(EnvRef.parse(str(published.ref)), places, Silent())
+    progress = Silent()
+    prepare_interpreter(subject.package, lock=subject.lock, progress=progress)
+    assert progress.said[0].startswith("Using the lock from the hub")
+
+    monkeypatch.chdir(tmp_path)
+    workspace = find_workspace(here=tmp_path)
+    plan = plan_install(
+        [str(published.ref)],
+        workspace,
+        Wanted(),
+        hub=lambda: hub,
+        here=tmp_path,
+        progress=Silent(),
+    )
+    run_install(plan, Wanted(), Silent())
+    assert read_distributions(site_packages(workspace))["dataset-tools"].version == "1.5"
+
+
+@pytest.mark.usefixtures("wheelhouse")
+def test_a_hub_without_locks_gives_the_sources_by_its_pyproject(
+    hub: HubClient, file_server: str, tmp_path: Path
+) -> None:
+    url = f"{file_server}/{write_tools(tmp_path / 'served').name}"
+    shape = sourced(url, "url")
+    files = {"tiny_env.py": shape.body}
+    ref = publish(hub, tmp_path, files=files, requires=shape.dependencies, declared=shape.tables)
+
+    package = fetch_wheel(hub, ref, progress=Silent()).package
+    made = prepare_interpreter(package, progress=Silent())
+
+    assert made.lock is not None
+    assert url in [locked.source for locked in made.lock.packages]
+
+
 def test_an_evaluated_folder_brings_its_sources_along(tmp_path: Path) -> None:
     folder = write_project(tmp_path / "env", sourced("https://example.org/o/tools"))
 
@@ -134,7 +196,12 @@ def test_an_evaluated_folder_brings_its_sources_along(tmp_path: Path) -> None:
     assert subject.package.sources == (Source("dataset-tools", "git+https://example.org/o/tools"),)
 
 
-def sourced(url: str) -> Shape:
+def write_tools(folder: Path) -> Path:
+    files = {"dataset_tools.py": "VERSION = 'git'\n"}
+    return write_wheel(folder, files, name="dataset_tools", version="1.5", requires=())
+
+
+def sourced(url: str, kind: str = "git") -> Shape:
     body = (
         "import dataset_tools\nimport verifiers as vf\n\n"
         "assert dataset_tools.VERSION == 'git'\n\n\n"
@@ -143,7 +210,7 @@ def sourced(url: str) -> Shape:
     return Shape(
         body=body,
         dependencies=("verifiers>=0.1.3", "dataset-tools"),
-        tables=f'[tool.uv.sources]\ndataset-tools = {{ git = "{url}" }}',
+        tables=f'[tool.uv.sources]\ndataset-tools = {{ {kind} = "{url}" }}',
     )
 
 
