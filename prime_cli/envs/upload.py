@@ -5,8 +5,9 @@ from pathlib import Path
 
 from prime_cli.api.client import HubClient
 from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.build import DIST, build_checked, look_at
 from prime_cli.envs.names import own_namespace
 from prime_cli.envs.project import Project
@@ -45,6 +46,7 @@ def upload(
     Stopped at any point, the same call finishes the job. Raises what building, checking and
     publishing raise.
     """
+    _check_name(release.project, options.destination)
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     published = _find_published(hub, release, options.destination)
@@ -57,6 +59,17 @@ def upload(
         root = release.project.root
         record_push(root, published.ref, published.environment_id, published.wheel_sha256)
     return published
+
+
+def _check_name(project: Project, destination: Destination) -> None:
+    """Refuse what the hub would, before anything is made there or built."""
+    name = destination.name
+    if name is not None and normalize_name(name) != normalize_name(project.name):
+        raise UsageError(
+            f"`{project.name}` cannot be published as `{name}`: installers know a wheel by its own "
+            "name",
+            hint="change `name` in pyproject.toml",
+        )
 
 
 def _with_next_version(

@@ -10,7 +10,14 @@ from prime_cli.api.client import HubClient
 from prime_cli.archive.sources import content_hash, list_sources
 from prime_cli.archive.unpack import unpack_archive
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import BadProject, Conflict, IntegrityError, UnsafeContent, UsageError
+from prime_cli.core.errors import (
+    BadProject,
+    Conflict,
+    IntegrityError,
+    NotFound,
+    UnsafeContent,
+    UsageError,
+)
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
@@ -85,8 +92,10 @@ def test_the_name_on_the_hub_may_be_spelled_otherwise_but_is_the_wheels(
     folder = write_project(tmp_path / "p")
     named = publish(hub, folder, destination=Destination(name="Tiny_Env"))
     assert named.ref == EnvRef("ada", "Tiny_Env", "0.1.0")
-    with pytest.raises(UsageError, match="but the environment is `other`"):
+    with pytest.raises(UsageError, match="cannot be published as `other`"):
         publish(hub, folder, destination=Destination(name="other"))
+    with pytest.raises(NotFound):
+        hub.environments.status(EnvRef("ada", "other"))
 
 
 def test_the_same_content_is_not_uploaded_twice(hub: HubClient, tmp_path: Path) -> None:
