@@ -23,7 +23,7 @@ def served(folder: Path) -> Iterator[httpx.Client]:
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     settings = HubSettings(data=folder, owner="ada", embedded=False, public_url=url)
-    config = uvicorn.Config(create_app(settings), log_config=None, lifespan="off")
+    config = uvicorn.Config(create_app(settings), log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
