@@ -70,13 +70,17 @@ class Session:
 
         context = self.config.context
         if context.base_url is None:
-            return self._embedded_hub()
-        transport = self.transport or self._outside
+            return self._box
         return HubClient(
-            context.base_url, key=context.key, transport=transport, outside=self._outside
+            context.base_url,
+            key=context.key,
+            transport=self.transport or self._outside,
+            outside=self._outside,
+            box=lambda: self._box,
         )
 
-    def _embedded_hub(self) -> "HubClient":
+    @cached_property
+    def _box(self) -> "HubClient":
         """The hub in this process, which has the starters and reads through to the upstream."""
         from prime_cli.core.config import STARTER_OWNER
         from prime_cli.envs.starters import starters_are_published

@@ -13,6 +13,7 @@ from prime_cli.api.environments import Environments
 from prime_cli.api.locks import Locks
 from prime_cli.api.retries import ATTEMPTS
 from prime_cli.api.uploads import Uploads
+from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.locks import Capabilities
 
@@ -25,8 +26,9 @@ class HubClient:
 
     `transport` is the way there (None: a socket; an AppTransport: the hub in this process) and
     `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin
-    only. `upstream` is the hub that is asked for what this one does not have. `attempts`,
-    `connect_seconds` and `sleep` are those of Connection.
+    only. `upstream` is the hub that is asked for what this one does not have, `box` gives the hub
+    in the box where this is another one. `attempts`, `connect_seconds` and `sleep` are those of
+    Connection.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class HubClient:
         transport: Transport | None = None,
         outside: Transport | None = None,
         upstream: "HubClient | None" = None,
+        box: Callable[[], "HubClient"] | None = None,
         attempts: int = ATTEMPTS,
         connect_seconds: float = CONNECT_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
@@ -51,6 +54,7 @@ class HubClient:
             sleep=sleep,
         )
         self._in_process = isinstance(transport, AppTransport)
+        self._box = box
         self.upstream = upstream
         self.environments = Environments(self._connection)
         self.uploads = Uploads(self._connection)
@@ -76,6 +80,12 @@ class HubClient:
     def has_key(self) -> bool:
         """Whether the hub is told who asks."""
         return self._connection.has_key
+
+    def of(self, owner: str) -> "HubClient":
+        """The hub that has this owner's environments: the starters never leave the box."""
+        if owner == STARTER_OWNER and self._box is not None:
+            return self._box()
+        return self
 
     @cached_property
     def _capabilities(self) -> Capabilities:

@@ -42,6 +42,7 @@ def find_environment(
     A hub that has no such environment may have an upstream, which is asked in its place. Where
     prime is offline, what was fetched before answers for a hub that needs a connection.
     """
+    hub = hub.of(ref.owner)
     try:
         return _ask(hub, ref, home=home, progress=progress, offline=offline)
     except NotFound as missing:

@@ -40,7 +40,7 @@ def fetch_owned(
         name = normalize_name(requirement.name)
         if name in found or name == LIBRARY or requirement.url is not None:
             continue
-        for fetched in _of_owner(owner, requirement, hub(), progress, offline=offline):
+        for fetched in _of_owner(owner, requirement, hub().of(owner), progress, offline=offline):
             progress.say(f"{requirement.name} is {fetched.ref} on the hub")
             found[name] = fetched
             waiting += parse_requirements(fetched.package.facts.requires_dist)

@@ -140,7 +140,7 @@ class _Run:
             except BaseException as failure:
                 with suppress(StorageFailed):  # the first failure is the one to tell
                     self._close(drive.outcome, FAILED, began, failure)
-                    self._say_what_is_kept(progress)
+                self._say_what_is_kept(progress)
                 raise
         status = FINISHED if drive.outcome.signal is None else INTERRUPTED
         summary = self._close(drive.outcome, status, began)

@@ -45,11 +45,12 @@ def delete(
 
 def delete_planned(session: Session, ref: EnvRef, *, yes: bool) -> None:
     """Ask whether what `ref` names is to go, and delete it."""
-    plan = plan_deletion(session.hub, ref)
+    hub = session.hub.of(ref.owner)
+    plan = plan_deletion(hub, ref)
     if not session.output.confirm(f"Delete {_described(plan)}?", yes=yes):
         session.output.say("Nothing was deleted")
         return
-    run_deletion(session.hub, plan)
+    run_deletion(hub, plan)
     record = {"environment": plan.ref.slug, "deleted": plan.versions}
     session.output.done(f"Deleted {_described(plan)}", value=record)
 

@@ -50,7 +50,7 @@ def inspect(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
-    found = session.hub.environments.inspect(ref, path, max_bytes)
+    found = session.hub.of(ref.owner).environments.inspect(ref, path, max_bytes)
     if found.kind == "file":
         _print_file(session, found, max_bytes)
         return

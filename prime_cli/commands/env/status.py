@@ -26,7 +26,7 @@ def status(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
-    found = session.hub.environments.status(ref)
+    found = session.hub.of(ref.owner).environments.status(ref)
     newest = found.latest_version
     lines = [
         ("environment", ref.slug),

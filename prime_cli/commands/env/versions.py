@@ -35,7 +35,7 @@ def versions(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
-    found = list_versions(session.hub, ref)
+    found = list_versions(session.hub.of(ref.owner), ref)
     rows = [
         [
             each.version,

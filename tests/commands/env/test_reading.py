@@ -194,3 +194,10 @@ def test_status_has_the_official_fields(prime: Prime, hub: HubClient, tmp_path: 
     assert newest["semantic_version"] == "0.1.0"
     assert len(newest["content_hash"]) == 64
     assert newest["content_hash"] in prime("env", "status", "wordle").ok().out
+
+
+@pytest.mark.parametrize("words", ["info", "versions", "status", "inspect"])
+def test_the_starters_are_in_the_box_whichever_hub_is_talked_to(prime: Prime, words: str) -> None:
+    elsewhere = {"PRIME_API_KEY": "a-key", "PRIME_API_BASE_URL": "http://127.0.0.1:9"}
+    assert prime("env", words, "starter/calculator", env=elsewhere).code == 0
+    assert prime("env", words, "ada/calculator", env=elsewhere).code == 5
