@@ -42,6 +42,11 @@ def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence
     assert "hint: " in result.err
 
 
+def test_a_misspelt_command_is_seen_through_the_short_form(prime: Prime) -> None:
+    assert "hint: did you mean `prime eval run`?" in prime("eval", "rnu", "my-env").err
+    assert "hint: see `prime eval run --help`" in prime("eval", "my-env", "another").err
+
+
 def test_a_failure_before_parsing_is_json_too_when_json_was_asked_for(prime: Prime) -> None:
     for argv in (["--output", "json"], ["--output=jsonl"]):
         result = prime("config", "show", *argv, "--nope")

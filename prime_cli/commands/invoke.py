@@ -52,7 +52,18 @@ def _explain(error: Any) -> int:
         raise _unknown_option(error.ctx, path, unknown) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
-    raise UsageError(_reworded(error), hint=hint) from error
+    raise UsageError(_reworded(error), hint=_command_meant(error.ctx) or hint) from error
+
+
+def _command_meant(context: typer.Context | None) -> str | None:
+    """`prime eval rnu x` is read as `prime eval run rnu x`, where `rnu` is an environment."""
+    group: Any = context.parent.command if context and context.parent else None
+    if context is None or getattr(group, "default", None) is None:
+        return None
+    words = [value for value in context.params.values() if isinstance(value, str)]
+    nearest = difflib.get_close_matches(words[0], group.commands, n=1) if words else []
+    path = context.parent.command_path if context.parent else ""
+    return f"did you mean `{path} {nearest[0]}`?" if nearest else None
 
 
 def _unknown_option(context: typer.Context | None, path: str, name: str) -> UsageError:
