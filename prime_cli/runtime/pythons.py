@@ -164,22 +164,23 @@ def _wanted_versions(wanted: str) -> SpecifierSet:
 
 
 def _answer(path: Path, remembered: dict[str, _Answer]) -> _Answer | None:
-    """What `path` is; None when there is no such file."""
+    """What `path` is; None when there is no such file, or it cannot be asked now.
+
+    That is no answer to keep: a machine that is too busy today may have time tomorrow.
+    """
     try:
         status = path.stat()
-    except OSError:
+        known = remembered.get(str(path))
+        if known and (known.changed_ns, known.size) == (status.st_mtime_ns, status.st_size):
+            return known
+        return _Answer(status.st_mtime_ns, status.st_size, _ask_version(path))
+    except (OSError, TimedOut):
         return None
-    known = remembered.get(str(path))
-    if known and (known.changed_ns, known.size) == (status.st_mtime_ns, status.st_size):
-        return known
-    return _Answer(status.st_mtime_ns, status.st_size, _ask_version(path))
 
 
 def _ask_version(path: Path) -> str | None:
-    try:
-        completed = run([path, "-I", "-c", _PROBE], timeout=_PROBE_SECONDS)
-    except (OSError, TimedOut):
-        return None
+    """Its version if it is a CPython 3; raises OSError or TimedOut when it cannot be asked."""
+    completed = run([path, "-I", "-c", _PROBE], timeout=_PROBE_SECONDS)
     version, _, implementation = completed.out.strip().partition(" ")
     usable = completed.ok and implementation == "cpython" and version.startswith("3.")
     return version if usable else None

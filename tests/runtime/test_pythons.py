@@ -135,3 +135,19 @@ def test_when_none_fits_the_error_names_what_there_is() -> None:
 def test_what_is_no_python_is_refused(wanted: str) -> None:
     with pytest.raises(ResolveFailed):
         choose_python(None, wanted)
+
+
+def test_a_python_that_cannot_be_asked_today_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = fake_python(tmp_path / "bin", "3.12.99")
+    monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}/bin")
+    script, times = python.read_bytes(), python.stat()
+    python.write_bytes(b"x" * len(script))  # no program: running it is an OSError
+    os.utime(python, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "3.12.99" not in {found.version for found in find_pythons()}
+
+    python.write_bytes(script)
+    os.utime(python, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert "3.12.99" in {found.version for found in find_pythons()}
