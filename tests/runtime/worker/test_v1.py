@@ -147,24 +147,40 @@ def test_other_harnesses_get_a_base_url_for_each_episode(
 def unix_socket_of(model: ScriptedModel, path: Path) -> Iterator[None]:
     """The model behind a Unix socket, as a gateway is for a sandboxed worker."""
     loop = asyncio.new_event_loop()
+    open_ones: set[asyncio.Task[None]] = set()
 
     async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-        writer.close()
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         to_model = await asyncio.open_connection("127.0.0.1", urlsplit(model.url).port)
         await asyncio.gather(pipe(reader, to_model[1]), pipe(to_model[0], writer))
 
-    server = loop.run_until_complete(asyncio.start_unix_server(connected, str(path)))
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = loop.create_task(connected(reader, writer))
+        open_ones.add(task)
+        task.add_done_callback(open_ones.discard)
+
+    async def close() -> None:
+        server.close()
+        waiting = list(open_ones)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.sleep(0)  # lets the closed transports let go of their sockets
+
+    server = loop.run_until_complete(asyncio.start_unix_server(accept, str(path)))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         yield
     finally:
-        loop.call_soon_threadsafe(server.close)
+        asyncio.run_coroutine_threadsafe(close(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
