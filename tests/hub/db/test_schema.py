@@ -1,7 +1,9 @@
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import inspect
 
 from prime_cli.core.errors import IntegrityError, StorageFailed
 from prime_cli.hub.db.engine import open_sqlite
@@ -10,15 +12,21 @@ from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import SCHEMA
 
 
-def statements(path: Path) -> dict[str, list[str]]:
-    """The lines of every table and index, in an order that does not matter."""
-    with sqlite3.connect(path) as connection:
-        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        found = {
-            name: sorted(line.strip(" ,\t") for line in sql.splitlines()) for name, sql in rows
+def statements(path: Path) -> dict[str, Any]:
+    """Every table with its columns, keys and indexes, in an order that does not matter."""
+    database = open_sqlite(path)
+    with database.read() as connection:
+        seen = inspect(connection)
+        return {
+            table: (
+                sorted(repr(column) for column in seen.get_columns(table)),
+                seen.get_pk_constraint(table),
+                sorted(repr(key) for key in seen.get_foreign_keys(table)),
+                sorted(repr(unique) for unique in seen.get_unique_constraints(table)),
+                sorted(repr(index) for index in seen.get_indexes(table)),
+            )
+            for table in seen.get_table_names()
         }
-    connection.close()
-    return found
 
 
 def user_version(path: Path) -> int:

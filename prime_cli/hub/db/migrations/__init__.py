@@ -10,10 +10,13 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.migrations import s0001_environments
+from prime_cli.hub.db.migrations import s0001_environments, s0002_accounts
 from prime_cli.hub.db.schema import schema_number, stamp
 
-STEPS: tuple[Callable[[Operations], None], ...] = (s0001_environments.upgrade,)
+STEPS: tuple[Callable[[Operations], None], ...] = (
+    s0001_environments.upgrade,
+    s0002_accounts.upgrade,
+)
 
 
 def migrate(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
+"""Owners, environments, their versions and files."""
 
 from sqlalchemy import (
     Boolean,
@@ -6,24 +6,14 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
-SCHEMA = 1
-"""The number of the schema below; each change of it is one more step in `migrations`."""
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+from prime_cli.hub.db.tables.base import metadata
 
 
 def _environment_key() -> Column[str]:
@@ -39,7 +29,13 @@ owners = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("slug", String, nullable=False, unique=True),
+    # `user` or `team`, or `upstream`: an owner of the hub that this one reads through to.
     Column("type", String, nullable=False),
+    # What people read; empty where nobody said.
+    Column("name", String, nullable=False, server_default=""),
+    Column("email", String),
+    # Of a user: may approve anybody's login and look after the hub.
+    Column("admin", Boolean, nullable=False, server_default=text("false")),
     Column("created_at", String, nullable=False),
 )
 

@@ -1,0 +1,51 @@
+"""The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
+
+from prime_cli.hub.db.tables.accounts import challenges, keys, members
+from prime_cli.hub.db.tables.base import metadata
+from prime_cli.hub.db.tables.catalogue import (
+    artifacts,
+    environments,
+    locks,
+    owners,
+    stars,
+    tags,
+    uploads,
+    versions,
+)
+from prime_cli.hub.db.tables.evaluations import (
+    batches,
+    evaluated,
+    evaluations,
+    samples,
+)
+from prime_cli.hub.db.tables.operations import attempts, audit, counters
+from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
+
+SCHEMA = 2
+"""The number of the schema below; each change of it is one more step in `migrations`."""
+
+__all__ = [
+    "SCHEMA",
+    "artifacts",
+    "attempts",
+    "audit",
+    "batches",
+    "challenges",
+    "counters",
+    "environments",
+    "evaluated",
+    "evaluations",
+    "keys",
+    "locks",
+    "members",
+    "metadata",
+    "owners",
+    "samples",
+    "secret_links",
+    "secrets",
+    "stars",
+    "tags",
+    "uploads",
+    "variables",
+    "versions",
+]

@@ -1,0 +1,83 @@
+"""Evaluations and their samples."""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from prime_cli.hub.db.tables.base import metadata, text
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", String, primary_key=True),
+    # The user or team whose evaluation it is, and the user who made it.
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("created_by", ForeignKey("owners.id", ondelete="SET NULL")),
+    text("name"),
+    Column("model_name", String),
+    Column("dataset", String),
+    Column("framework", String),
+    Column("task_type", String),
+    Column("description", Text),
+    Column("suite_id", String),
+    Column("run_id", String),
+    text("status"),
+    Column("error_message", Text),
+    Column("is_public", Boolean, nullable=False),
+    # JSON as it came: a list, and two objects.
+    Column("tags", Text, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("metrics", Text, nullable=False),
+    # Copied from `samples`, so that lists read one table.
+    Column("sample_count", Integer, nullable=False),
+    Column("average_reward", Float),
+    text("created_at"),
+    text("updated_at"),
+    Column("finished_at", String),
+    Index(None, "is_public", "created_at"),
+)
+
+evaluated = Table(
+    "evaluated",
+    metadata,
+    Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    # Null once the environment is deleted; its name stays.
+    Column("environment_id", ForeignKey("environments.id", ondelete="SET NULL"), index=True),
+    # `owner/name` when it was evaluated.
+    text("slug"),
+    Column("version_id", String),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    # Of the batch as it came, so that one that is sent again is known again.
+    Column("sha256", String, primary_key=True),
+    Column("size", Integer, nullable=False),
+    text("created_at"),
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    # From 1, in the order in which they came.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    # What the sample itself says it is; null where it says nothing that tells it from others.
+    Column("identity", String),
+    Column("example_id", String),
+    Column("reward", Float),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("evaluation_id", "identity"),
+)
