@@ -9,11 +9,13 @@ PrimeError
 ├── NotAllowed (4)          the hub or an endpoint refused
 │   └── NotLoggedIn         no key where one is needed
 ├── Unreachable (5)         no answer from a hub, an index or a model endpoint
-│   └── Offline             a socket was needed under `--offline`
+│   ├── Offline             a socket was needed under `--offline`
+│   └── RateLimited         asked too often; to be tried again later
 ├── NotFound (6)            no such environment, version, run or file
 ├── Conflict (7)            taken, already there, locked, or a refused resume
 ├── IntegrityError (8)      bytes are not what was promised
-│   └── UnsafeContent       an archive, a path or a secret that must not pass
+│   ├── UnsafeContent       an archive, a path or a secret that must not pass
+│   └── TooLarge            more bytes, members or items than the hub takes
 ├── EnvironmentFailed (9)   the environment or its tools failed
 │   ├── BuildFailed         the build backend failed
 │   ├── ResolveFailed       no set of packages fits
@@ -120,6 +122,12 @@ class Offline(Unreachable):
     code = "offline"
 
 
+class RateLimited(Unreachable):
+    """A hub or an endpoint was asked too often, and says when to come again."""
+
+    code = "rate_limited"
+
+
 class NotFound(PrimeError):
     """No such environment, version, run, file or model."""
 
@@ -145,6 +153,12 @@ class UnsafeContent(IntegrityError):
     """An archive member, a path or a likely secret that must not pass."""
 
     code = "unsafe_content"
+
+
+class TooLarge(IntegrityError):
+    """More bytes, members or items than the hub takes."""
+
+    code = "too_large"
 
 
 class EnvironmentFailed(PrimeError):

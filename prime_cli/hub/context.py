@@ -11,9 +11,27 @@ from prime_cli.hub.storage import Storage
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: the slug of an owner on this hub."""
+    """Who asks, and the slugs of the owners that lets them act for.
 
-    slug: str
+    `slug` is empty for somebody without a key. `reads` are the owners whose private environments
+    and evaluations are seen, `writes` those for which may be published, changed and deleted,
+    `manages` those whose keys and members may be changed. `admin` may look after the whole hub,
+    which does not include seeing what is private.
+    """
+
+    slug: str = ""
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    manages: frozenset[str] = frozenset()
+    admin: bool = False
+    key_id: str | None = None
+    address: str = ""
+
+    @classmethod
+    def alone(cls, owner: str) -> "Caller":
+        """The one user of a hub without accounts."""
+        mine = frozenset({owner})
+        return cls(owner, reads=mine, writes=mine, manages=mine, admin=True)
 
 
 @dataclass(frozen=True)

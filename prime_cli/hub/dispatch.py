@@ -18,8 +18,13 @@ def hub_of(request: Request) -> Hub:
     return hub
 
 
-async def call(request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """`function(*args)`: at once when embedded, where no event loop waits; else in a thread."""
-    if hub_of(request).settings.embedded:
+    if hub.settings.embedded:
         return function(*args, **kwargs)
     return await run_in_threadpool(function, *args, **kwargs)
+
+
+async def call(request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run` for the hub that the request came to."""
+    return await run(hub_of(request), function, *args, **kwargs)

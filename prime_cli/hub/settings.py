@@ -25,19 +25,22 @@ class UploadLimits:
 
 @dataclass(frozen=True)
 class HubSettings:
-    """A hub's data folder, its owner, and where it can be reached.
+    """A hub's data folder, who calls it, and where it can be reached.
 
-    `owner` is the slug of whoever calls: without accounts there is one. `embedded` means that the
-    application is driven in the caller's thread without an event loop, and that a `file://` index
-    for uv and pip is kept beside the blobs. `public_url` starts every absolute URL in answers;
-    `storage` is where blobs go (default: files in `data`). An upload URL is good for
-    `upload_seconds`.
+    Without `accounts` whoever calls is the user `owner`; with them it is the user of the API key
+    that is sent, or nobody. `embedded` means that the application is driven in the caller's thread
+    without an event loop, and that a `file://` index for uv and pip is kept beside the blobs.
+    `public_url` starts every absolute URL in answers; `database` is a `postgresql://` URL
+    (default: a file in `data`) and `storage` where blobs go (default: files in `data`). An upload
+    URL is good for `upload_seconds`.
     """
 
     data: Path
     owner: str
     embedded: bool = True
+    accounts: bool = False
     public_url: str = "http://hub.local"
+    database: str | None = None
     storage: Storage | None = None
     clock: Callable[[], datetime] = utc_now
     limits: UploadLimits = field(default_factory=UploadLimits)

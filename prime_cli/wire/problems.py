@@ -14,7 +14,9 @@ from prime_cli.core.errors import (
     NotFound,
     NotLoggedIn,
     PrimeError,
+    RateLimited,
     StorageFailed,
+    TooLarge,
     Unreachable,
     UsageError,
     error_classes,
@@ -25,8 +27,11 @@ STATUS_OF: dict[type[PrimeError], int] = {
     NotAllowed: 403,
     NotFound: 404,
     Conflict: 409,
+    TooLarge: 413,
     IntegrityError: 422,
     UsageError: 422,
+    RateLimited: 429,
+    Unreachable: 503,
     StorageFailed: 507,
 }
 
@@ -38,9 +43,9 @@ _BY_STATUS: dict[int, type[PrimeError]] = {
     404: NotFound,
     405: UsageError,
     409: Conflict,
-    413: IntegrityError,
+    413: TooLarge,
     422: UsageError,
-    429: Unreachable,
+    429: RateLimited,
     507: StorageFailed,
 }
 

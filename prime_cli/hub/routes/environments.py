@@ -2,32 +2,61 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.routes.answers import answer, enveloped
-from prime_cli.hub.routes.reading import caller_of, read_flag, read_json, read_number, ref_of
+from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
+from prime_cli.hub.routes.reading import caller_of, read_json, ref_of
 from prime_cli.hub.services import environments, inspection, locks, resolving, versions
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
-from prime_cli.wire.environments import LookupRequest
+from prime_cli.hub.services.catalogue import ORDERS, CatalogueQuery, list_environments
+from prime_cli.wire.environments import (
+    EnvironmentDetail,
+    EnvironmentPage,
+    EnvironmentStatus,
+    FinalizeReply,
+    Inspection,
+    LookupReply,
+    LookupRequest,
+    VersionList,
+)
 from prime_cli.wire.locks import Lock
 
-_LONGEST_PAGE = 1000
+_OWNER = Text("owner", "Of this user or team only")
+_VISIBILITY = Text("visibility", "`PUBLIC` or `PRIVATE` ones only")
+_SEARCH = Text("search", "Words that must all stand in name, owner, description or tags")
+_TAGS = Texts(Text("tags", "With this tag; given several times, with all of them"))
+_STARRED = Flag("starred_only", "What the caller has starred")
+_MINE = Flag("mine_only", "What belongs to the caller and the teams of the caller")
+_SORT_BY = Text("sort_by", "What the order follows", choices=tuple(ORDERS))
+_SORT_ORDER = Text("sort_order", "Up or down", choices=("asc", "desc"))
+_LIMIT = Number("limit", "How many", default=20, least=1, most=1000)
+_OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
+_LIST = (
+    _OWNER, _VISIBILITY, _SEARCH, _TAGS, _STARRED, _MINE, _SORT_BY, _SORT_ORDER, _LIMIT, _OFFSET,
+)  # fmt: skip
+_PATH = Text("path", "A file or folder of the sources")
+_MAX_BYTES = Number(
+    "max_bytes",
+    "The longest text of a file to give",
+    default=inspection.DEFAULT_BYTES,
+    least=1,
+    most=inspection.MOST_BYTES,
+)
 
 
 async def list_(request: Request) -> Response:
-    params = request.query_params
     query = CatalogueQuery(
-        owner=params.get("owner"),
-        visibility=params.get("visibility"),
-        search=params.get("search"),
-        tags=tuple(params.getlist("tags")),
-        starred_only=read_flag(request, "starred_only"),
-        mine_only=read_flag(request, "mine_only"),
-        sort_by=params.get("sort_by", "created_at"),
-        descending=params.get("sort_order", "desc").lower() != "asc",
-        limit=read_number(request, "limit", 20, least=1, most=_LONGEST_PAGE),
-        offset=read_number(request, "offset", 0, least=0, most=2**31),
+        owner=_OWNER.read(request),
+        visibility=_VISIBILITY.read(request),
+        search=_SEARCH.read(request),
+        tags=_TAGS.read(request),
+        starred_only=_STARRED.read(request),
+        mine_only=_MINE.read(request),
+        sort_by=_SORT_BY.read(request) or "created_at",
+        descending=_SORT_ORDER.read(request) != "asc",
+        limit=_LIMIT.read(request),
+        offset=_OFFSET.read(request),
     )
     page = await call(request, list_environments, hub_of(request), caller_of(request), query)
     return answer(page)
@@ -54,10 +83,8 @@ async def inspect(request: Request) -> Response:
         request,
         inspection.inspect_sources,
         *args,
-        path=request.query_params.get("path", ""),
-        max_bytes=read_number(
-            request, "max_bytes", inspection.DEFAULT_BYTES, least=1, most=inspection.MOST_BYTES
-        ),
+        path=_PATH.read(request) or "",
+        max_bytes=_MAX_BYTES.read(request),
     )
     return enveloped(found)
 
@@ -95,16 +122,67 @@ async def put_lock(request: Request) -> Response:
 _ONE = "/environmentshub/{owner}/{name}"
 _VERSION = _ONE + "/@{version}"
 
-ROUTES = [
-    Route("/environmentshub", list_),
-    Route("/environmentshub/lookup", lookup, methods=["POST"]),
-    Route(_VERSION, detail),
-    Route(_VERSION, delete_version, methods=["DELETE"]),
-    Route(_VERSION + "/inspect", inspect),
-    Route(_VERSION + "/lock", get_lock),
-    Route(_VERSION + "/lock", put_lock, methods=["PUT"]),
-    Route(_ONE + "/status", status),
-    Route(_ONE + "/versions", list_versions),
-    Route(_ONE, delete_environment, methods=["DELETE"]),
-    Route("/environmentshub/{id}", delete_environment, methods=["DELETE"]),
-]
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/environmentshub",
+        list_,
+        "List environments",
+        answers=EnvironmentPage,
+        query=_LIST,
+        enveloped=False,
+    ),
+    Operation(
+        "POST",
+        "/environmentshub/lookup",
+        lookup,
+        "Find an environment by its id or name",
+        answers=LookupReply,
+        takes=LookupRequest,
+    ),
+    Operation("GET", _VERSION, detail, "Show one version", answers=EnvironmentDetail),
+    Operation(
+        "DELETE",
+        _VERSION,
+        delete_version,
+        "Delete the version with that content hash",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+    Operation(
+        "GET",
+        _VERSION + "/inspect",
+        inspect,
+        "Look into the sources of a version",
+        answers=Inspection,
+        query=(_PATH, _MAX_BYTES),
+    ),
+    Operation("GET", _VERSION + "/lock", get_lock, "The lock of a version", answers=Lock),
+    Operation(
+        "PUT",
+        _VERSION + "/lock",
+        put_lock,
+        "Keep the lock of a version",
+        answers=Lock,
+        takes=Lock,
+        needs_key=True,
+    ),
+    Operation("GET", _ONE + "/status", status, "What is published", answers=EnvironmentStatus),
+    Operation("GET", _ONE + "/versions", list_versions, "List versions", answers=VersionList),
+    Operation(
+        "DELETE",
+        _ONE,
+        delete_environment,
+        "Delete an environment with all its versions",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+    Operation(
+        "DELETE",
+        "/environmentshub/{id}",
+        delete_environment,
+        "Delete an environment by its id",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+)

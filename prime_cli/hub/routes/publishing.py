@@ -7,10 +7,18 @@ from starlette.routing import Route
 from prime_cli.core.errors import IntegrityError
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.routes.answers import enveloped
+from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json
 from prime_cli.hub.services import publishing, resolving, uploads
 from prime_cli.hub.urls import UPLOAD
-from prime_cli.wire.environments import ArtifactRequest, ResolveRequest
+from prime_cli.wire.environments import (
+    ArtifactRequest,
+    FinalizeReply,
+    ResolveReply,
+    ResolveRequest,
+    VersionTicket,
+    WheelTicket,
+)
 
 
 async def resolve(request: Request) -> Response:
@@ -60,12 +68,50 @@ async def upload(request: Request) -> Response:
 
 _ID = "/environmentshub/{id}"
 
-ROUTES = [
-    Route("/environmentshub/resolve", resolve, methods=["POST"]),
-    Route(_ID + "/wheels", begin_wheel, methods=["POST"]),
-    Route(_ID + "/wheels/{wheel_id}/finalize", finalize_wheel, methods=["POST"]),
-    Route(_ID + "/versions", begin_version, methods=["POST"]),
-    Route(_ID + "/versions/{version_id}/finalize", finalize_version, methods=["POST"]),
-]
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/environmentshub/resolve",
+        resolve,
+        "Find an environment of the caller, or make it",
+        answers=ResolveReply,
+        takes=ResolveRequest,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ID + "/wheels",
+        begin_wheel,
+        "Declare a wheel",
+        answers=WheelTicket,
+        takes=ArtifactRequest,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ID + "/wheels/{wheel_id}/finalize",
+        finalize_wheel,
+        "Check a wheel that was sent",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ID + "/versions",
+        begin_version,
+        "Declare the source archive of a version",
+        answers=VersionTicket,
+        takes=ArtifactRequest,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ID + "/versions/{version_id}/finalize",
+        finalize_version,
+        "Publish a version",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+)
 
 UPLOAD_ROUTES = [Route(UPLOAD, upload, methods=["PUT"])]

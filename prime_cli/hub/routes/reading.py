@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.errors import IntegrityError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import hub_of
@@ -13,12 +13,15 @@ from prime_cli.wire.codec import convert, decode, without_nulls
 T = TypeVar("T")
 
 _LARGEST_BODY = 16 * 1024 * 1024
-_TRUE = frozenset({"true", "1", "yes"})
 
 
 def caller_of(request: Request) -> Caller:
     """Who asks. Without accounts that is always the owner of this hub."""
-    return Caller(hub_of(request).settings.owner)
+    settings = hub_of(request).settings
+    if not settings.accounts:
+        return Caller.alone(settings.owner)
+    caller: Caller = request.state.caller
+    return caller
 
 
 def ref_of(request: Request) -> EnvRef:
@@ -26,22 +29,6 @@ def ref_of(request: Request) -> EnvRef:
     params = request.path_params
     version = f"@{params['version']}" if "version" in params else ""
     return EnvRef.parse(f"{params['owner']}/{params['name']}{version}")
-
-
-def read_flag(request: Request, name: str) -> bool:
-    """A boolean of the query; Python clients also write `True`."""
-    return request.query_params.get(name, "").lower() in _TRUE
-
-
-def read_number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
-    """A whole number of the query, brought between `least` and `most`; raises UsageError."""
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    try:
-        return max(least, min(int(text), most))
-    except ValueError as error:
-        raise UsageError(f"`{name}` must be a whole number, not `{text[:80]}`") from error
 
 
 async def read_json(request: Request, kind: type[T]) -> T:

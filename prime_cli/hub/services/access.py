@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select
 
-from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.core.errors import NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import environments, owners
@@ -23,7 +23,7 @@ def select_environments() -> Select[Any]:
 
 def visible_to(caller: Caller) -> ColumnElement[bool]:
     """The condition under which a caller sees an environment."""
-    return or_(environments.c.visibility == PUBLIC, owners.c.slug == caller.slug)
+    return or_(environments.c.visibility == PUBLIC, owners.c.slug.in_(caller.reads))
 
 
 def read_visibility(text: str | None) -> str | None:
@@ -67,18 +67,30 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
     return row
 
 
+def require_user(caller: Caller) -> None:
+    """Raise NotLoggedIn when nobody known asks."""
+    if not caller.slug:
+        raise NotLoggedIn("This needs an API key", hint="log in with `prime login`")
+
+
 def require_owner(caller: Caller, row: Row[Any]) -> None:
-    """Raise NotAllowed unless the environment is the caller's."""
+    """Raise NotAllowed unless the caller may change the environment."""
     require_owner_slug(caller, row.owner, f"{row.owner}/{row.name}")
 
 
 def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
-    """Raise NotAllowed unless `caller` may write what belongs to `owner`."""
-    if owner != caller.slug:
+    """Raise NotLoggedIn or NotAllowed unless `caller` may write what belongs to `owner`."""
+    require_user(caller)
+    if owner in caller.writes:
+        return
+    if owner in caller.reads:
         raise NotAllowed(
-            f"`{caller.slug}` may not write to `{what}`",
-            hint=f"publish it as `{caller.slug}/…`, or set the owner with PRIME_OWNER",
+            f"This key may not write to `{what}`", hint="use one with the scope `write`"
         )
+    raise NotAllowed(
+        f"`{caller.slug}` may not write to `{what}`",
+        hint=f"publish it as `{caller.slug}/…`, or set the owner with PRIME_OWNER",
+    )
 
 
 def _nearest(connection: Connection, caller: Caller, ref: EnvRef) -> str | None:

@@ -24,7 +24,7 @@ _STARS = (
     .scalar_subquery()
 )
 
-_ORDER: dict[str, ColumnElement[Any]] = {
+ORDERS: dict[str, ColumnElement[Any]] = {
     "name": environments.c.normalized_name,
     "created_at": environments.c.created_at,
     "updated_at": environments.c.updated_at,
@@ -52,9 +52,9 @@ class CatalogueQuery:
 
 def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> EnvironmentPage:
     """One page of what the caller may see; environments without a version are left out."""
-    if query.sort_by not in _ORDER:
+    if query.sort_by not in ORDERS:
         raise UsageError(
-            f"`{query.sort_by}` is not an order", hint=f"write one of {', '.join(_ORDER)}"
+            f"`{query.sort_by}` is not an order", hint=f"write one of {', '.join(ORDERS)}"
         )
     wanted = _conditions(caller, query)
     count = (
@@ -62,7 +62,7 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
         .select_from(environments.join(owners, environments.c.owner_id == owners.c.id))
         .where(*wanted)
     )
-    column = _ORDER[query.sort_by]
+    column = ORDERS[query.sort_by]
     page = (
         _select_items()
         .where(*wanted)
@@ -94,7 +94,7 @@ def _conditions(caller: Caller, query: CatalogueQuery) -> list[ColumnElement[boo
     if query.owner:
         wanted.append(owners.c.slug == query.owner)
     if query.mine_only:
-        wanted.append(owners.c.slug == caller.slug)
+        wanted.append(owners.c.slug.in_(caller.reads))
     if visibility := read_visibility(query.visibility):
         wanted.append(environments.c.visibility == visibility)
     if query.starred_only:

@@ -7,6 +7,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import locks
 from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.locks import Lock
@@ -44,4 +45,5 @@ def put_lock(hub: Hub, caller: Caller, ref: EnvRef, lock: Lock) -> Lock:
                 version_id=version.id, body=encode(lock).decode(), updated_at=hub.now()
             )
         )
+        raise_serial(connection)
     return lock

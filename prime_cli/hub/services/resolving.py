@@ -1,18 +1,21 @@
 """Environments by name: made when there is none, or looked up."""
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, update
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import environments, owners
+from prime_cli.hub.db.tables import environments
 from prime_cli.hub.services.access import (
     find_by_id,
     find_environment,
     find_visible,
     read_visibility,
     require_owner_slug,
+    require_user,
 )
+from prime_cli.hub.services.owners import find_team, owner_id
+from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.environments import (
     LookupReply,
@@ -29,9 +32,10 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
     A visibility that is given changes that of an existing environment. Raises NotAllowed for
     another owner, UsageError for names that cannot be.
     """
-    ref = _ref_of(caller, request)
     visibility = read_visibility(request.visibility)
+    require_user(caller)
     with hub.database.write() as connection:
+        ref = _ref_of(connection, caller, request)
         known = find_visible(connection, caller, ref)
         if known is None:
             _create(hub, connection, ref, visibility or hub.settings.default_visibility)
@@ -55,11 +59,11 @@ def lookup(hub: Hub, caller: Caller, request: LookupRequest) -> LookupReply:
     return LookupReply(row.id, row.name, Owner(row.owner, row.owner_type))
 
 
-def _ref_of(caller: Caller, request: ResolveRequest) -> EnvRef:
+def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> EnvRef:
     """What is to be written. Old clients send the slug of any owner as `team_slug`."""
-    if request.team_id:
-        raise NotFound(f"Team `{request.team_id}` not found", hint="this hub has no teams")
     owner = request.owner_slug or request.team_slug or caller.slug
+    if request.team_id:
+        owner = find_team(connection, request.team_id).slug
     require_owner_slug(caller, owner, f"{owner}/{request.name}")
     ref = EnvRef.parse(f"{owner}/{request.name}")
     if ref.version is not None:
@@ -75,6 +79,7 @@ def _change_visibility(
         .where(environments.c.id == environment_id)
         .values(visibility=visibility, updated_at=hub.now())
     )
+    raise_serial(connection)
 
 
 def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
@@ -82,7 +87,7 @@ def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> N
     connection.execute(
         insert(environments).values(
             id=new_id("env"),
-            owner_id=_owner_id(hub, connection, ref.owner),
+            owner_id=owner_id(hub, connection, ref.owner),
             name=ref.name,
             normalized_name=normalize_name(ref.name),
             visibility=visibility,
@@ -92,14 +97,3 @@ def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> N
             updated_at=now,
         )
     )
-
-
-def _owner_id(hub: Hub, connection: Connection, slug: str) -> str:
-    known = connection.execute(select(owners.c.id).where(owners.c.slug == slug)).scalar()
-    if known is not None:
-        return str(known)
-    owner_id = new_id("user")
-    connection.execute(
-        insert(owners).values(id=owner_id, slug=slug, type="user", created_at=hub.now())
-    )
-    return owner_id

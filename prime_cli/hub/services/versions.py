@@ -12,6 +12,7 @@ from prime_cli.hub.db.tables import artifacts, environments, locks, tags, versio
 from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.serial import raise_serial
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentMetadata,
@@ -142,6 +143,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
     connection.execute(delete(tags).where(tags.c.environment_id == environment_id))
     for tag in {tag.lower() for tag in metadata.tags}:
         connection.execute(tags.insert().values(environment_id=environment_id, tag=tag))
+    raise_serial(connection)
 
 
 def next_number(connection: Connection, environment_id: str) -> int:
