@@ -1,20 +1,75 @@
 """Where the bytes of wheels and source archives are kept, by their SHA-256."""
 
+import os
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
+
+from prime_cli.core.errors import UsageError
+
+
+class StoredBlob(NamedTuple):
+    """A blob's SHA-256 in hex, and since when it has been there (aware)."""
+
+    digest: str
+    modified: datetime
 
 
 class Storage(Protocol):
-    """Blobs by digest. A blob is complete or absent, and never changes."""
+    """Blobs by digest. A blob is complete or absent, and never changes.
+
+    Every method raises StorageFailed when the disk or the bucket refuses, and Unreachable when an
+    object store gives no answer; both name the place and no secret.
+    """
 
     def put(self, path: Path, digest: str) -> None:
         """Keep the verified file at `path` under `digest`; the file itself is moved away.
 
-        Raises StorageFailed.
+        When it raises, the file is still there and the blob is as it was.
         """
 
     def open(self, digest: str) -> BinaryIO:
-        """A seekable reader of a blob; raises NotFound when there is none."""
+        """A seekable reader of a blob; raises NotFound when there is none.
+
+        Reading may raise what the methods raise. It holds a few MiB at most.
+        """
+
+    def size(self, digest: str) -> int | None:
+        """How many bytes the blob has, or None when there is none."""
+
+    def list(self) -> Iterator[StoredBlob]:
+        """Every blob, in no order; what else lies there is passed over."""
 
     def delete(self, digest: str) -> None:
         """Forget a blob; one that is not there is no error."""
+
+    def local_path(self, digest: str) -> Path | None:
+        """Where the blob's file is, or would be; None when blobs are no files of this machine."""
+
+    def link(self, digest: str, filename: str, seconds: int) -> str | None:
+        """An address that anybody may GET the blob from for `seconds`, saved as `filename`.
+
+        None when the storage gives none. Nobody looks whether the blob is there.
+        """
+
+
+def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) -> Storage:
+    """The storage at a folder or at `s3://bucket/prefix`, without looking into it.
+
+    Endpoint, region and keys of a bucket are the AWS_* variables of `environ`. Raises UsageError
+    when the location cannot be understood or the S3 client is not installed.
+    """
+    if isinstance(location, str) and location.startswith("s3://"):
+        # Only a served hub with a bucket needs the S3 client.
+        try:
+            from prime_cli.hub.storage.s3.bucket import open_bucket
+        except ImportError as error:
+            raise UsageError(
+                "A bucket as storage needs the package obstore, which is not installed",
+                hint='install "prime-cli[hub]"',
+            ) from error
+        return open_bucket(location, environ)
+    from prime_cli.hub.storage.files import FileStorage
+
+    return FileStorage(Path(location))
