@@ -1,12 +1,14 @@
 """Every test has a home of its own, a clean environment, and no network but this machine."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from prime_cli.session import Session
 from tests.helpers.cli import Prime
+from tests.helpers.database import drop_databases
 from tests.helpers.file_server import file_server
 from tests.helpers.wheelhouse import wheelhouse
 
@@ -20,9 +22,8 @@ _KEPT = (
     "SYSTEMROOT",
     "SSL_CERT_FILE",
     "PIP_CERT",
-    "PRIME_TEST_VENVS",
 )
-_KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_")
+_KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_", "PRIME_TEST_")
 _NETWORK_MARKERS = ("slow", "network")
 
 
@@ -59,6 +60,13 @@ def clean_environment(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     return home
+
+
+@pytest.fixture(scope="module", autouse=True)
+def databases() -> Iterator[None]:
+    """Removes what the module's hubs have made on a server, if they have."""
+    yield
+    drop_databases()
 
 
 @pytest.fixture

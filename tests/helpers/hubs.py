@@ -13,6 +13,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings, utc_now
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
+from tests.helpers.database import database_of
 from tests.helpers.wild import write_wheel
 
 LOADER = "def load_environment(num_examples: int = 4):\n    return num_examples\n"
@@ -27,7 +28,7 @@ def open_hub(
     clock: Callable[[], datetime] = utc_now,
 ) -> HubClient:
     """A client of the hub whose data is in `data`, as `owner`."""
-    app = create_app(HubSettings(data=data, owner=owner, clock=clock))
+    app = create_app(HubSettings(data=data, owner=owner, database=database_of(data), clock=clock))
     return HubClient("http://hub.local", transport=AppTransport(app), upstream=upstream)
 
 

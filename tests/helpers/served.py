@@ -11,6 +11,7 @@ import httpx
 from prime_cli.api.embedded import AppTransport
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
+from tests.helpers.database import database_of
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -46,7 +47,9 @@ def served_hub(data: Path, owner: str = "ada") -> Iterator[str]:
     """Serve the hub in `data` on a free port of this machine; yields its base URL."""
     server = HTTPServer(("127.0.0.1", 0), _Handler)
     url = f"http://127.0.0.1:{server.server_port}"
-    app = create_app(HubSettings(data=data, owner=owner, public_url=url))
+    app = create_app(
+        HubSettings(data=data, owner=owner, database=database_of(data), public_url=url)
+    )
     _Handler.app = httpx.Client(transport=AppTransport(app), base_url=url)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

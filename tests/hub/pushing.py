@@ -14,14 +14,21 @@ import httpx
 from prime_cli.api.embedded import AppTransport
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
+from tests.helpers.database import database_of
 
 HUB = "/api/v1/environmentshub"
 
 
 def open_app(data: Path, owner: str = "ada", **settings: Any) -> httpx.Client:
     """A client of an embedded hub."""
-    app = create_app(HubSettings(data=data, owner=owner, **settings))
+    app = create_app(settings_for(data, owner, **settings))
     return httpx.Client(transport=AppTransport(app), base_url="http://hub.local")
+
+
+def settings_for(data: Path, owner: str = "ada", **settings: Any) -> HubSettings:
+    """What an embedded hub with its data in `data` is made from, in this run of the tests."""
+    settings = {"database": database_of(data)} | settings
+    return HubSettings(data=data, owner=owner, **settings)
 
 
 def sha256(content: bytes) -> str:

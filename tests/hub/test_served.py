@@ -14,6 +14,7 @@ import uvicorn
 
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
+from tests.helpers.database import database_of
 from tests.hub.pushing import HUB, Push, data, names
 
 
@@ -22,7 +23,13 @@ def served(folder: Path) -> Iterator[httpx.Client]:
     """A client of a hub on a port of this machine."""
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    settings = HubSettings(data=folder, owner="ada", embedded=False, public_url=url)
+    settings = HubSettings(
+        data=folder,
+        owner="ada",
+        embedded=False,
+        database=database_of(folder),
+        public_url=url,
+    )
     config = uvicorn.Config(create_app(settings), log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

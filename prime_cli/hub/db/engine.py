@@ -1,122 +1,132 @@
-"""Connections to the hub's database, and its failures as ours."""
+"""Transactions on the hub's database, and its failures as ours."""
 
-import shutil
-import sqlite3
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, Literal
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.exc import IntegrityError as ConstraintFailed
+from sqlalchemy.exc import TimeoutError as PoolExhausted
 
-from prime_cli.core.errors import Conflict, IntegrityError, PrimeError, StorageFailed
-
-_BUSY_SECONDS = 30
-_WRITE = "prime_write"
-_LEAST_ROOM = 64 * 1024
-"""Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
-
-Synchronous = Literal["OFF", "NORMAL", "FULL"]
+from prime_cli.core.errors import Conflict, PrimeError, Unreachable, UsageError
 
 
-class Database:
-    """Transactions on one database; `name` is what messages call it."""
+class Database(ABC):
+    """Transactions on one database; `name` is what messages call it.
+
+    A failure of the database is raised as one of ours: Conflict when a unique constraint does not
+    hold, UsageError for a value that no database can keep, StorageFailed when it cannot be read or
+    written, Unreachable when its server does not answer. The next transaction finds its own way:
+    no connection that was lost is ever used again.
+    """
+
+    begin_reading: ClassVar[str]
+    """The statement that starts one consistent view."""
+    begin_adding: ClassVar[str]
+    """The statement that starts a transaction beside others that write."""
+    begin_alone: ClassVar[str]
+    """The statement that waits for others that write, and keeps them waiting."""
+    begin_migrating: ClassVar[str]
+    """The same, however long it takes."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine = engine
         self.name = name
+        event.listen(engine, "before_cursor_execute", _refuse_nul)
+        weakref.finalize(self, engine.dispose)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view; raises StorageFailed when the database cannot be read."""
-        with database_errors(self.name), self.engine.connect() as connection:
+        """One consistent view, as the database is when the block first looks."""
+        with self.errors(), self._connect(self.begin_reading) as connection:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, alone: bool = True) -> Iterator[Connection]:
         """A transaction that is alone from its start, committed at the end of the block.
 
-        Taking the lock first means that what the block reads cannot change before it writes.
-        Raises StorageFailed, or Conflict when a unique constraint does not hold.
+        Taking the lock first means that what the block reads cannot change before it writes, and
+        that no two blocks can wait for each other. `alone=False` goes without, for blocks that
+        only add rows and leave it to unique constraints to refuse what is there.
         """
-        with database_errors(self.name), self.engine.connect() as plain:
-            connection = plain.execution_options(**{_WRITE: True})
-            with connection.begin():
-                yield connection
+        begin = self.begin_alone if alone else self.begin_adding
+        with self.errors(), self._connect(begin) as connection:
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def migrate(self) -> Iterator[Connection]:
+        """As `write`, without a limit on how long it waits or works."""
+        with self.errors(), self._connect(self.begin_migrating) as connection:
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn what the driver raises into an error of ours."""
+        try:
+            yield
+        except ConstraintFailed as error:
+            raise Conflict(
+                "Somebody else has just written the same", hint="run the same command again"
+            ) from error
+        except (DataError, OverflowError, UnicodeEncodeError) as error:
+            raise UsageError("A number or a text in it cannot be kept in a database") from error
+        except PoolExhausted as error:
+            raise Unreachable(
+                f"All connections to {self.name} are in use", hint="run the same command again"
+            ) from error
+        except DBAPIError as error:
+            raise self.failure(error) from error
+
+    @abstractmethod
+    def failure(self, error: DBAPIError) -> PrimeError:
+        """What an error of the driver means to whoever asked."""
+
+    @abstractmethod
+    def schema_number(self, connection: Connection) -> int:
+        """The schema that the database says it has; 0 when it is empty."""
+
+    @abstractmethod
+    def stamp(self, connection: Connection, number: int) -> None:
+        """Write the schema number; part of the transaction."""
+
+    def _connect(self, begin: str) -> Connection:
+        """A connection in a transaction; the second try is for one that was lost in the pool.
+
+        Nothing has happened on it by then, and the first failure has made the pool forget all
+        others of its age, so this costs nothing where a ping before every transaction would.
+        """
+        connection = self.engine.connect()
+        try:
+            connection.exec_driver_sql(begin)
+        except DBAPIError as error:
+            connection.close()
+            if not error.connection_invalidated:
+                raise
+        else:
+            return connection
+        connection = self.engine.connect()
+        connection.exec_driver_sql(begin)
+        return connection
 
 
-def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
-    """The SQLite database in the file `path`.
+def _refuse_nul(
+    _connection: Connection,
+    _cursor: Any,
+    _statement: str,
+    parameters: Any,
+    _context: Any,
+    many: bool,  # noqa: FBT001 - the signature is SQLAlchemy's
+) -> None:
+    """Refuse what SQLite would keep and PostgreSQL cannot, in the one place that all texts pass.
 
-    With NORMAL, what is committed outlives a killed process at once and a power cut after the
-    next checkpoint; FULL waits for the disk at every commit; OFF never does. The connection stays
-    open as long as the Database, since the last one that closes writes a checkpoint.
+    In JSON that is kept as text the character is written `\\u0000`, and may stay.
     """
-    url = URL.create("sqlite", database=str(path))
-    engine = create_engine(url, pool_size=1, connect_args={"timeout": _BUSY_SECONDS})
-
-    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-        # The driver's own transactions begin too late; `_begin_sqlite` begins ours.
-        connection.isolation_level = None
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
-
-    event.listen(engine, "connect", prepare)
-    event.listen(engine, "begin", _begin_sqlite)
-    database = Database(engine, str(path))
-    weakref.finalize(database, engine.dispose)
-    return database
-
-
-@contextmanager
-def database_errors(name: str) -> Iterator[None]:
-    """Turn what the driver raises into StorageFailed, IntegrityError or Conflict."""
-    try:
-        yield
-    except ConstraintFailed as error:
-        raise Conflict(
-            "Somebody else has just written the same", hint="run the same command again"
-        ) from error
-    except DBAPIError as error:
-        raise _failure(name, error) from error
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    write = connection.get_execution_options().get(_WRITE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-
-def _failure(name: str, error: DBAPIError) -> PrimeError:
-    reason = str(getattr(error.orig, "sqlite_errorname", ""))
-    # Without room for its shared memory SQLite cannot even read, and calls that an I/O error.
-    if reason.startswith("SQLITE_FULL") or (reason.startswith("SQLITE_IOERR") and _is_full(name)):
-        return StorageFailed(
-            f"The disk is full: {name} was not written",
-            hint="free some space, then run the same command again",
-        )
-    if reason.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StorageFailed(
-            f"{name} cannot be written: {error.orig}",
-            hint="set PRIME_HOME to a folder that can be written",
-        )
-    if reason.startswith("SQLITE_BUSY"):
-        return StorageFailed(
-            f"{name} has been in use by another process for {_BUSY_SECONDS} seconds",
-            hint="wait for the other command to end, then run the same command again",
-        )
-    if reason.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return IntegrityError(
-            f"{name} is damaged: {error.orig}",
-            hint="move the file away; the hub then starts empty",
-        )
-    return StorageFailed(f"{name} failed: {error.orig}")
-
-
-def _is_full(name: str) -> bool:
-    with suppress(OSError):
-        return shutil.disk_usage(Path(name).parent).free < _LEAST_ROOM
-    return False
+    for row in parameters if many else (parameters,):
+        for value in row.values() if isinstance(row, dict) else row:
+            if isinstance(value, str) and "\0" in value:
+                raise UsageError("A text in it has a NUL character, which cannot be kept")

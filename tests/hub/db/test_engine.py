@@ -5,8 +5,8 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from prime_cli.core.errors import Conflict, StorageFailed
-from prime_cli.hub.db.engine import Database, open_sqlite
 from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.db.sqlite import SqliteDatabase, open_sqlite
 from prime_cli.hub.db.tables import owners
 
 ADA = {"id": "user_1", "slug": "ada", "type": "user", "created_at": ""}
@@ -57,7 +57,7 @@ def test_read_only_file_is_a_storage_failure(tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=NullPool)
     with (
         pytest.raises(StorageFailed, match="cannot be written"),
-        Database(engine, str(path)).write() as connection,
+        SqliteDatabase(engine, str(path)).write() as connection,
     ):
         connection.execute(owners.insert().values(ADA))
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import inspect
 
 from prime_cli.core.errors import IntegrityError, StorageFailed
-from prime_cli.hub.db.engine import open_sqlite
 from prime_cli.hub.db.migrations import STEPS, migrate
 from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.db.sqlite import open_sqlite
 from prime_cli.hub.db.tables import SCHEMA
 
 

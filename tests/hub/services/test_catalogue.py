@@ -4,8 +4,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from prime_cli.hub.db.engine import open_sqlite
+from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import owners, stars
+from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, names, open_app
 
 
@@ -78,7 +79,7 @@ def test_starred_environments_are_found_and_counted(folder: Path) -> None:
     ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
     Push(ada, name="chess").run()
     push = Push(bob, name="go").run()
-    with open_sqlite(folder / "hub.db").write() as connection:
+    with open_database(location_of(folder)).write() as connection:
         owner_id = connection.execute(select(owners.c.id).where(owners.c.slug == "ada")).scalar()
         row = {"owner_id": owner_id, "environment_id": push.environment_id}
         connection.execute(stars.insert().values(row))

@@ -7,8 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.hub.db.engine import open_sqlite
+from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import environments
+from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, data, make_wheel, open_app, sha256
 
 JSON = {"accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.1"}
@@ -100,7 +101,7 @@ def test_files_of_the_index_lie_beside_the_blobs(client: httpx.Client, folder: P
 def test_index_that_a_killed_process_left_behind_is_written_by_the_next(folder: Path) -> None:
     push = Push(open_app(folder)).run()
     shutil.rmtree(folder / "simple")
-    with open_sqlite(folder / "hub.db").write() as connection:
+    with open_database(location_of(folder)).write() as connection:
         connection.execute(environments.update().values(index_stale=True))
     open_app(folder)
     assert (folder / "simple" / "ada" / "word" / push.wheel_filename).exists()

@@ -11,7 +11,6 @@ from alembic.operations import Operations
 
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.db.migrations import s0001_environments, s0002_accounts
-from prime_cli.hub.db.schema import schema_number, stamp
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
     s0001_environments.upgrade,
@@ -23,8 +22,8 @@ def migrate(database: Database) -> None:
     """Take the steps that the database has not taken; of two processes at once the second finds
     nothing to do.
     """
-    with database.write() as connection:
+    with database.migrate() as connection:
         operations = Operations(MigrationContext.configure(connection))
-        for step in STEPS[schema_number(connection) :]:
+        for step in STEPS[database.schema_number(connection) :]:
             step(operations)
-        stamp(connection, len(STEPS))
+        database.stamp(connection, len(STEPS))

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Float,
     ForeignKeyConstraint,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     String,
     Text,
@@ -25,10 +26,28 @@ def upgrade(op: Operations) -> None:
     op.add_column("owners", Column("name", String, nullable=False, server_default=""))
     op.add_column("owners", Column("email", String))
     op.add_column("owners", Column("admin", Boolean, nullable=False, server_default=sql("false")))
+    _extend_catalogue(op)
     _create_accounts(op)
     _create_secrets(op)
     _create_evaluations(op)
     _create_operations(op)
+
+
+def _extend_catalogue(op: Operations) -> None:
+    for table in ("owners", "environments"):
+        op.add_column(table, Column("serial", BigInteger, nullable=False, server_default=sql("0")))
+    op.add_column("versions", Column("yanked", Text))
+    op.create_table(
+        "wheel_metadata",
+        text("wheel_id"),
+        text("sha256"),
+        text("requires_python"),
+        Column("body", LargeBinary, nullable=False),
+        ForeignKeyConstraint(
+            ["wheel_id"], ["artifacts.id"], name="fk_wheel_metadata_wheel_id", ondelete="CASCADE"
+        ),
+        PrimaryKeyConstraint("wheel_id", name="pk_wheel_metadata"),
+    )
 
 
 def _create_accounts(op: Operations) -> None:
@@ -70,10 +89,21 @@ def _create_accounts(op: Operations) -> None:
     )
     op.create_index("ix_keys_user_id", "keys", ["user_id"])
     op.create_table(
+        "former_slugs",
+        text("slug"),
+        Column("owner_id", String),
+        ForeignKeyConstraint(
+            ["owner_id"], ["owners.id"], name="fk_former_slugs_owner_id", ondelete="SET NULL"
+        ),
+        PrimaryKeyConstraint("slug", name="pk_former_slugs"),
+    )
+    op.create_table(
         "challenges",
         text("code"),
         text("token_sha256"),
         Column("public_key", Text, nullable=False),
+        text("address"),
+        text("created_at"),
         text("expires_at"),
         Column("result", Text),
         PrimaryKeyConstraint("code", name="pk_challenges"),

@@ -1,6 +1,6 @@
 """The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
 
-from prime_cli.hub.db.tables.accounts import challenges, keys, members
+from prime_cli.hub.db.tables.accounts import challenges, former_slugs, keys, members
 from prime_cli.hub.db.tables.base import metadata
 from prime_cli.hub.db.tables.catalogue import (
     artifacts,
@@ -11,6 +11,7 @@ from prime_cli.hub.db.tables.catalogue import (
     tags,
     uploads,
     versions,
+    wheel_metadata,
 )
 from prime_cli.hub.db.tables.evaluations import (
     batches,
@@ -35,6 +36,7 @@ __all__ = [
     "environments",
     "evaluated",
     "evaluations",
+    "former_slugs",
     "keys",
     "locks",
     "members",
@@ -48,4 +50,5 @@ __all__ = [
     "uploads",
     "variables",
     "versions",
+    "wheel_metadata",
 ]

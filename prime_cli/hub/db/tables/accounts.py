@@ -32,6 +32,15 @@ keys = Table(
     Column("last_used_at", String),
 )
 
+former_slugs = Table(
+    "former_slugs",
+    metadata,
+    # Somebody else under this name would be taken for the one who had it.
+    Column("slug", String, primary_key=True),
+    # Null once that user or team is removed.
+    Column("owner_id", ForeignKey("owners.id", ondelete="SET NULL")),
+)
+
 challenges = Table(
     "challenges",
     metadata,
@@ -39,6 +48,9 @@ challenges = Table(
     # Of the token with which the client asks whether it was approved.
     Column("token_sha256", String, nullable=False, unique=True),
     Column("public_key", Text, nullable=False),
+    # Whence it was asked, which the one who approves is shown.
+    text("address"),
+    text("created_at"),
     text("expires_at"),
     # The new key, encrypted for `public_key`, once somebody has approved.
     Column("result", Text),

@@ -1,11 +1,13 @@
 """Owners, environments, their versions and files."""
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Table,
     Text,
@@ -24,6 +26,11 @@ def _environment_key() -> Column[str]:
     )
 
 
+def _serial() -> Column[int]:
+    """The catalogue's serial when something last changed that pages about the row show."""
+    return Column("serial", BigInteger, nullable=False, server_default=text("0"))
+
+
 owners = Table(
     "owners",
     metadata,
@@ -37,6 +44,7 @@ owners = Table(
     # Of a user: may approve anybody's login and look after the hub.
     Column("admin", Boolean, nullable=False, server_default=text("false")),
     Column("created_at", String, nullable=False),
+    _serial(),
 )
 
 environments = Table(
@@ -55,6 +63,7 @@ environments = Table(
     Column("index_stale", Boolean, nullable=False, index=True),
     Column("created_at", String, nullable=False),
     Column("updated_at", String, nullable=False),
+    _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
 )
 
@@ -79,6 +88,17 @@ artifacts = Table(
     Index(None, "environment_id", "content_hash"),
 )
 
+# METADATA of wheels, in a table of its own: nothing reads it but installers.
+wheel_metadata = Table(
+    "wheel_metadata",
+    metadata,
+    Column("wheel_id", ForeignKey("artifacts.id", ondelete="CASCADE"), primary_key=True),
+    Column("sha256", String, nullable=False),
+    # The field Requires-Python; empty where there is none.
+    Column("requires_python", String, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
 versions = Table(
     "versions",
     metadata,
@@ -92,6 +112,8 @@ versions = Table(
     Column("version_key", String, nullable=False),
     Column("content_hash", String, nullable=False),
     Column("created_at", String, nullable=False),
+    # Why installers should pass it over, which may be empty; null unless it was yanked.
+    Column("yanked", Text),
     UniqueConstraint("environment_id", "number"),
     UniqueConstraint("environment_id", "version_key"),
     UniqueConstraint("environment_id", "content_hash"),

@@ -7,7 +7,8 @@ from prime_cli.hub.db.tables.base import metadata, text
 counters = Table(
     "counters",
     metadata,
-    # `catalogue`: goes up with every change of what the catalogue or an index shows.
+    # `catalogue`: goes up with every change of what the catalogue or an index shows. `everything`:
+    # what that was when more changed than one environment.
     Column("name", String, primary_key=True),
     Column("value", BigInteger, nullable=False),
 )

@@ -1,0 +1,222 @@
+"""The hub's database on a PostgreSQL server, through psycopg 3. Imported by served hubs alone."""
+
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, create_engine, event
+from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from prime_cli.core.errors import (
+    IntegrityError,
+    PrimeError,
+    StorageFailed,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.hub.db.engine import Database
+
+_SCHEMES = ("postgresql", "postgres")
+_SECONDS = 30
+_WRITER = 0x7072696D65
+"""The advisory lock of whoever writes alone: `prime` in ASCII. Such locks are per database."""
+
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_LOCK = f"SELECT pg_advisory_xact_lock({_WRITER})"
+
+_LIMITS = {
+    "statement_timeout": f"{_SECONDS}s",
+    "lock_timeout": f"{_SECONDS}s",
+    # A process that hangs in a transaction must not keep all others from writing.
+    "idle_in_transaction_session_timeout": "60s",
+}
+_ARGUMENTS = {
+    "application_name": "prime-hub",
+    "client_encoding": "utf8",
+    "connect_timeout": "5",
+    # Milliseconds until a server that went away without a word counts as lost.
+    "tcp_user_timeout": f"{_SECONDS}000",
+}
+
+_MEANINGS: tuple[tuple[tuple[str, ...], type[PrimeError], str, str], ...] = (
+    (
+        ("53100",),
+        StorageFailed,
+        "The disk of {name} is full: nothing was written",
+        "free some space there, then run the same command again",
+    ),
+    (
+        ("25006", "42501"),
+        StorageFailed,
+        "{name} cannot be written: {reason}",
+        "make the user in its URL the owner of the database, and use the primary server",
+    ),
+    (
+        ("55P03",),
+        StorageFailed,
+        f"{{name}} has been in use by another process for {_SECONDS} seconds",
+        "wait for the other to end, then run the same command again",
+    ),
+    (
+        ("57014",),
+        Unreachable,
+        f"{{name}} did not answer within {_SECONDS} seconds",
+        "run the same command again, or ask for less at once",
+    ),
+    (
+        ("40",),
+        Unreachable,
+        "{name} gave up one of two writes that waited for each other",
+        "run the same command again",
+    ),
+    (
+        ("XX001", "XX002"),
+        IntegrityError,
+        "{name} is damaged: {reason}",
+        "restore it from a backup",
+    ),
+    (
+        ("08", "25P03", "28", "3D", "53", "57P"),
+        Unreachable,
+        "{name} cannot be reached: {reason}",
+        "see that the server runs and that the URL is right, then run the same command again",
+    ),
+)
+"""By the beginning of SQLSTATE (appendix A of PostgreSQL's manual): what it means to a user."""
+
+
+class PostgresDatabase(Database):
+    """Transactions on a PostgreSQL database; the schema number is the last row of `schema_steps`.
+
+    Who writes alone takes an advisory lock first. Stricter isolation levels would let two writers
+    work at once and fail one of them at its end, and a block cannot be run again from here: other
+    systems were told of it. With the lock a block sees what the last one committed (READ COMMITTED
+    takes a new view for each statement), so neither serialization failures nor deadlocks are
+    possible; between blocks that only add, a deadlock is, and is answered with Unreachable.
+    """
+
+    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+    begin_adding = _BEGIN
+    begin_alone = f"{_BEGIN}; {_LOCK}"
+    begin_migrating = (
+        f"{_BEGIN}; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; {_LOCK}"
+    )
+
+    def failure(self, error: DBAPIError) -> PrimeError:
+        # What failed before there was a connection has no state.
+        state = getattr(error.orig, "sqlstate", None) or "08000"
+        reason = _reason(error)
+        for states, kind, sentence, hint in _MEANINGS:
+            if state.startswith(states):
+                return kind(sentence.format(name=self.name, reason=reason), hint=hint)
+        return StorageFailed(f"{self.name} failed: {reason}")
+
+    def schema_number(self, connection: Connection) -> int:
+        if connection.exec_driver_sql("SELECT to_regclass('schema_steps')").scalar_one() is None:
+            return 0
+        newest = "SELECT coalesce(max(number), 0) FROM schema_steps"
+        return int(connection.exec_driver_sql(newest).scalar_one())
+
+    def stamp(self, connection: Connection, number: int) -> None:
+        connection.exec_driver_sql(
+            "CREATE TABLE IF NOT EXISTS schema_steps (number integer PRIMARY KEY,"
+            " taken_at timestamptz NOT NULL DEFAULT now())"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO schema_steps (number) SELECT generate_series(1, %(number)s)"
+            " ON CONFLICT DO NOTHING",
+            {"number": number},
+        )
+
+
+class BytewiseText(PGTypeCompiler):
+    """Gives every column of text the collation "C", whatever the database was created with.
+
+    Then times, names and keys sort and compare byte by byte as they do in SQLite, and an index
+    serves `LIKE 'begin%'`.
+    """
+
+    def visit_VARCHAR(self, type_: Any, **kwargs: Any) -> str:  # noqa: N802
+        return _bytewise(super().visit_VARCHAR(type_, **kwargs), kwargs)
+
+    def visit_TEXT(self, type_: Any, **kwargs: Any) -> str:  # noqa: N802
+        return _bytewise(super().visit_TEXT(type_, **kwargs), kwargs)
+
+
+def open_postgres(text: str) -> Database:
+    """The database that a `postgresql://user:password@host:port/name?option=value` URL names.
+
+    Options are those of libpq. Neither its password nor its options are shown anywhere. Raises
+    UsageError for a text that is no such URL, Unreachable when nobody answers, StorageFailed for a
+    database that cannot keep Unicode.
+    """
+    url = _read_url(text)
+    database = PostgresDatabase(_make_engine(url), _name(url))
+    with database.read() as connection:
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise StorageFailed(
+            f"{database.name} keeps text as {encoding}, which cannot hold every character",
+            hint="create it anew with `createdb --template=template0 --encoding=UTF8`",
+        )
+    return database
+
+
+def _read_url(text: str) -> URL:
+    # `from None`: what cannot be parsed may have the password in the message.
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        url = None
+    if url is None or url.get_backend_name() not in _SCHEMES:
+        raise UsageError(
+            "The database is not given as a PostgreSQL URL",
+            hint="write `postgresql://user:password@host:5432/name`, special characters as %XX",
+        ) from None
+    return url
+
+
+def _name(url: URL) -> str:
+    """What may be shown of a URL."""
+    port = f":{url.port}" if url.port else ""
+    return f"postgresql://{url.host or ''}{port}/{url.database or ''}"
+
+
+def _make_engine(url: URL) -> Engine:
+    options = dict(url.query)
+    limits = " ".join(f"-c {name}={value}" for name, value in _LIMITS.items())
+    # The last of two equal settings holds: that of the URL.
+    options["options"] = f"{limits} {options.get('options', '')}".strip()
+    try:
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg", query={}),
+            connect_args=_ARGUMENTS | options,
+            pool_size=5,
+            max_overflow=15,
+            pool_timeout=10,
+            hide_parameters=True,
+        )
+    except ImportError as error:
+        raise UsageError(
+            f"PostgreSQL cannot be used here: {error}",
+            hint="install the extra: `pip install 'prime-cli[hub]'`",
+        ) from error
+    engine.dialect.type_compiler_instance = BytewiseText(engine.dialect)
+    event.listen(engine, "connect", _prepare)
+    return engine
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    # The driver would begin each transaction itself, a round trip before ours.
+    connection.autocommit = True
+
+
+def _bytewise(text: str, kwargs: dict[str, Any]) -> str:
+    """The type with its collation, where it stands in the definition of a column."""
+    return f'{text} COLLATE "C"' if isinstance(kwargs.get("type_expression"), Column) else text
+
+
+def _reason(error: DBAPIError) -> str:
+    """The server's own first line, which has no values in it; or what the driver says."""
+    diagnosis = getattr(error.orig, "diag", None)
+    return getattr(diagnosis, "message_primary", None) or " ".join(str(error.orig).split())

@@ -1,0 +1,142 @@
+"""The hub's database in one file: SQLite with a write-ahead log."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import Connection, MetaData, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from prime_cli.core.errors import IntegrityError, PrimeError, StorageFailed
+from prime_cli.core.paths import flush_file, make_folder, storage_errors
+from prime_cli.hub.db.engine import Database
+
+_BUSY_SECONDS = 30
+_LEAST_ROOM = 64 * 1024
+"""Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
+
+Synchronous = Literal["OFF", "NORMAL", "FULL"]
+
+
+class SqliteDatabase(Database):
+    """Transactions on a SQLite file. One connection writes at a time, so none adds beside others.
+
+    The schema number is the file's own `user_version`.
+    """
+
+    begin_reading = "BEGIN"
+    begin_adding = begin_alone = begin_migrating = "BEGIN IMMEDIATE"
+
+    def failure(self, error: DBAPIError) -> PrimeError:
+        return _failure(self.name, error)
+
+    def schema_number(self, connection: Connection) -> int:
+        return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+    def stamp(self, connection: Connection, number: int) -> None:
+        connection.exec_driver_sql(f"PRAGMA user_version = {number:d}")
+
+
+def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
+    """The SQLite database in the file `path`.
+
+    With NORMAL, what is committed outlives a killed process at once and a power cut after the
+    next checkpoint; FULL waits for the disk at every commit; OFF never does. The connection stays
+    open as long as the Database, since the last one that closes writes a checkpoint.
+    """
+    url = URL.create("sqlite", database=str(path))
+    engine = create_engine(
+        url, pool_size=1, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True
+    )
+
+    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+        # The driver's own transactions begin too late; `Database` begins ours.
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+
+    event.listen(engine, "connect", prepare)
+    return SqliteDatabase(engine, str(path))
+
+
+def create_sqlite(path: Path, tables: MetaData, number: int) -> None:
+    """Make a new database with `tables` of schema `number` beside `path`, and link it into place.
+
+    Of two processes that do so at once one wins, and neither meets a half-made database.
+    """
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with storage_errors(path):
+        try:
+            temporary.unlink(missing_ok=True)
+            _fill(open_sqlite(temporary, synchronous="OFF"), tables, number)
+            temporary.chmod(0o600)
+            flush_file(temporary)
+            _publish(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _fill(database: Database, tables: MetaData, number: int) -> None:
+    with database.errors():
+        _use_write_ahead_log(database)
+    with database.write() as connection:
+        tables.create_all(connection, checkfirst=False)
+        database.stamp(connection, number)
+    database.engine.dispose()
+
+
+def _use_write_ahead_log(database: Database) -> None:
+    """Let readers go on while somebody writes; the file remembers it."""
+    raw = database.engine.raw_connection()
+    try:
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
+    finally:
+        raw.close()
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        return
+    except OSError:
+        # No hard links on this file system; a rename is as good but for two at once.
+        if not path.exists():
+            temporary.rename(path)
+
+
+def _failure(name: str, error: DBAPIError) -> PrimeError:
+    reason = str(getattr(error.orig, "sqlite_errorname", ""))
+    # Without room for its shared memory SQLite cannot even read, and calls that an I/O error.
+    if reason.startswith("SQLITE_FULL") or (reason.startswith("SQLITE_IOERR") and _is_full(name)):
+        return StorageFailed(
+            f"The disk is full: {name} was not written",
+            hint="free some space, then run the same command again",
+        )
+    if reason.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StorageFailed(
+            f"{name} cannot be written: {error.orig}",
+            hint="set PRIME_HOME to a folder that can be written",
+        )
+    if reason.startswith("SQLITE_BUSY"):
+        return StorageFailed(
+            f"{name} has been in use by another process for {_BUSY_SECONDS} seconds",
+            hint="wait for the other command to end, then run the same command again",
+        )
+    if reason.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return IntegrityError(
+            f"{name} is damaged: {error.orig}",
+            hint="move the file away; the hub then starts empty",
+        )
+    return StorageFailed(f"{name} failed: {error.orig}")
+
+
+def _is_full(name: str) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(Path(name).parent).free < _LEAST_ROOM
+    return False
