@@ -15,6 +15,7 @@ from prime_cli.hub.services.access import (
 )
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import (
     find_version,
     metadata_of,
@@ -89,6 +90,7 @@ def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> Finaliz
         update_latest(hub, connection, environment.id)
     refresh_index(hub)
     with hub.database.write() as connection:
+        raise_serial(connection, environment.id)
         connection.execute(
             delete(environments).where(
                 environments.c.id == environment.id, environments.c.latest_version_id.is_(None)

@@ -45,5 +45,5 @@ def put_lock(hub: Hub, caller: Caller, ref: EnvRef, lock: Lock) -> Lock:
                 version_id=version.id, body=encode(lock).decode(), updated_at=hub.now()
             )
         )
-        raise_serial(connection)
+        raise_serial(connection, environment.id)
     return lock

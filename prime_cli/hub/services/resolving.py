@@ -14,7 +14,7 @@ from prime_cli.hub.services.access import (
     require_owner_slug,
     require_user,
 )
-from prime_cli.hub.services.owners import find_team, owner_id
+from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.environments import (
@@ -63,7 +63,7 @@ def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> 
     """What is to be written. Old clients send the slug of any owner as `team_slug`."""
     owner = request.owner_slug or request.team_slug or caller.slug
     if request.team_id:
-        owner = find_team(connection, request.team_id).slug
+        owner = find_own_team(connection, caller, request.team_id).slug
     require_owner_slug(caller, owner, f"{owner}/{request.name}")
     ref = EnvRef.parse(f"{owner}/{request.name}")
     if ref.version is not None:
@@ -79,14 +79,15 @@ def _change_visibility(
         .where(environments.c.id == environment_id)
         .values(visibility=visibility, updated_at=hub.now())
     )
-    raise_serial(connection)
+    raise_serial(connection, environment_id)
 
 
 def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
     now = hub.now()
+    made = new_id("env")
     connection.execute(
         insert(environments).values(
-            id=new_id("env"),
+            id=made,
             owner_id=owner_id(hub, connection, ref.owner),
             name=ref.name,
             normalized_name=normalize_name(ref.name),
@@ -97,3 +98,4 @@ def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> N
             updated_at=now,
         )
     )
+    raise_serial(connection, made)

@@ -143,7 +143,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
     connection.execute(delete(tags).where(tags.c.environment_id == environment_id))
     for tag in {tag.lower() for tag in metadata.tags}:
         connection.execute(tags.insert().values(environment_id=environment_id, tag=tag))
-    raise_serial(connection)
+    raise_serial(connection, environment_id)
 
 
 def next_number(connection: Connection, environment_id: str) -> int:
