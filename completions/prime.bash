@@ -7,6 +7,7 @@ _prime() {
     case "$at ${COMP_WORDS[index]}" in
       'prime env') at='prime env' ;;
       'prime eval') at='prime eval' ;;
+      'prime hub') at='prime hub' ;;
       'prime config') at='prime config' ;;
       'prime whoami') at='prime whoami' ;;
       'prime completion') at='prime completion' ;;
@@ -26,6 +27,7 @@ _prime() {
       'prime eval run') at='prime eval run' ;;
       'prime eval list') at='prime eval list' ;;
       'prime eval show') at='prime eval show' ;;
+      'prime hub serve') at='prime hub serve' ;;
       'prime config show') at='prime config show' ;;
       'prime config view') at='prime config show' ;;
     esac
@@ -135,13 +137,23 @@ _prime() {
     'prime eval show --rollout') :; return ;;
     'prime eval show --example') :; return ;;
     'prime eval show --output'|'prime eval show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime hub serve --host') :; return ;;
+    'prime hub serve --port') :; return ;;
+    'prime hub serve --data') :; return ;;
+    'prime hub serve --database') :; return ;;
+    'prime hub serve --storage') :; return ;;
+    'prime hub serve --public-url') :; return ;;
+    'prime hub serve --admin') :; return ;;
+    'prime hub serve --tls-cert') :; return ;;
+    'prime hub serve --tls-key') :; return ;;
+    'prime hub serve --workers') :; return ;;
     'prime config show --output'|'prime config show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime config show --context') :; return ;;
     'prime whoami --output'|'prime whoami -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime whoami --context') :; return ;;
   esac
   case $at in
-    'prime') words='env eval config whoami completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval hub config whoami completion' options='--context --version -v -h --help' ;;
     'prime env') words='init build upload install uninstall pull info status list versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -159,6 +171,8 @@ _prime() {
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --output -o --quiet -q -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
+    'prime hub') words='serve' options='-h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --quiet -q -h --help' ;;
     'prime config') words='show' options='-h --help' ;;
     'prime config show') words='' options='--output -o --context --offline -h --help' ;;
     'prime whoami') words='' options='--output -o --context --offline -h --help' ;;

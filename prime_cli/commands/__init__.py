@@ -33,6 +33,7 @@ app = group(
     {
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
+        "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "config": ("prime_cli.commands.config:app", "See what prime is set to, and why."),
         "whoami": ("prime_cli.commands.whoami:whoami", "Show who you are on which hub."),
         "completion": (

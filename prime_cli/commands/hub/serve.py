@@ -1,0 +1,118 @@
+"""`prime hub serve`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
+from prime_cli.commands.options import QuietOpt, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.serving.options import HOST, PORT, ServeOptions
+from prime_cli.terminal.output import Output
+
+if TYPE_CHECKING:
+    from prime_cli.hub.serving.running import Started
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[
+        str, typer.Option("--host", envvar="PRIME_HUB_HOST", help="The address to listen on.")
+    ] = HOST,
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", envvar="PRIME_HUB_PORT", min=0, max=65535, help="The port; 0 is a free one."
+        ),
+    ] = PORT,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    storage: StorageOpt = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            "--public-url",
+            envvar="PRIME_HUB_PUBLIC_URL",
+            metavar="URL",
+            help="How clients reach the hub.",
+            show_default="the address it listens on",
+        ),
+    ] = None,
+    admin: Annotated[
+        str,
+        typer.Option(
+            "--admin", envvar="PRIME_HUB_ADMIN", metavar="NAME", help="Who is made admin at first."
+        ),
+    ] = "admin",
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-cert", envvar="PRIME_HUB_TLS_CERT", metavar="FILE", help="A certificate (PEM)."
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option("--tls-key", envvar="PRIME_HUB_TLS_KEY", metavar="FILE", help="Its key."),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", envvar="PRIME_HUB_WORKERS", min=1, help="Processes to serve in."),
+    ] = 1,
+    quiet: QuietOpt = False,
+) -> None:
+    """Serve the hub to others.
+
+    The first start makes an admin, and prints on stdout, once, the variables with which a client
+    uses this hub as that admin. Ctrl-C and SIGTERM finish what is under way; a second ends at once.
+
+    \b
+    Example:
+      prime hub serve --data /srv/hub --public-url https://hub.example.org
+
+    See also: `prime whoami`.
+    """
+    output = open_session(ctx, quiet=quiet).output
+    try:
+        from prime_cli.hub.serving.running import run
+    except ImportError as error:
+        raise UsageError(
+            f"To serve a hub, the package {error.name} is needed, which is not installed",
+            hint='install "prime-cli[hub]"',
+        ) from error
+    options = ServeOptions(
+        data=data_folder(data),
+        host=host,
+        port=port,
+        database=database,
+        storage=storage,
+        public_url=public_url,
+        admin=admin,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        workers=workers,
+    )
+    run(options, lambda started: _announce(output, started))
+
+
+def _announce(output: Output, started: "Started") -> None:
+    """Data is what a client needs, and only the first start has it all; the rest is talk."""
+    output.done(f"Serving {started.place} on {started.url}")
+    variables = {
+        "PRIME_API_BASE_URL": started.url,
+        "PRIME_FRONTEND_URL": started.url,
+        "PRIME_API_KEY": started.admin_key,
+        "PRIME_TRACES_OPT_OUT": "1",
+    }
+    if started.admin_key is None:
+        output.hint("clients need these; make keys with `prime hub token add USER`")
+        for name, value in variables.items():
+            output.say(f"  export {name}={value or '...'}")
+        return
+    output.say("This is the admin's key, and it is not shown again. A client needs:")
+    lines = [f"export {name}={value}" for name, value in variables.items()]
+    output.text("\n".join(lines), record=variables)
+    output.say(
+        "PRIME_TRACES_OPT_OUT keeps the official client from sending traces, and this key with "
+        "them, to the public hub"
+    )

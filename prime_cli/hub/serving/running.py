@@ -1,0 +1,34 @@
+"""From the operator's choices to a hub that runs: look at everything first, then serve."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from prime_cli.hub.opening import open_hub
+from prime_cli.hub.serving.first_start import make_admin
+from prime_cli.hub.serving.listening import check_certificate, find_port
+from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.serving.server import serve
+
+
+@dataclass(frozen=True)
+class Started:
+    """A hub that is about to answer; `admin_key` only when its admin was just made."""
+
+    url: str
+    place: str
+    admin_key: str | None
+
+
+def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
+    """Serve until told to stop; `announce` is called once nothing can be in the way any more.
+
+    Raises what `check_certificate`, `find_port`, `open_hub` and `make_admin` raise.
+    """
+    check_certificate(options)
+    options = replace(options, port=find_port(options.host, options.port))
+    hub = open_hub(options.settings())
+    key = make_admin(hub, options.admin)
+    # The processes that serve open their own.
+    hub.database.engine.dispose()
+    started = Started(options.url, hub.database.name, key)
+    serve(options, lambda: announce(started))

@@ -1,0 +1,104 @@
+"""`prime hub serve` as a process on a free port of this machine, with the key of its admin."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.helpers.cli import COMMAND
+
+_VARIABLE = re.compile(r"export (\w+)=(\S*)")
+_SECONDS = 60
+
+
+@dataclass
+class ServedHub:
+    """A hub that runs; `variables` are what it told a client to set, the admin's key among them."""
+
+    process: "subprocess.Popen[bytes]"
+    url: str
+    variables: dict[str, str]
+    out: Path
+    err: Path
+
+    @property
+    def key(self) -> str:
+        """The admin's key; only the first start on a folder has one."""
+        return self.variables["PRIME_API_KEY"]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(_SECONDS)
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        """A plain client, as the admin unless `key` says otherwise; an empty one is nobody."""
+        key = self.variables.get("PRIME_API_KEY", "") if key is None else key
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=30)
+
+
+@contextmanager
+def serve(
+    data: Path, *argv: str, env: Mapping[str, str] | None = None, verify: str | bool = True
+) -> Iterator[ServedHub]:
+    """Run `prime hub serve --data DATA --port 0 ARGV` until the block ends.
+
+    `env` is added to the test's own; `verify` is the certificate to trust, if it has TLS.
+    """
+    data.parent.mkdir(parents=True, exist_ok=True)
+    out, err = data.with_name(f"{data.name}.out"), data.with_name(f"{data.name}.err")
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = subprocess.Popen(
+            [*COMMAND, "hub", "serve", "--data", str(data), "--port", "0", *argv],
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+        )
+    try:
+        variables = _wait_for_start(process, out, err)
+        url = variables["PRIME_API_BASE_URL"]
+        _wait_for_answer(process, url, err, verify)
+        yield ServedHub(process, url, variables, out, err)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for_start(process: "subprocess.Popen[bytes]", out: Path, err: Path) -> dict[str, str]:
+    """The variables that it prints: on stdout at its first start, else on stderr."""
+    deadline = time.monotonic() + _SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        variables = dict(_VARIABLE.findall(out.read_text() or err.read_text()))
+        if "PRIME_TRACES_OPT_OUT" in variables:
+            return {name: value for name, value in variables.items() if value != "..."}
+        time.sleep(0.02)
+    raise AssertionError(f"The hub did not start:\n{err.read_text()}")
+
+
+def _wait_for_answer(
+    process: "subprocess.Popen[bytes]", url: str, err: Path, verify: str | bool
+) -> None:
+    deadline = time.monotonic() + _SECONDS
+    with httpx.Client(trust_env=False, verify=verify) as client:
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                client.get(f"{url}/api/v1/capabilities").raise_for_status()
+            except httpx.TransportError:
+                time.sleep(0.02)
+            else:
+                return
+    raise AssertionError(f"The hub did not answer:\n{err.read_text()}")
