@@ -185,6 +185,7 @@ def _create_evaluations(op: Operations) -> None:
         text("id"),
         text("owner_id"),
         Column("created_by", String),
+        Column("creation_key", String),
         text("name"),
         Column("model_name", String),
         Column("dataset", String),
@@ -201,6 +202,7 @@ def _create_evaluations(op: Operations) -> None:
         Column("metrics", Text, nullable=False),
         Column("sample_count", Integer, nullable=False),
         Column("average_reward", Float),
+        Column("summary", Text),
         text("created_at"),
         text("updated_at"),
         Column("finished_at", String),
@@ -211,18 +213,18 @@ def _create_evaluations(op: Operations) -> None:
             ["owner_id"], ["owners.id"], name="fk_evaluations_owner_id", ondelete="CASCADE"
         ),
         PrimaryKeyConstraint("id", name="pk_evaluations"),
+        UniqueConstraint("owner_id", "creation_key", name="uq_evaluations_owner_id_creation_key"),
     )
-    op.create_index(
-        "ix_evaluations_is_public_created_at", "evaluations", ["is_public", "created_at"]
-    )
-    op.create_index("ix_evaluations_owner_id", "evaluations", ["owner_id"])
+    op.create_index("ix_evaluations_owner_id_created_at", "evaluations", ["owner_id", "created_at"])
     op.create_table(
         "evaluated",
         text("evaluation_id"),
         Column("position", Integer, nullable=False),
         Column("environment_id", String),
         text("slug"),
+        Column("was_public", Boolean, nullable=False),
         Column("version_id", String),
+        Column("semantic_version", String),
         ForeignKeyConstraint(
             ["environment_id"],
             ["environments.id"],
@@ -257,8 +259,11 @@ def _create_evaluations(op: Operations) -> None:
         text("evaluation_id"),
         Column("number", Integer, autoincrement=False, nullable=False),
         Column("identity", String),
-        Column("example_id", String),
+        Column("attempt", BigInteger, nullable=False),
         Column("reward", Float),
+        Column("failed", Boolean, nullable=False),
+        Column("scores", Text, nullable=False),
+        Column("size", Integer, nullable=False),
         Column("body", Text, nullable=False),
         ForeignKeyConstraint(
             ["evaluation_id"],
@@ -268,6 +273,9 @@ def _create_evaluations(op: Operations) -> None:
         ),
         PrimaryKeyConstraint("evaluation_id", "number", name="pk_samples"),
         UniqueConstraint("evaluation_id", "identity", name="uq_samples_evaluation_id_identity"),
+    )
+    op.create_index(
+        "ix_samples_page", "samples", ["evaluation_id", "number", "reward", "failed", "size"]
     )
 
 

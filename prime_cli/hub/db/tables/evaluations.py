@@ -1,6 +1,7 @@
 """Evaluations and their samples."""
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -20,8 +21,10 @@ evaluations = Table(
     metadata,
     Column("id", String, primary_key=True),
     # The user or team whose evaluation it is, and the user who made it.
-    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False),
     Column("created_by", ForeignKey("owners.id", ondelete="SET NULL")),
+    # What the client called the request that made it, so that one that is sent again is known.
+    Column("creation_key", String),
     text("name"),
     Column("model_name", String),
     Column("dataset", String),
@@ -37,13 +40,17 @@ evaluations = Table(
     Column("tags", Text, nullable=False),
     Column("metadata", Text, nullable=False),
     Column("metrics", Text, nullable=False),
-    # Copied from `samples`, so that lists read one table.
+    # Copied from `samples`, so that lists read one table. `sample_count` is also the highest
+    # number of a sample.
     Column("sample_count", Integer, nullable=False),
     Column("average_reward", Float),
+    # Of rewards and metrics, as JSON; null when a sample was replaced and it must be made anew.
+    Column("summary", Text),
     text("created_at"),
     text("updated_at"),
     Column("finished_at", String),
-    Index(None, "is_public", "created_at"),
+    Index(None, "owner_id", "created_at"),
+    UniqueConstraint("owner_id", "creation_key"),
 )
 
 evaluated = Table(
@@ -53,9 +60,11 @@ evaluated = Table(
     Column("position", Integer, primary_key=True),
     # Null once the environment is deleted; its name stays.
     Column("environment_id", ForeignKey("environments.id", ondelete="SET NULL"), index=True),
-    # `owner/name` when it was evaluated.
+    # `owner/name` when it was evaluated, and whether it was public when it was deleted.
     text("slug"),
+    Column("was_public", Boolean, nullable=False),
     Column("version_id", String),
+    Column("semantic_version", String),
 )
 
 batches = Table(
@@ -74,10 +83,20 @@ samples = Table(
     Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
     # From 1, in the order in which they came.
     Column("number", Integer, primary_key=True, autoincrement=False),
-    # What the sample itself says it is; null where it says nothing that tells it from others.
+    # A digest of what the sample itself says it is; null where it says nothing that tells it from
+    # others. Of two with one identity that of the later attempt is kept.
     Column("identity", String),
-    Column("example_id", String),
+    Column("attempt", BigInteger, nullable=False),
     Column("reward", Float),
+    # Whether it says that it ended with an error.
+    Column("failed", Boolean, nullable=False),
+    # Numbers in it by name, as JSON.
+    Column("scores", Text, nullable=False),
+    # Of the body, in bytes.
+    Column("size", Integer, nullable=False),
+    # JSON as it came.
     Column("body", Text, nullable=False),
     UniqueConstraint("evaluation_id", "identity"),
+    # All that pages and filters need, without reading the bodies.
+    Index("ix_samples_page", "evaluation_id", "number", "reward", "failed", "size"),
 )
