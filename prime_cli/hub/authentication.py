@@ -26,15 +26,17 @@ class Authenticate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope.setdefault("state", {})["caller"] = await self._caller(Headers(scope=scope))
+            host, _ = scope.get("client") or ("", 0)
+            caller = await self._caller(Headers(scope=scope), host)
+            scope.setdefault("state", {})["caller"] = caller
         await self.app(scope, receive, send)
 
-    async def _caller(self, headers: Headers) -> Caller:
+    async def _caller(self, headers: Headers, address: str) -> Caller:
         for key in read_keys(headers.get("authorization", "")):
-            caller = await run(self.hub, find_caller, self.hub, key)
+            caller = await run(self.hub, find_caller, self.hub, key, address=address)
             if caller is not None:
                 return caller
-        return Caller()
+        return Caller(address=address)
 
 
 def read_keys(authorization: str) -> list[str]:

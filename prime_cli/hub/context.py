@@ -33,6 +33,11 @@ class Caller:
         mine = frozenset({owner})
         return cls(owner, reads=mine, writes=mine, manages=mine, admin=True)
 
+    @classmethod
+    def operator(cls) -> "Caller":
+        """Whoever runs commands on the machine of the hub; the audit log calls them `cli`."""
+        return cls("cli", admin=True)
+
 
 @dataclass(frozen=True)
 class Hub:

@@ -1,8 +1,18 @@
-"""Users and teams on the wire, as the official client reads them (releases 0.3 to 0.18)."""
+"""Users, teams and keys on the wire, as the official client reads them (releases 0.3 to 0.18).
+
+Keys, and the structs named `…Item`, are ours: the public wire has no address for them.
+"""
 
 from typing import Any
 
 import msgspec
+
+
+class Permission(msgspec.Struct):
+    """What a key may do with one kind of thing."""
+
+    read: bool
+    write: bool
 
 
 class Account(msgspec.Struct):
@@ -12,7 +22,14 @@ class Account(msgspec.Struct):
     email: str | None = None
     name: str | None = None
     slug: str | None = None
+    # Kind of thing to `Permission`; other hubs may write anything here.
     scope: dict[str, Any] | None = None
+
+
+class SlugRequest(msgspec.Struct):
+    """`PATCH /user/slug`."""
+
+    slug: str
 
 
 class Team(msgspec.Struct, rename="camel"):
@@ -32,3 +49,92 @@ class TeamPage(msgspec.Struct):
     total_count: int = 0
     offset: int = 0
     limit: int = 100
+
+
+class Member(msgspec.Struct, rename="camel"):
+    """One row of `GET /teams/{team_id}/members`; `role` is `ADMIN` or `MEMBER`."""
+
+    user_id: str
+    user_name: str | None
+    user_email: str | None
+    role: str
+    joined_at: str
+
+
+class MemberPage(msgspec.Struct):
+    """`GET /teams/{team_id}/members`."""
+
+    data: list[Member]
+    total_count: int = 0
+    offset: int = 0
+    limit: int = 100
+
+
+class KeyItem(msgspec.Struct, rename="camel"):
+    """A key in a list: all but the key. `prefix` is what it begins with.
+
+    `owner` is the one owner that it is good for, or null; `last_used_at` is exact to ten minutes.
+    """
+
+    id: str
+    user: str
+    prefix: str
+    name: str
+    scope: str
+    created_at: str
+    owner: str | None = None
+    expires_at: str | None = None
+    last_used_at: str | None = None
+    # Whether it is the key that the list was asked for with.
+    current: bool = False
+
+
+class KeyList(msgspec.Struct):
+    """`GET /user/keys`, newest first."""
+
+    keys: list[KeyItem]
+
+
+class KeyRequest(msgspec.Struct, rename="camel"):
+    """`POST /user/keys`; without `expires_in` (seconds) it does not expire."""
+
+    name: str = ""
+    scope: str = "write"
+    owner: str | None = None
+    expires_in: int | None = None
+
+
+class KeyReply(msgspec.Struct):
+    """The only time that a `key` is told."""
+
+    id: str
+    key: str
+
+
+class Done(msgspec.Struct):
+    """What was asked for is done."""
+
+    success: bool = True
+
+
+class UserItem(msgspec.Struct):
+    """A user, as `prime hub user list` shows it; `teams` and `keys` are how many."""
+
+    slug: str
+    id: str
+    name: str
+    email: str | None
+    admin: bool
+    teams: int
+    keys: int
+    created_at: str
+
+
+class TeamItem(msgspec.Struct):
+    """A team, as `prime hub team list` shows it; `members` are `slug` or `slug:admin`."""
+
+    slug: str
+    id: str
+    name: str
+    members: list[str]
+    created_at: str

@@ -1,12 +1,20 @@
-"""API keys: shown once, kept as digests, good for a scope and a time."""
+"""API keys: shown once, kept as digests, good for a scope, an owner and a time.
 
+A key is looked up by its SHA-256, so how long an answer takes says nothing about how much of a
+guess was right.
+"""
+
+import contextlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Row, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
 
+from prime_cli.core.errors import StorageFailed, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import keys, members, owners
+from prime_cli.hub.services.names import check_label
 from prime_cli.hub.tokens import KEY_PREFIX, new_id, new_key, token_digest
 
 Scope = Literal["read", "write", "admin"]
@@ -15,6 +23,8 @@ WRITE: Scope = "write"
 ADMIN: Scope = "admin"
 
 _SHOWN = len(KEY_PREFIX) + 6
+_USE_IS_NOTED_EVERY = 600
+_LONGEST_LIFE = 100 * 366 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,17 @@ def create_key(
     scope: Scope = WRITE,
     only_owner_id: str | None = None,
     seconds: float | None = None,
+    expires_at: str | None = None,
 ) -> NewKey:
-    """A key of a user, for that user and all teams or for one owner only, for ever or a while."""
+    """A key of a user, for that user and all teams or for one owner only.
+
+    It is good for ever, for some `seconds` or until `expires_at`. Raises UsageError for a name
+    that cannot be shown or a time that is none.
+    """
+    if seconds is not None:
+        if not 0 < seconds <= _LONGEST_LIFE:
+            raise UsageError("A key must be good for more than no time and less than 100 years")
+        expires_at = hub.after(seconds)
     made = NewKey(new_id("key"), new_key())
     connection.execute(
         insert(keys).values(
@@ -43,30 +62,57 @@ def create_key(
             user_id=user_id,
             prefix=made.key[:_SHOWN],
             sha256=token_digest(made.key),
-            name=name,
+            name=check_label(name, "name of a key"),
             scope=scope,
             owner_id=only_owner_id,
             created_at=hub.now(),
-            expires_at=None if seconds is None else hub.after(seconds),
+            expires_at=expires_at,
         )
     )
     return made
 
 
-def find_caller(hub: Hub, key: str) -> Caller | None:
-    """Whom a key speaks for; None when it is not known, or no more."""
+def read_scope(text: str) -> Scope:
+    """`text` as a scope; raises UsageError."""
+    for scope in get_args(Scope):
+        if text == scope:
+            return READ if text == READ else WRITE if text == WRITE else ADMIN
+    raise UsageError(f"`{text[:80]}` is not a scope", hint="write read, write or admin")
+
+
+def is_alive(hub: Hub) -> ColumnElement[bool]:
+    """The condition under which a row of `keys` opens anything."""
+    return or_(keys.c.expires_at.is_(None), keys.c.expires_at > hub.now())
+
+
+def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
+    """Whom a key speaks for; None when it is not known, or no more.
+
+    Notes when the key was used, at most once in ten minutes.
+    """
     with hub.database.read() as connection:
         row = connection.execute(
             select(keys, owners.c.slug, owners.c.admin)
             .join(owners, keys.c.user_id == owners.c.id)
-            .where(
-                keys.c.sha256 == token_digest(key),
-                or_(keys.c.expires_at.is_(None), keys.c.expires_at > hub.now()),
-            )
+            .where(keys.c.sha256 == token_digest(key), is_alive(hub))
         ).one_or_none()
         if row is None:
             return None
-        return _caller(row, _roles(connection, row))
+        caller = _caller(row, _roles(connection, row), address)
+    if row.last_used_at is None or row.last_used_at < hub.after(-_USE_IS_NOTED_EVERY):
+        _note_use(hub, row.id)
+    return caller
+
+
+def seconds_until(hub: Hub, expires_at: str) -> float:
+    """How long it is until a time as the tables keep it; negative when it has been."""
+    return (datetime.fromisoformat(expires_at) - hub.settings.clock()).total_seconds()
+
+
+def _note_use(hub: Hub, key_id: str) -> None:
+    """Whoever reads must be answered also while nothing can be written."""
+    with contextlib.suppress(StorageFailed, Unreachable), hub.database.write() as connection:
+        connection.execute(update(keys).where(keys.c.id == key_id).values(last_used_at=hub.now()))
 
 
 def _roles(connection: Connection, key: Row[Any]) -> dict[str, str]:
@@ -83,7 +129,7 @@ def _roles(connection: Connection, key: Row[Any]) -> dict[str, str]:
     }
 
 
-def _caller(key: Row[Any], roles: dict[str, str]) -> Caller:
+def _caller(key: Row[Any], roles: dict[str, str], address: str) -> Caller:
     everyone = frozenset(roles)
     managed = frozenset(slug for slug, role in roles.items() if role == "ADMIN")
     return Caller(
@@ -91,6 +137,7 @@ def _caller(key: Row[Any], roles: dict[str, str]) -> Caller:
         reads=everyone,
         writes=everyone if key.scope in (WRITE, ADMIN) else frozenset(),
         manages=managed if key.scope == ADMIN else frozenset(),
-        admin=bool(key.admin) and key.scope == ADMIN,
+        admin=bool(key.admin) and key.scope == ADMIN and key.owner_id is None,
         key_id=key.id,
+        address=address,
     )

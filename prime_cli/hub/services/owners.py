@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select
 
 from prime_cli.core.errors import NotFound
-from prime_cli.hub.context import Hub
+from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners
 from prime_cli.hub.tokens import new_id
 
@@ -27,7 +27,15 @@ def find_team(connection: Connection, team_id: str) -> Row[Any]:
         )
     ).first()
     if row is None:
-        raise NotFound(f"Team `{team_id}` not found", hint="see yours with `prime teams list`")
+        raise _no_team(team_id)
+    return row
+
+
+def find_own_team(connection: Connection, caller: Caller, team_id: str) -> Row[Any]:
+    """As `find_team`; a team that the key is not good for is not found either."""
+    row = find_team(connection, team_id)
+    if row.slug not in caller.reads:
+        raise _no_team(team_id)
     return row
 
 
@@ -44,3 +52,7 @@ def owner_id(hub: Hub, connection: Connection, slug: str) -> str:
     made = new_id(USER)
     connection.execute(insert(owners).values(id=made, slug=slug, type=USER, created_at=hub.now()))
     return made
+
+
+def _no_team(team_id: str) -> NotFound:
+    return NotFound(f"Team `{team_id[:80]}` not found", hint="see yours with `prime teams list`")

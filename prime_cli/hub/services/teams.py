@@ -1,0 +1,159 @@
+"""Teams: owners that several users publish for."""
+
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
+
+from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import members, owners
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.names import check_label, check_slug, require_free
+from prime_cli.hub.services.owners import TEAM, find_own_team, find_team
+from prime_cli.hub.services.users import (
+    find_user,
+    remove_owner,
+    require_admin,
+    require_nothing_owned,
+)
+from prime_cli.hub.tokens import new_team_id
+from prime_cli.wire.accounts import Member, MemberPage, Team, TeamItem, TeamPage
+
+Role = Literal["ADMIN", "MEMBER"]
+ADMIN: Role = "ADMIN"
+MEMBER: Role = "MEMBER"
+
+
+def create_team(hub: Hub, caller: Caller, slug: str, *, name: str = "") -> str:
+    """The id of a new team without members; raises UsageError, Conflict or NotAllowed."""
+    require_admin(caller)
+    check_slug(slug)
+    name = check_label(name, "name")
+    team_id = new_team_id()
+    with hub.database.write() as connection:
+        require_free(connection, slug, owner_id=None, admin=True)
+        values = {"id": team_id, "slug": slug, "type": TEAM, "name": name}
+        connection.execute(insert(owners).values(**values, created_at=hub.now()))
+        record(hub, connection, caller, "team.create", slug)
+    return team_id
+
+
+def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
+    """Remove a team, with the keys that are good for it alone.
+
+    Raises Conflict while it owns anything that is published.
+    """
+    require_admin(caller)
+    with hub.database.write() as connection:
+        team = find_team(connection, slug)
+        require_nothing_owned(connection, team, hint="delete that first, with a key of a member")
+        remove_owner(connection, team)
+        record(hub, connection, caller, "team.remove", team.slug)
+
+
+def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBER) -> None:
+    """Take a user into a team, or change the role; raises NotFound, NotAllowed or UsageError."""
+    if role not in (ADMIN, MEMBER):
+        raise UsageError(f"`{role[:80]}` is not a role", hint="write ADMIN or MEMBER")
+    with hub.database.write() as connection:
+        team = find_team(connection, slug)
+        _require_manager(caller, team)
+        member = find_user(connection, user)
+        changed = update(members).where(*_is(team, member)).values(role=role)
+        if not connection.execute(changed).rowcount:
+            values = {"team_id": team.id, "user_id": member.id, "role": role}
+            connection.execute(insert(members).values(**values, created_at=hub.now()))
+        record(hub, connection, caller, "team.member", team.slug, user=member.slug, role=role)
+
+
+def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
+    """Take a user out of a team, which the user's keys show at once.
+
+    Raises NotFound or NotAllowed.
+    """
+    with hub.database.write() as connection:
+        team = find_team(connection, slug)
+        _require_manager(caller, team)
+        member = find_user(connection, user)
+        if not connection.execute(delete(members).where(*_is(team, member))).rowcount:
+            raise NotFound(f"`{member.slug}` is not in the team `{team.slug}`")
+        record(hub, connection, caller, "team.leave", team.slug, user=member.slug)
+
+
+def list_teams(hub: Hub) -> list[TeamItem]:
+    """All teams with their members, by slug."""
+    users = owners.alias("users")
+    joined = (
+        select(members.c.team_id, members.c.role, users.c.slug)
+        .join(users, users.c.id == members.c.user_id)
+        .order_by(users.c.slug)
+    )
+    with hub.database.read() as connection:
+        teams = connection.execute(
+            select(owners).where(owners.c.type == TEAM).order_by(owners.c.slug)
+        ).all()
+        rows = connection.execute(joined).all()
+    inside: dict[str, list[str]] = {}
+    for row in rows:
+        shown = f"{row.slug}:admin" if row.role == ADMIN else row.slug
+        inside.setdefault(row.team_id, []).append(shown)
+    return [
+        TeamItem(
+            team.slug, team.id, team.name or team.slug, inside.get(team.id, []), team.created_at
+        )
+        for team in teams
+    ]
+
+
+def list_own_teams(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) -> TeamPage:
+    """One page of the teams that the caller is in, and that the key is good for."""
+    users = owners.alias("users")
+    mine = (
+        select(owners, members.c.role)
+        .join(members, members.c.team_id == owners.c.id)
+        .join(users, users.c.id == members.c.user_id)
+        .where(users.c.slug == caller.slug, owners.c.slug.in_(caller.reads))
+    )
+    with hub.database.read() as connection:
+        rows, total = _page(connection, mine, owners.c.slug, offset, limit)
+    return TeamPage(
+        [Team(row.id, row.name or row.slug, row.slug, row.role, row.created_at) for row in rows],
+        total,
+        offset,
+        limit,
+    )
+
+
+def list_members(
+    hub: Hub, caller: Caller, team_id: str, *, offset: int = 0, limit: int = 100
+) -> MemberPage:
+    """One page of a team's members; raises NotFound for a team that the caller is not in."""
+    with hub.database.read() as connection:
+        team = find_own_team(connection, caller, team_id)
+        inside = (
+            select(owners, members.c.role, members.c.created_at.label("joined_at"))
+            .join(members, members.c.user_id == owners.c.id)
+            .where(members.c.team_id == team.id)
+        )
+        rows, total = _page(connection, inside, owners.c.slug, offset, limit)
+    data = [
+        Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at) for row in rows
+    ]
+    return MemberPage(data, total, offset, limit)
+
+
+def _page(
+    connection: Connection, query: Select[Any], order: ColumnElement[Any], offset: int, limit: int
+) -> tuple[list[Row[Any]], int]:
+    total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+    rows = connection.execute(query.order_by(order).offset(offset).limit(limit)).all()
+    return list(rows), total
+
+
+def _require_manager(caller: Caller, team: Row[Any]) -> None:
+    if not (caller.admin or team.slug in caller.manages):
+        raise NotAllowed(f"Only an admin of the team `{team.slug}` or of this hub may do that")
+
+
+def _is(team: Row[Any], user: Row[Any]) -> tuple[ColumnElement[bool], ...]:
+    return members.c.team_id == team.id, members.c.user_id == user.id
