@@ -28,6 +28,10 @@ _prime() {
       'prime eval list') at='prime eval list' ;;
       'prime eval show') at='prime eval show' ;;
       'prime hub serve') at='prime hub serve' ;;
+      'prime hub migrate') at='prime hub migrate' ;;
+      'prime hub gc') at='prime hub gc' ;;
+      'prime hub backup') at='prime hub backup' ;;
+      'prime hub restore') at='prime hub restore' ;;
       'prime config show') at='prime config show' ;;
       'prime config view') at='prime config show' ;;
     esac
@@ -147,6 +151,21 @@ _prime() {
     'prime hub serve --tls-cert') :; return ;;
     'prime hub serve --tls-key') :; return ;;
     'prime hub serve --workers') :; return ;;
+    'prime hub migrate --data') :; return ;;
+    'prime hub migrate --database') :; return ;;
+    'prime hub migrate --output'|'prime hub migrate -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime hub gc --data') :; return ;;
+    'prime hub gc --database') :; return ;;
+    'prime hub gc --storage') :; return ;;
+    'prime hub gc --output'|'prime hub gc -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime hub backup --data') :; return ;;
+    'prime hub backup --database') :; return ;;
+    'prime hub backup --storage') :; return ;;
+    'prime hub backup --output'|'prime hub backup -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime hub restore --data') :; return ;;
+    'prime hub restore --database') :; return ;;
+    'prime hub restore --storage') :; return ;;
+    'prime hub restore --output'|'prime hub restore -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime config show --output'|'prime config show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime config show --context') :; return ;;
     'prime whoami --output'|'prime whoami -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
@@ -171,8 +190,12 @@ _prime() {
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --output -o --quiet -q -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
-    'prime hub') words='serve' options='-h --help' ;;
+    'prime hub') words='serve migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --quiet -q -h --help' ;;
+    'prime hub migrate') words='' options='--data --database --output -o --quiet -q -h --help' ;;
+    'prime hub gc') words='' options='--data --database --storage --dry-run --output -o --quiet -q -h --help' ;;
+    'prime hub backup') words='' options='--data --database --storage --force --output -o --quiet -q -h --help' ;;
+    'prime hub restore') words='' options='--data --database --storage --output -o --quiet -q -h --help' ;;
     'prime config') words='show' options='-h --help' ;;
     'prime config show') words='' options='--output -o --context --offline -h --help' ;;
     'prime whoami') words='' options='--output -o --context --offline -h --help' ;;

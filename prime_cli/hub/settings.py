@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
 from prime_cli.hub.storage import Storage
@@ -32,7 +33,9 @@ class HubSettings:
     without an event loop, and that a `file://` index for uv and pip is kept beside the blobs.
     `public_url` starts every absolute URL in answers; `database` is a `postgresql://` URL
     (default: a file in `data`) and `storage` where blobs go (default: files in `data`). An upload
-    URL is good for `upload_seconds`.
+    URL is good for `upload_seconds`. `downloads` says whether files in a bucket are sent through
+    the hub or fetched from the bucket itself. `secret_key` seals what is kept secret (default: a
+    key in a file in `data`); see `sealing`.
     """
 
     data: Path
@@ -46,3 +49,5 @@ class HubSettings:
     limits: UploadLimits = field(default_factory=UploadLimits)
     default_visibility: str = "PUBLIC"
     upload_seconds: int = 3600
+    downloads: Literal["proxy", "redirect"] = "proxy"
+    secret_key: str | None = None

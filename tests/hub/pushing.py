@@ -15,6 +15,7 @@ from prime_cli.api.embedded import AppTransport
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
+from tests.helpers.storage import storage_for
 
 HUB = "/api/v1/environmentshub"
 
@@ -27,7 +28,7 @@ def open_app(data: Path, owner: str = "ada", **settings: Any) -> httpx.Client:
 
 def settings_for(data: Path, owner: str = "ada", **settings: Any) -> HubSettings:
     """What an embedded hub with its data in `data` is made from, in this run of the tests."""
-    settings = {"database": database_of(data)} | settings
+    settings = {"database": database_of(data), "storage": storage_for(data)} | settings
     return HubSettings(data=data, owner=owner, **settings)
 
 

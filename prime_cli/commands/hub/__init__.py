@@ -2,9 +2,15 @@
 
 from prime_cli.commands.lazy import group
 
+_HERE = "prime_cli.commands.hub"
+
 app = group(
     "Run a hub for a team.",
     {
-        "serve": ("prime_cli.commands.hub.serve:serve", "Serve the hub to others."),
+        "serve": (f"{_HERE}.serve:serve", "Serve the hub to others."),
+        "migrate": (f"{_HERE}.migrate:migrate", "Bring the database to this release's schema."),
+        "gc": (f"{_HERE}.gc:gc", "Delete what nobody needs any more."),
+        "backup": (f"{_HERE}.backup:backup", "Write everything of a hub to one file."),
+        "restore": (f"{_HERE}.restore:restore", "Fill an empty hub from a backup."),
     },
 )
