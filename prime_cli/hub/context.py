@@ -9,6 +9,9 @@ from prime_cli.hub.simple_tree import SimpleTree
 from prime_cli.hub.storage import Storage
 
 
+OPERATOR = "cli"
+
+
 @dataclass(frozen=True)
 class Caller:
     """Who asks, and the slugs of the owners that lets them act for.
@@ -36,7 +39,12 @@ class Caller:
     @classmethod
     def operator(cls) -> "Caller":
         """Whoever runs commands on the machine of the hub; the audit log calls them `cli`."""
-        return cls("cli", admin=True)
+        return cls(OPERATOR, admin=True)
+
+    @property
+    def operates(self) -> bool:
+        """Whether that is who asks: nobody can have that name with a key."""
+        return self.admin and self.slug == OPERATOR
 
 
 @dataclass(frozen=True)

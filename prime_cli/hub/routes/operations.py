@@ -9,6 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prime_cli.hub.routes.parameters import Parameter
+from prime_cli.hub.routes.reading import caller_of
+from prime_cli.hub.services.access import require_user
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -35,4 +37,15 @@ class Operation:
 
     def route(self) -> Route:
         """Where the router finds it."""
-        return Route(self.path, self.endpoint, methods=[self.method])
+        endpoint = _with_key(self.endpoint) if self.needs_key else self.endpoint
+        return Route(self.path, endpoint, methods=[self.method])
+
+
+def _with_key(endpoint: Endpoint) -> Endpoint:
+    """`endpoint` for callers with a key: others are refused before anything is read of them."""
+
+    async def answer(request: Request) -> Response:
+        require_user(caller_of(request))
+        return await endpoint(request)
+
+    return answer

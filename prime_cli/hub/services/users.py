@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
-from prime_cli.core.errors import Conflict, NotAllowed, NotFound
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.services.audit import record
@@ -95,6 +95,14 @@ def require_admin(caller: Caller) -> None:
     """Raise NotAllowed unless the caller may look after the whole hub."""
     if not caller.admin:
         raise NotAllowed("Only an admin of this hub may do that")
+
+
+def require_accounts(hub: Hub) -> None:
+    """Raise UsageError on the hub in the box, which has one user and no keys."""
+    if not hub.settings.accounts:
+        raise UsageError(
+            "This hub has one user and no keys", hint="one with accounts runs by `prime hub serve`"
+        )
 
 
 def require_nothing_owned(connection: Connection, owner: Row[Any], *, hint: str) -> None:

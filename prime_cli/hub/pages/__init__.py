@@ -1,0 +1,1 @@
+"""Pages for browsers, written by the server."""

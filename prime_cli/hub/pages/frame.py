@@ -1,0 +1,44 @@
+"""What all pages share: the frame around their content, and headers that keep them harmless."""
+
+import hashlib
+from base64 import b64encode
+from html import escape
+
+from starlette.responses import Response
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff }
+h1 { font-size: 1.4rem }
+.code { font: 600 1.8rem/1.4 ui-monospace, monospace; letter-spacing: .15em }
+label { display: block; margin: 1rem 0 .3rem }
+input { font: inherit; width: 100%; padding: .5rem; box-sizing: border-box }
+button { font: inherit; padding: .5rem 1.2rem; margin: 1rem .5rem 0 0 }
+.problem { border-left: 4px solid #b00020; padding: .2rem .8rem }
+@media (prefers-color-scheme: dark) { body { color: #eee; background: #111 } }
+"""
+
+_STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    # With `no-referrer` browsers would send forms with the origin `null`.
+    "referrer-policy": "same-origin",
+}
+
+
+def page(title: str, body: str, status: int = 200) -> Response:
+    """A whole page; `title` is plain text and `body` is HTML."""
+    text = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main><h1>{escape(title)}</h1>\n{body}</main></body></html>\n"
+    )
+    return Response(text, status, headers=_HEADERS, media_type="text/html")

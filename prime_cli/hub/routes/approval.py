@@ -1,0 +1,62 @@
+"""The page on which a login is approved, where official clients send their users."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.pages import approval
+from prime_cli.hub.routes.forms import read_form
+from prime_cli.hub.routes.reading import caller_of
+from prime_cli.hub.services import logins
+
+_PATH = "/dashboard/tokens/challenge"
+
+
+async def show(request: Request) -> Response:
+    code = request.query_params.get("code", "")
+    if not code:
+        return approval.ask_for_code()
+    try:
+        login = await _find(request, code)
+    except PrimeError as error:
+        return approval.ask_for_code(error)
+    return approval.ask_for_approval(login)
+
+
+async def decide(request: Request) -> Response:
+    code = ""
+    try:
+        form = await read_form(request)
+        code = form.get("code", "")
+        if form.get("answer") == "refuse":
+            args = hub_of(request), caller_of(request).address, code
+            await call(request, logins.refuse_login, *args)
+            return approval.tell_refused()
+        key = form.get("key", "")
+        address = caller_of(request).address
+        user = await call(request, logins.approve_login, hub_of(request), address, code, key)
+        return approval.tell_approved(user)
+    except PrimeError as error:
+        return await _ask_again(request, code, error)
+
+
+async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
+    if isinstance(problem, NotFound):
+        return approval.ask_for_code(problem)
+    try:
+        return approval.ask_for_approval(await _find(request, code), problem)
+    except PrimeError:
+        return approval.ask_for_code(problem)
+
+
+async def _find(request: Request, code: str) -> logins.PendingLogin:
+    args = hub_of(request), caller_of(request).address, code
+    return await call(request, logins.find_login, *args)
+
+
+ROUTES = [
+    Route(_PATH, show, methods=["GET"]),
+    Route(_PATH, decide, methods=["POST"]),
+]

@@ -1,0 +1,172 @@
+"""Logging in: a client shows a code, its user approves it elsewhere, the client gets a key.
+
+The key exists in clear only in the transaction that makes it. What is stored is encrypted for the
+client that asked, and it can be fetched until the login ends.
+"""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from prime_cli.core.errors import Conflict, NotFound, NotLoggedIn
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import challenges, keys
+from prime_cli.hub.rsa_keys import check_public_key, encrypt_for
+from prime_cli.hub.services.attempts import count_attempt, few_failures, network_of
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.keys import READ, WRITE, create_key, find_caller
+from prime_cli.hub.services.users import find_user, require_accounts
+from prime_cli.hub.tokens import new_token, token_digest
+from prime_cli.wire.login import ChallengeStatus, ChallengeTicket
+
+LOGIN_SECONDS = 600
+MOST_LOGINS = 30
+"""New logins from one place in ten minutes; a whole team may be behind one address."""
+MOST_FAILURES = 10
+"""Codes or keys from one place, or for one user, that may be wrong in ten minutes."""
+
+_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_CODE_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class PendingLogin:
+    """What somebody who approves is shown of a login."""
+
+    code: str
+    address: str
+    asked_at: str
+
+
+def begin_login(hub: Hub, address: str, public_key: str) -> ChallengeTicket:
+    """A code for a client to show; raises UsageError for a poor key, RateLimited."""
+    require_accounts(hub)
+    count_attempt(hub, f"login {network_of(address)}", most=MOST_LOGINS)
+    check_public_key(public_key)
+    code = "".join(secrets.choice(_ALPHABET) for _ in range(_CODE_LENGTH))
+    token = new_token()
+    with hub.database.write() as connection:
+        connection.execute(delete(challenges).where(challenges.c.expires_at <= hub.now()))
+        connection.execute(
+            insert(challenges).values(
+                code=code,
+                token_sha256=token_digest(token),
+                public_key=public_key,
+                address=address or "an unknown address",
+                created_at=hub.now(),
+                expires_at=hub.after(LOGIN_SECONDS),
+            )
+        )
+    return ChallengeTicket(code, token)
+
+
+def poll_login(hub: Hub, code: str, token: str) -> ChallengeStatus:
+    """What became of a login; raises NotFound with a wrong token, as after refusal and expiry."""
+    with hub.database.read() as connection:
+        row = connection.execute(
+            select(challenges.c.result).where(
+                challenges.c.code == code,
+                challenges.c.token_sha256 == token_digest(token),
+                challenges.c.expires_at > hub.now(),
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound("This login is not known, or has expired", hint="log in again")
+    return ChallengeStatus(row.result)
+
+
+def find_login(hub: Hub, address: str, code: str) -> PendingLogin:
+    """The login behind a code, for the one who is to approve it; raises NotFound, RateLimited.
+
+    `address` is whence it is looked at: who guesses codes is stopped.
+    """
+    with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.read() as connection:
+        row = _find(hub, connection, code)
+    return PendingLogin(row.code, row.address, row.created_at)
+
+
+def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
+    """Let a client in as the user of `key`, whose slug is given.
+
+    Its new key may write where `key` may, and ends when it does. Raises NotLoggedIn for an unknown
+    key, NotFound for an unknown code, Conflict when it is approved already, RateLimited.
+    """
+    with few_failures(hub, _place(address), most=MOST_FAILURES):
+        caller = find_caller(hub, key.strip(), address=address)
+        if caller is None:
+            raise NotLoggedIn("This key is not known, or no more")
+        with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
+            _approve(hub, caller, code, caller.slug)
+    return caller.slug
+
+
+def approve_login_of(hub: Hub, operator: Caller, code: str, user: str) -> None:
+    """Let a client in as `user`, on the machine of the hub; raises NotFound or Conflict."""
+    _approve(hub, operator, code, user)
+
+
+def refuse_login(hub: Hub, address: str, code: str) -> None:
+    """End a login that is not wanted; raises NotFound, RateLimited."""
+    with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.write() as connection:
+        row = _find(hub, connection, code)
+        connection.execute(delete(challenges).where(challenges.c.code == row.code))
+        record(hub, connection, Caller(address=address), "login.refuse", row.address)
+
+
+def read_code(text: str) -> str:
+    """A code as it is kept, from one that was typed: any case, with blanks or dashes."""
+    return "".join(text.split()).replace("-", "").upper()
+
+
+def _approve(hub: Hub, caller: Caller, code: str, slug: str) -> None:
+    with hub.database.write() as connection:
+        login = _find(hub, connection, code)
+        if login.result is not None:
+            raise Conflict("This login is approved already")
+        user = find_user(connection, slug)
+        made = create_key(
+            hub,
+            connection,
+            user.id,
+            name=f"login from {login.address}",
+            **_rights(connection, caller),
+        )
+        result = encrypt_for(login.public_key, made.key)
+        connection.execute(
+            update(challenges).where(challenges.c.code == login.code).values(result=result)
+        )
+        detail = {"key": made.id, "from": login.address}
+        record(hub, connection, caller, "login.approve", user.slug, **detail)
+
+
+def _rights(connection: Connection, caller: Caller) -> dict[str, Any]:
+    """What the new key may do: never more than the one that approves, and never manage keys."""
+    if caller.key_id is None:
+        return {"scope": WRITE}
+    row = connection.execute(select(keys).where(keys.c.id == caller.key_id)).one_or_none()
+    if row is None:
+        raise NotLoggedIn("This key has just been revoked")
+    return {
+        "scope": READ if row.scope == READ else WRITE,
+        "only_owner_id": row.owner_id,
+        "expires_at": row.expires_at,
+    }
+
+
+def _find(hub: Hub, connection: Connection, code: str) -> Row[Any]:
+    row = connection.execute(
+        select(challenges).where(
+            challenges.c.code == read_code(code), challenges.c.expires_at > hub.now()
+        )
+    ).one_or_none()
+    if row is None:
+        raise NotFound(
+            "This code is not known, or has expired", hint="log in again, and take the new code"
+        )
+    return row
+
+
+def _place(address: str) -> str:
+    return f"approve from {network_of(address)}"
