@@ -9,14 +9,28 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.authentication import Authenticate
 from prime_cli.hub.context import Hub
 from prime_cli.hub.opening import open_hub
-from prime_cli.hub.routes import accounts, environments, files, publishing
+from prime_cli.hub.routes import (
+    accounts,
+    approval,
+    environments,
+    files,
+    keys,
+    logins,
+    publishing,
+)
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.slashes import IgnoreTrailingSlash
 from prime_cli.hub.urls import API
 
-OPERATIONS = (*publishing.OPERATIONS, *environments.OPERATIONS, *accounts.OPERATIONS)
+OPERATIONS = (
+    *publishing.OPERATIONS,
+    *environments.OPERATIONS,
+    *accounts.OPERATIONS,
+    *keys.OPERATIONS,
+    *logins.OPERATIONS,
+)
 """Everything below the API; where two addresses fit a request, the first one answers."""
 
 
@@ -31,6 +45,7 @@ def create_app(settings: HubSettings) -> Starlette:
         routes=[
             Mount(API, routes=[operation.route() for operation in OPERATIONS]),
             *publishing.UPLOAD_ROUTES,
+            *approval.ROUTES,
             *files.ROUTES,
         ],
         middleware=_middleware(hub),
