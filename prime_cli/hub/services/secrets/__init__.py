@@ -1,0 +1,1 @@
+"""Secrets and variables: of owners, and of environments."""
