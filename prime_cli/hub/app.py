@@ -13,10 +13,12 @@ from prime_cli.hub.routes import (
     accounts,
     approval,
     environments,
+    evaluations,
     files,
     keys,
     logins,
     publishing,
+    samples,
 )
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.index import refresh_index
@@ -27,6 +29,8 @@ from prime_cli.hub.urls import API
 OPERATIONS = (
     *publishing.OPERATIONS,
     *environments.OPERATIONS,
+    *evaluations.OPERATIONS,
+    *samples.OPERATIONS,
     *accounts.OPERATIONS,
     *keys.OPERATIONS,
     *logins.OPERATIONS,

@@ -22,6 +22,8 @@ class UploadLimits:
     wheel_bytes: int = 1024 * MEBIBYTE
     sources_bytes: int = 1024 * MEBIBYTE
     archive: Limits = field(default=DEFAULT_LIMITS)
+    # Official clients send batches of samples of at most 25 MiB.
+    batch_bytes: int = 32 * MEBIBYTE
 
 
 @dataclass(frozen=True)

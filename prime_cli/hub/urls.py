@@ -22,3 +22,8 @@ def upload_url(base: str, token: str) -> str:
 def index_url(base: str, owner: str) -> str:
     """The root of an owner's package index, as `--extra-index-url` takes it."""
     return f"{base}/{quote(owner)}/simple/"
+
+
+def evaluation_url(base: str, evaluation_id: str) -> str:
+    """Where people look at an evaluation."""
+    return f"{base}/dashboard/evaluations/{quote(evaluation_id)}"

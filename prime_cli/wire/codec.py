@@ -14,7 +14,7 @@ def encode(value: Any) -> bytes:
     return msgspec.json.encode(value)
 
 
-def decode(content: bytes, kind: type[T]) -> T:
+def decode(content: bytes | bytearray, kind: type[T]) -> T:
     """A `kind` from JSON bytes; raises UsageError that names the field that is wrong."""
     try:
         return msgspec.json.decode(content, type=kind)

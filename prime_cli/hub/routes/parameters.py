@@ -1,5 +1,6 @@
 """What may stand behind the `?` of an address: read here, and described by the same objects."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from prime_cli.core.errors import UsageError
 
 _TRUE = frozenset({"true", "1", "yes"})
 _LONGEST = 1000
+_REAL_NUMBER = re.compile(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,4})?")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -122,4 +124,25 @@ class Number:
         }
 
 
-Parameter = Text | Texts | Flag | Number
+@dataclass(frozen=True)
+class Real:
+    """A number that may have a fraction; left out, there is none."""
+
+    name: str
+    help: str
+
+    def read(self, request: Request) -> float | None:
+        """The number, or None; raises UsageError."""
+        text = request.query_params.get(self.name)
+        if not text:
+            return None
+        if not _REAL_NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            raise UsageError(f"`{self.name}` must be a finite number, not `{text[:80]}`")
+        return float(text)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the value."""
+        return {"type": "number"}
+
+
+Parameter = Text | Texts | Flag | Number | Real

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from prime_cli.core.errors import IntegrityError
+from prime_cli.core.errors import TooLarge
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import hub_of
@@ -32,10 +32,21 @@ def ref_of(request: Request) -> EnvRef:
 
 
 async def read_json(request: Request, kind: type[T]) -> T:
-    """The body as a wire struct, where null means left out; raises UsageError."""
+    """The body as a wire struct, where null means left out; raises UsageError, TooLarge."""
+    body = await read_body(request)
+    return convert(without_nulls(decode(bytes(body), object)), kind)
+
+
+async def read_exact_json(request: Request, kind: type[T]) -> T:
+    """The same with every null in it, for JSON that belongs to the client; no body is `{}`."""
+    return decode(bytes(await read_body(request)) or b"{}", kind)
+
+
+async def read_body(request: Request, most: int = _LARGEST_BODY) -> bytearray:
+    """All bytes of the body; raises TooLarge as soon as there are more than `most`."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST_BODY:
-            raise IntegrityError(f"The body has more than {_LARGEST_BODY} bytes")
-    return convert(without_nulls(decode(bytes(body), object)), kind)
+        if len(body) > most:
+            raise TooLarge(f"The body has more than {most} bytes")
+    return body

@@ -14,6 +14,7 @@ from prime_cli.hub.services.access import (
     require_owner,
 )
 from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.evaluations.access import note_deletion
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import (
@@ -91,6 +92,7 @@ def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> Finaliz
     refresh_index(hub)
     with hub.database.write() as connection:
         raise_serial(connection, environment.id)
+        note_deletion(connection, environment)
         connection.execute(
             delete(environments).where(
                 environments.c.id == environment.id, environments.c.latest_version_id.is_(None)

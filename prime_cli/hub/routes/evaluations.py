@@ -1,0 +1,156 @@
+"""Evaluations: making, finishing, changing, reading and comparing them."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.routes.answers import answer, enveloped
+from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.parameters import Number, Text
+from prime_cli.hub.routes.reading import caller_of, read_exact_json, ref_of
+from prime_cli.hub.services.evaluations import creating, finishing, history, reading
+from prime_cli.wire.evaluations import (
+    EvaluationChange,
+    EvaluationDetail,
+    EvaluationPage,
+    EvaluationRequest,
+    EvaluationTicket,
+    EvaluationUpdate,
+    FinalizeRequest,
+    FinalizeResult,
+)
+from prime_cli.wire.history import EvaluationHistory
+
+_TEAM = Text("team_id", "Of this team only")
+_ENVIRONMENT_ID = Text("environment_id", "Of the environment with this id")
+_ENVIRONMENT = Text("environment_name", "Of this environment: `name` or `owner/name`")
+_SUITE = Text("suite_id", "Of this suite")
+_MODEL = Text("model_name", "By this model")
+_VERSION = Text("version", "Of this version")
+_SKIP = Number("skip", "How many to pass over", default=0, least=0, most=2**31 - 1)
+_LIMIT = Number("limit", "How many", default=50, least=1, most=100)
+_POINTS = Number("limit", "How many evaluations", default=100, least=1, most=1000)
+
+
+async def create(request: Request) -> Response:
+    wanted = await read_exact_json(request, EvaluationRequest)
+    ticket = await call(
+        request,
+        creating.create_evaluation,
+        hub_of(request),
+        caller_of(request),
+        wanted,
+        key=request.headers.get("idempotency-key"),
+    )
+    return answer(ticket, 201)
+
+
+async def list_(request: Request) -> Response:
+    query = reading.EvaluationQuery(
+        environment_id=_ENVIRONMENT_ID.read(request),
+        environment_name=_ENVIRONMENT.read(request),
+        suite_id=_SUITE.read(request),
+        team_id=_TEAM.read(request),
+        skip=_SKIP.read(request),
+        limit=_LIMIT.read(request),
+    )
+    args = hub_of(request), caller_of(request), query
+    return answer(await call(request, reading.list_evaluations, *args))
+
+
+async def get(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call(request, reading.get_evaluation, *args))
+
+
+async def change(request: Request) -> Response:
+    wanted = await read_exact_json(request, EvaluationUpdate)
+    args = hub_of(request), caller_of(request), request.path_params["id"], wanted
+    return answer(await call(request, finishing.change, *args))
+
+
+async def finalize(request: Request) -> Response:
+    said = await read_exact_json(request, FinalizeRequest)
+    args = hub_of(request), caller_of(request), request.path_params["id"], said
+    return answer(await call(request, finishing.finalize, *args))
+
+
+async def delete(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call(request, finishing.delete_evaluation, *args))
+
+
+async def list_history(request: Request) -> Response:
+    query = history.HistoryQuery(
+        model_name=_MODEL.read(request),
+        version=_VERSION.read(request),
+        skip=_SKIP.read(request),
+        limit=_POINTS.read(request),
+    )
+    args = hub_of(request), caller_of(request), ref_of(request), query
+    return enveloped(await call(request, history.list_history, *args))
+
+
+_ONE = "/evaluations/{id}"
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/evaluations",
+        create,
+        "Make an evaluation",
+        answers=EvaluationTicket,
+        takes=EvaluationRequest,
+        enveloped=False,
+        needs_key=True,
+        status=201,
+    ),
+    Operation(
+        "GET",
+        "/evaluations",
+        list_,
+        "List one's own evaluations and those of one's teams",
+        answers=EvaluationPage,
+        query=(_TEAM, _ENVIRONMENT_ID, _ENVIRONMENT, _SUITE, _SKIP, _LIMIT),
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation("GET", _ONE, get, "Show an evaluation", answers=EvaluationDetail, enveloped=False),
+    Operation(
+        "PUT",
+        _ONE,
+        change,
+        "Change an evaluation",
+        answers=EvaluationChange,
+        takes=EvaluationUpdate,
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "DELETE",
+        _ONE,
+        delete,
+        "Delete an evaluation with its samples",
+        answers=EvaluationChange,
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ONE + "/finalize",
+        finalize,
+        "Complete an evaluation",
+        answers=FinalizeResult,
+        takes=FinalizeRequest,
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "GET",
+        "/environmentshub/{owner}/{name}/evaluations",
+        list_history,
+        "Finished evaluations of an environment, by version and model",
+        answers=EvaluationHistory,
+        query=(_MODEL, _VERSION, _SKIP, _POINTS),
+    ),
+)

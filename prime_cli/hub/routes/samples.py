@@ -1,0 +1,110 @@
+"""Samples of evaluations: pushing batches, and paging through."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.routes.answers import answer
+from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.parameters import Flag, Number, Real, Text
+from prime_cli.hub.routes.reading import caller_of, read_body
+from prime_cli.hub.services.evaluations import pages, samples
+from prime_cli.wire.codec import encode
+from prime_cli.wire.samples import BatchReceipt, SampleBatch, SamplePage
+
+_PAGE = Number("page", "Which page, from 1", default=1, least=1, most=2**31 // 1000)
+_LIMIT = Number("limit", "How many on a page", default=100, least=1, most=1000)
+_ABOVE = Real("reward_above", "With a reward above this")
+_BELOW = Real("reward_below", "With a reward below this")
+_ERRORS = Flag("errors_only", "That ended with an error")
+_SEARCH = Text("search", "With this text somewhere in it")
+
+
+async def push(request: Request) -> Response:
+    hub = hub_of(request)
+    args = hub, caller_of(request), request.path_params["id"]
+    await call(request, samples.begin_push, *args)
+    content = await read_body(request, hub.settings.limits.batch_bytes)
+    return answer(await call(request, samples.push_samples, *args, content))
+
+
+async def list_(request: Request) -> Response:
+    query = pages.SampleQuery(
+        page=_PAGE.read(request),
+        limit=_LIMIT.read(request),
+        above=_ABOVE.read(request),
+        below=_BELOW.read(request),
+        errors_only=_ERRORS.read(request),
+        search=_SEARCH.read(request),
+    )
+    args = hub_of(request), caller_of(request), request.path_params["id"], query
+    return SamplesAnswer(await call(request, pages.find_samples, *args), query)
+
+
+class SamplesAnswer(Response):
+    """A SamplePage, sent part by part: one of large samples would not fit into memory."""
+
+    def __init__(self, found: pages.SampleSlice, query: pages.SampleQuery) -> None:
+        self._found = found
+        more = query.page * query.limit < found.total
+        frame = SamplePage(
+            evaluation_id=found.evaluation_id,
+            samples=[],
+            total=found.total,
+            page=query.page,
+            limit=query.limit,
+            total_pages=-(-found.total // query.limit),
+            has_more=more,
+            hasMore=more,
+        )
+        self._head, self._tail = encode(frame).split(b'"samples":[]', 1)
+        super().__init__(media_type="application/json")
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        # The first part is read before anything is said, so that a failure can still be told.
+        parts = [*self._found.parts]
+        first = await self._read(request, parts[:1])
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start", **start})
+        await _send_on(send, self._head + b'"samples":[' + first)
+        for part in parts[1:]:
+            await _send_on(send, b"," + await self._read(request, [part]))
+        await send({"type": "http.response.body", "body": b"]" + self._tail})
+
+    async def _read(self, request: Request, parts: list[tuple[int, ...]]) -> bytes:
+        if not parts:
+            return b""
+        args = hub_of(request), self._found.evaluation_id, parts[0]
+        return await call(request, pages.read_bodies, *args)
+
+
+async def _send_on(send: Send, body: bytes) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+_SAMPLES = "/evaluations/{id}/samples"
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        _SAMPLES,
+        push,
+        "Push a batch of samples",
+        answers=BatchReceipt,
+        takes=SampleBatch,
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "GET",
+        _SAMPLES,
+        list_,
+        "Page through samples",
+        answers=SamplePage,
+        query=(_PAGE, _LIMIT, _ABOVE, _BELOW, _ERRORS, _SEARCH),
+        enveloped=False,
+    ),
+)

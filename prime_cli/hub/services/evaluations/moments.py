@@ -1,0 +1,90 @@
+"""Count, mean and spread of numbers that come a few at a time, without keeping the numbers."""
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+REWARD = "reward"
+
+_LARGEST = 1e100
+"""Above this a square or a sum could be infinite, so such a number counts as none."""
+_MOST_NAMES = 200
+
+
+class Moments(msgspec.Struct):
+    """Of the numbers seen so far; `squares` is the sum of squared distances from the mean.
+
+    The formulas are those of Chan, Golub and LeVeque (1979), Welford's for one number.
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
+
+    def add(self, value: float) -> None:
+        """See one more number."""
+        self.count += 1
+        distance = value - self.mean
+        self.mean += distance / self.count
+        self.squares += distance * (value - self.mean)
+        self.least = min(self.least, value)
+        self.most = max(self.most, value)
+
+    def merge(self, other: "Moments") -> None:
+        """See all numbers that `other` has seen."""
+        count = self.count + other.count
+        if not count:
+            return
+        distance = other.mean - self.mean
+        self.squares += other.squares + distance * distance * self.count * other.count / count
+        self.mean += distance * other.count / count
+        self.count = count
+        self.least = min(self.least, other.least)
+        self.most = max(self.most, other.most)
+
+    def deviation(self) -> float | None:
+        """The standard deviation of a sample (n - 1), None for fewer than two numbers."""
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
+
+
+class Tally(msgspec.Struct):
+    """What the samples of one evaluation come to: by name of the number, and errors.
+
+    No more than 200 names are kept; numbers under further ones are left out.
+    """
+
+    errors: int = 0
+    scores: dict[str, Moments] = {}
+
+    def add(self, reward: float | None, scores: Mapping[str, float], *, failed: bool) -> None:
+        """Count one sample."""
+        self.errors += failed
+        if reward is not None:
+            self._see(REWARD, reward)
+        for name, value in scores.items():
+            self._see(name, value)
+
+    def merge(self, other: "Tally") -> None:
+        """Count all that `other` has counted."""
+        self.errors += other.errors
+        for name, moments in other.scores.items():
+            if name in self.scores or len(self.scores) < _MOST_NAMES:
+                self.scores.setdefault(name, Moments()).merge(moments)
+
+    def mean_reward(self) -> float | None:
+        """The mean of the rewards, None without any."""
+        moments = self.scores.get(REWARD)
+        return moments.mean if moments is not None else None
+
+    def _see(self, name: str, value: float) -> None:
+        if abs(value) > _LARGEST:
+            return
+        moments = self.scores.get(name)
+        if moments is None:
+            if len(self.scores) >= _MOST_NAMES:
+                return
+            moments = self.scores[name] = Moments()
+        moments.add(value)

@@ -1,0 +1,187 @@
+"""Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18).
+
+No answer here wears the `{"data": …}` envelope.
+"""
+
+from typing import Any
+
+import msgspec
+
+PENDING = "PENDING"
+RUNNING = "RUNNING"
+COMPLETED = "COMPLETED"
+FAILED = "FAILED"
+CANCELLED = "CANCELLED"
+STATUSES = (PENDING, RUNNING, COMPLETED, FAILED, CANCELLED)
+
+FEATURE = "evaluations"
+"""In the features of hubs that know a batch again when it is sent twice."""
+
+
+class EnvironmentReference(msgspec.Struct, omit_defaults=True):
+    """What was evaluated: `id` is the environment's, or `owner/name`; `slug` is ours."""
+
+    id: str | None = None
+    version_id: str | None = None
+    slug: str | None = None
+
+
+class EvaluationRequest(msgspec.Struct, omit_defaults=True):
+    """`POST /evaluations/`; `environments`, `run_id` or `suite_id` says what was evaluated."""
+
+    name: str
+    environments: list[EnvironmentReference] | None = None
+    suite_id: str | None = None
+    run_id: str | None = None
+    model_name: str | None = None
+    dataset: str | None = None
+    framework: str | None = None
+    task_type: str | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+    team_id: str | None = None
+    is_public: bool | None = None
+    is_hosted: bool | None = None
+
+
+class EvaluationTicket(msgspec.Struct):
+    """What was made."""
+
+    evaluation_id: str
+    name: str = ""
+    status: str = PENDING
+    eval_type: str = "environment"
+    environment_ids: list[str] = []
+    suite_id: str | None = None
+    run_id: str | None = None
+    version_id: str | None = None
+    viewer_url: str | None = None
+    created_at: str = ""
+
+
+class FinalizeRequest(msgspec.Struct, omit_defaults=True):
+    """`POST /evaluations/{id}/finalize`."""
+
+    metrics: dict[str, Any] | None = None
+
+
+class FinalizeResult(msgspec.Struct):
+    """A finished evaluation in short; scores are rewards."""
+
+    evaluation_id: str = ""
+    status: str = COMPLETED
+    message: str | None = None
+    total_samples: int | None = None
+    avg_score: float | None = None
+    min_score: float | None = None
+    max_score: float | None = None
+    viewer_url: str | None = None
+
+
+class MetricSummary(msgspec.Struct):
+    """Of one number in the samples; `std` is the standard deviation of a sample (n - 1)."""
+
+    count: int
+    mean: float | None = None
+    std: float | None = None
+    min: float | None = None
+    max: float | None = None
+
+
+class EvaluationSummary(msgspec.Struct):
+    """What the hub computes from the samples. Ours."""
+
+    samples: int
+    errors: int
+    metrics: dict[str, MetricSummary] = {}
+
+
+class EvaluatedEnvironment(msgspec.Struct):
+    """What was evaluated, as it was then; `id` is null once it is deleted."""
+
+    slug: str
+    id: str | None = None
+    version_id: str | None = None
+    semantic_version: str | None = None
+
+
+class EvaluationDetail(msgspec.Struct):
+    """`GET /evaluations/{id}`, and a row of the list.
+
+    `owner`, `environments` and `summary` are ours. Official clients fail over a `metadata` that
+    is null.
+    """
+
+    evaluation_id: str
+    name: str = ""
+    status: str = PENDING
+    eval_type: str = "environment"
+    owner: str = ""
+    user_id: str | None = None
+    team_id: str | None = None
+    environment_ids: list[str] = []
+    environment_names: list[str] = []
+    environments: list[EvaluatedEnvironment] = []
+    suite_id: str | None = None
+    run_id: str | None = None
+    version_id: str | None = None
+    is_hosted: bool = False
+    error_message: str | None = None
+    model_name: str | None = None
+    dataset: str | None = None
+    framework: str | None = None
+    task_type: str | None = None
+    description: str | None = None
+    tags: list[str] = []
+    total_samples: int = 0
+    avg_score: float | None = None
+    min_score: float | None = None
+    max_score: float | None = None
+    created_at: str = ""
+    updated_at: str = ""
+    completed_at: str | None = None
+    metadata: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
+    summary: EvaluationSummary | None = None
+    viewer_url: str | None = None
+    is_public: bool = False
+
+
+class EvaluationPage(msgspec.Struct):
+    """`GET /evaluations/`, newest first."""
+
+    evaluations: list[EvaluationDetail]
+    total: int = 0
+    skip: int = 0
+    limit: int = 50
+
+
+class EvaluationUpdate(msgspec.Struct, omit_defaults=True):
+    """`PUT /evaluations/{id}`: what is left out or null stays as it is.
+
+    `status` may only become `FAILED` or `CANCELLED`.
+    """
+
+    name: str | None = None
+    model_name: str | None = None
+    dataset: str | None = None
+    framework: str | None = None
+    task_type: str | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+    is_public: bool | None = None
+    status: str | None = None
+    error_message: str | None = None
+
+
+class EvaluationChange(msgspec.Struct):
+    """What an update or deletion leaves."""
+
+    evaluation_id: str
+    name: str = ""
+    status: str = PENDING
+    updated_at: str = ""
