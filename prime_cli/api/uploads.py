@@ -1,6 +1,9 @@
 """`/environmentshub/{id}/wheels` and `/versions`: begin, send, finish."""
 
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from prime_cli.api import transfers
 from prime_cli.api.connection import Connection
@@ -13,6 +16,16 @@ from prime_cli.wire.environments import (
     WheelTicket,
 )
 
+_METADATA = (
+    "description",
+    "tags",
+    "license",
+    "dependencies",
+    "python_requires",
+    "original_filename",
+    "requires_dist",
+)
+
 
 class Uploads:
     """The steps of publishing; nothing is visible before `finish_version` succeeded."""
@@ -22,12 +35,12 @@ class Uploads:
 
     def begin_wheel(self, env_id: str, request: ArtifactRequest) -> WheelTicket:
         """Announce a wheel; no `upload_url` in the ticket means that the hub has its bytes."""
-        answer = self._connection.call("POST", f"{ROOT}/{env_id}/wheels", body=request)
+        answer = self._connection.call("POST", f"{ROOT}/{env_id}/wheels", body=_announce(request))
         return answer.read(WheelTicket)
 
     def begin_version(self, env_id: str, request: ArtifactRequest) -> VersionTicket:
         """Announce a source archive."""
-        answer = self._connection.call("POST", f"{ROOT}/{env_id}/versions", body=request)
+        answer = self._connection.call("POST", f"{ROOT}/{env_id}/versions", body=_announce(request))
         return answer.read(VersionTicket)
 
     def send(self, url: str, path: Path, progress: Progress) -> None:
@@ -42,3 +55,10 @@ class Uploads:
         """Make the version visible."""
         answer = self._connection.call("POST", f"{ROOT}/{env_id}/versions/{version_id}/finalize")
         return answer.read(FinalizeReply)
+
+
+def _announce(request: ArtifactRequest) -> dict[str, Any]:
+    """The request with all the metadata that official clients send, also where it is empty."""
+    body: dict[str, Any] = msgspec.to_builtins(request)
+    metadata = {name: getattr(request.metadata, name) for name in _METADATA}
+    return {**body, "metadata": {**metadata, **body.get("metadata", {})}}

@@ -249,7 +249,15 @@ def test_publishing_is_the_official_sequence_of_requests(tmp_path: Path) -> None
 
     resolve, begin, put, finish, _, _ = replay.seen
     assert resolve.json == {"name": "tiny-v18", "visibility": "PUBLIC"}
-    assert begin.json["metadata"] == {"description": "A tiny env", "tags": ["test"]}
+    assert begin.json["metadata"] == {
+        "description": "A tiny env",
+        "tags": ["test"],
+        "license": "",
+        "dependencies": [],
+        "python_requires": ">=3.8",
+        "original_filename": "",
+        "requires_dist": [],
+    }
     assert begin.json["size"] == 11
     assert (put.content, put.key) == (b"wheel bytes", None)
     assert put.headers["content-length"] == "11"

@@ -15,21 +15,25 @@ INSTALL_SECONDS = 600
 
 
 @cache
-def venv_python(*requirements: str, python: str | None = None) -> Path:
+def venv_python(*requirements: str, python: str | None = None, as_of: str | None = None) -> Path:
     """The interpreter of a venv that holds `requirements`; made on first use, then reused.
 
-    Venvs lie in `$PRIME_TEST_VENVS`, else in the temporary folder. Two test processes that want
-    the same one at once make it once: the folder is published by rename.
+    `as_of` (RFC 3339) leaves out what was published later. Venvs lie in `$PRIME_TEST_VENVS`, else
+    in the temporary folder. Two test processes that want the same one at once make it once: the
+    folder is published by rename.
     """
-    name = "-".join([_version_of(python), *requirements]).replace("/", "_").replace(" ", "")
+    dated = () if as_of is None else (as_of,)
+    name = "-".join([_version_of(python), *requirements, *dated]).replace("/", "_").replace(" ", "")
     home = _venvs_folder() / "".join(c if c.isalnum() or c in "._-=" else "_" for c in name)
     interpreter = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if interpreter.exists():
         return interpreter
     making = Path(tempfile.mkdtemp(dir=_venvs_folder()))
-    _uv("venv", "--quiet", "--python", python or sys.executable, str(making / "venv"))
+    # Relocatable: scripts would otherwise name the folder that is renamed below.
+    _uv("venv", "--quiet", "--relocatable", "--python", python or sys.executable, f"{making}/venv")
+    cutoff = () if as_of is None else ("--exclude-newer", as_of)
     inside = making / "venv" / interpreter.relative_to(home)
-    _uv("pip", "install", "--quiet", "--python", str(inside), *requirements)
+    _uv("pip", "install", "--quiet", "--python", str(inside), *cutoff, *requirements)
     try:
         (making / "venv").rename(home)
     except OSError:

@@ -1,0 +1,122 @@
+"""Every call of our client, held against what the public hub is known to take and to answer."""
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
+from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
+
+TINY = EnvRef("ada", "tiny-v18")
+WHEEL = ArtifactRequest(
+    content_hash=HASH,
+    filename="tiny_v18-0.1.0-py3-none-any.whl",
+    sha256="00",
+    semantic_version="0.1.0",
+    metadata=EnvironmentMetadata(description="A tiny env"),
+    size=11,
+)
+SOURCES = ArtifactRequest(HASH, "tiny-v18-0.1.0-c65b3405.tar.gz", "00", "0.1.0")
+
+Call = Callable[[HubClient, Path], object]
+
+CALLS: dict[str, Call] = {
+    "accounts.whoami": lambda hub, _: hub.accounts.whoami().slug,
+    "accounts.teams": lambda hub, _: hub.accounts.teams(offset=0, limit=50).data[0].team_id,
+    "environments.list": lambda hub, _: (
+        hub.environments.list(
+            owner="ada",
+            visibility="PUBLIC",
+            search="tiny",
+            tags=("a", "b"),
+            starred_only=True,
+            mine_only=True,
+        ).total_count
+    ),
+    "environments.get": lambda hub, _: hub.environments.get(TINY.at("0.1.0")).content_hash,
+    "environments.status": lambda hub, _: hub.environments.status(TINY).name,
+    "environments.versions": lambda hub, _: hub.environments.versions(TINY)[0].sha256,
+    "environments.inspect": lambda hub, _: hub.environments.inspect(TINY, "src", 10).entries,
+    "environments.delete": lambda hub, _: hub.environments.delete(TINY),
+    "environments.delete_version": lambda hub, _: hub.environments.delete_version(TINY, HASH),
+    "environments.resolve": lambda hub, _: (
+        hub.environments.resolve(
+            ResolveRequest("tiny-v18", visibility="PRIVATE", team_slug="team-x")
+        ).id
+    ),
+    "environments.download": lambda hub, folder: hub.environments.download(
+        str(DETAIL["wheel_url"]),
+        folder / "tiny.whl",
+        sha256=hashlib.sha256(b"wheel").hexdigest(),
+        progress=Silent(),
+    ),
+    "environments.index_page": lambda hub, _: hub.environments.index_page(
+        f"{DETAIL['simple_index_url']}tiny-v18/"
+    ),
+    "uploads.begin_wheel": lambda hub, _: hub.uploads.begin_wheel("env_1", WHEEL).wheel_id,
+    "uploads.begin_version": lambda hub, _: hub.uploads.begin_version("env_1", SOURCES).version_id,
+    "uploads.send": lambda hub, folder: hub.uploads.send(
+        "https://files.example/upload/whl_1?sig=s", write(folder), Silent()
+    ),
+    "uploads.finish_wheel": lambda hub, _: hub.uploads.finish_wheel("env_1", "whl_1"),
+    "uploads.finish_version": lambda hub, _: hub.uploads.finish_version("env_1", "ver_1").success,
+}
+
+OURS = {"locks.get", "locks.put"}
+"""Not of the public wire: sent only to hubs whose capabilities name them."""
+
+
+def write(folder: Path) -> Path:
+    path = folder / "tiny.whl"
+    path.write_bytes(b"wheel")
+    return path
+
+
+def connect(wire: PublicWire) -> HubClient:
+    return HubClient("https://hub.example", key="k1", transport=wire, outside=wire)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_request_is_one_that_the_public_hub_takes_and_its_answer_is_read(
+    call: Call, tmp_path: Path
+) -> None:
+    wire = PublicWire()
+    call(connect(wire), tmp_path)
+    assert len(wire.seen) == 1
+
+
+def test_no_call_of_our_client_is_left_out() -> None:
+    hub = connect(PublicWire())
+    groups = {
+        name: group
+        for name, group in vars(hub).items()
+        if not name.startswith("_") and type(group).__module__.startswith("prime_cli.api.")
+    }
+    methods = {
+        f"{name}.{method}"
+        for name, group in groups.items()
+        for method, _ in inspect.getmembers(group, inspect.ismethod)
+        if not method.startswith("_")
+    }
+    assert methods == CALLS.keys() | OURS
+
+
+def test_metadata_is_sent_whole_as_the_official_client_does() -> None:
+    sent: list[httpx.Request] = []
+
+    class Noting(PublicWire):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            sent.append(request)
+            return super().handle_request(request)
+
+    connect(Noting()).uploads.begin_version("env_1", SOURCES)
+    body = httpx.Response(200, content=sent[0].content).json()
+    assert body["metadata"].keys() == METADATA.keys()
+    assert "size" not in body
