@@ -147,8 +147,11 @@ def shared_server() -> Postgres:
         return Postgres(Path(running))
     server = OwnServer()
     atexit.register(server.close)
-    server.create(_TEMPLATE, "template0")
-    open_database(server.url(_TEMPLATE)).engine.dispose()
+    try:
+        open_database(server.create(_TEMPLATE, "template0")).engine.dispose()
+    except BaseException:
+        server.close()
+        raise
     os.environ[_RUNNING] = str(server.folder)
     return server
 

@@ -1,74 +1,147 @@
+import multiprocessing
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import inspect, select, text
 
 from prime_cli.core.errors import IntegrityError, StorageFailed
+from prime_cli.hub.db.engine import Database
 from prime_cli.hub.db.migrations import STEPS, migrate
+from prime_cli.hub.db.postgres import open_postgres
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.sqlite import open_sqlite
-from prime_cli.hub.db.tables import SCHEMA
+from prime_cli.hub.db.tables import SCHEMA, metadata, owners
+from tests.helpers.postgres import fresh_database
 
 
-def statements(path: Path) -> dict[str, Any]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+    """Where a database is that has nothing in it."""
+    if request.param == "sqlite":
+        (tmp_path / "empty.db").touch()
+        yield tmp_path / "empty.db"
+        return
+    with fresh_database("template0") as url:
+        yield url
+
+
+def open_bare(location: Path | str) -> Database:
+    """The database as it is, whatever its schema."""
+    return open_sqlite(location) if isinstance(location, Path) else open_postgres(location)
+
+
+def statements(database: Database) -> dict[str, Any]:
     """Every table with its columns, keys and indexes, in an order that does not matter."""
-    database = open_sqlite(path)
     with database.read() as connection:
         seen = inspect(connection)
         return {
             table: (
-                sorted(repr(column) for column in seen.get_columns(table)),
+                sorted(_column(column) for column in seen.get_columns(table)),
                 seen.get_pk_constraint(table),
                 sorted(repr(key) for key in seen.get_foreign_keys(table)),
                 sorted(repr(unique) for unique in seen.get_unique_constraints(table)),
                 sorted(repr(index) for index in seen.get_indexes(table)),
             )
             for table in seen.get_table_names()
+            if table != "schema_steps"
         }
 
 
-def user_version(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    number = connection.execute("PRAGMA user_version").fetchone()[0]
-    connection.close()
-    return int(number)
+def _column(column: Any) -> str:
+    """The column with all that its type says: `repr` of a type leaves the collation out."""
+    return f"{column} {getattr(column['type'], 'collation', None)}"
+
+
+def number_of(database: Database) -> int:
+    with database.read() as connection:
+        return database.schema_number(connection)
 
 
 def test_new_database_is_made_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "hub.db"
-    open_database(path)
-    assert user_version(path) == SCHEMA
+    database = open_database(path)
+    assert number_of(database) == SCHEMA
+    database.engine.dispose()
     assert [file.name for file in path.parent.iterdir()] == ["hub.db"]
 
 
-def test_migrating_from_empty_gives_the_same_schema(tmp_path: Path) -> None:
-    made, migrated = tmp_path / "made.db", tmp_path / "migrated.db"
-    open_database(made)
-    migrate(open_sqlite(migrated))
-    assert statements(migrated) == statements(made)
-    assert user_version(migrated) == SCHEMA
+def test_empty_database_is_filled_when_opened(empty: Path | str) -> None:
+    assert number_of(open_bare(empty)) == 0
+    database = open_database(empty)
+    assert number_of(database) == SCHEMA
+    assert statements(database).keys() == metadata.tables.keys()
+
+
+def test_migrating_from_empty_gives_the_same_schema(empty: Path | str, tmp_path: Path) -> None:
+    migrated = open_bare(empty)
+    migrate(migrated)
+    seen = statements(migrated)
+    with migrated.write() as connection:
+        if isinstance(empty, Path):
+            migrated = open_database(tmp_path / "made.db")
+        else:
+            metadata.drop_all(connection)
+            metadata.create_all(connection)
+    assert seen == statements(migrated)
 
 
 def test_every_schema_has_its_step() -> None:
     assert len(STEPS) == SCHEMA
 
 
-def test_empty_file_is_migrated_when_opened(tmp_path: Path) -> None:
-    path = tmp_path / "hub.db"
-    path.touch()
-    open_database(path)
-    assert "versions" in statements(path)
+def test_rows_of_the_first_schema_outlive_the_next_steps(empty: Path | str) -> None:
+    old = open_bare(empty)
+    with old.write() as connection:
+        STEPS[0](Operations(MigrationContext.configure(connection)))
+        old.stamp(connection, 1)
+        connection.execute(text("INSERT INTO owners VALUES ('user_1', 'ada', 'user', '2026')"))
+    with open_database(empty).read() as connection:
+        [row] = connection.execute(select(owners))
+    assert (row.slug, row.name, row.email, row.admin) == ("ada", "", None, False)
 
 
-def test_database_of_a_newer_release_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "hub.db"
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {SCHEMA + 1}")
-    connection.close()
+def test_database_of_a_newer_release_is_left_alone(empty: Path | str) -> None:
+    newer = open_bare(empty)
+    with newer.write() as connection:
+        newer.stamp(connection, SCHEMA + 1)
     with pytest.raises(StorageFailed, match="newer prime"):
-        open_database(path)
+        open_database(empty)
+    assert statements(newer) == {}
+
+
+def fill(location: Path | str, start: Any, results: Any) -> None:
+    """Open the database at the same moment as all others."""
+    start.wait()
+    results.put(number_of(open_database(location)))
+
+
+@pytest.mark.slow
+def test_processes_that_start_at_once_fill_one_database(empty: Path | str) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    start, results = spawn.Event(), spawn.Queue()
+    workers = [spawn.Process(target=fill, args=(empty, start, results)) for _ in range(3)]
+    for process in workers:
+        process.start()
+    start.set()
+    assert [results.get(timeout=60) for _ in workers] == [SCHEMA] * 3
+    for process in workers:
+        process.join(timeout=60)
+        assert process.exitcode == 0
+
+
+def test_step_that_fails_leaves_nothing_behind(empty: Path | str) -> None:
+    database = open_bare(empty)
+    with database.write() as connection:
+        connection.execute(text("CREATE TABLE samples (mine integer)"))
+    with pytest.raises(StorageFailed, match="samples"):
+        open_database(empty)
+    assert list(statements(database)) == ["samples"]
+    assert number_of(database) == 0
 
 
 def test_file_that_is_no_database_is_named(tmp_path: Path) -> None:
@@ -76,6 +149,13 @@ def test_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"notes, not a database" * 100)
     with pytest.raises(IntegrityError, match=r"hub\.db is damaged"):
         open_database(path)
+
+
+def test_schema_of_a_file_is_in_its_header(tmp_path: Path) -> None:
+    open_database(tmp_path / "hub.db").engine.dispose()
+    connection = sqlite3.connect(tmp_path / "hub.db")
+    assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+    connection.close()
 
 
 def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
