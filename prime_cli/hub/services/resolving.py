@@ -38,7 +38,7 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
         ref = _ref_of(connection, caller, request)
         known = find_visible(connection, caller, ref)
         if known is None:
-            _create(hub, connection, ref, visibility or hub.settings.default_visibility)
+            create_environment(hub, connection, ref, visibility or hub.settings.default_visibility)
         elif visibility not in (None, known.visibility):
             _change_visibility(hub, connection, known.id, visibility)
         row = find_environment(connection, caller, ref)
@@ -82,7 +82,8 @@ def _change_visibility(
     raise_serial(connection, environment_id)
 
 
-def _create(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
+def create_environment(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
+    """Make an environment that has no version yet, and so is in no list."""
     now = hub.now()
     made = new_id("env")
     connection.execute(

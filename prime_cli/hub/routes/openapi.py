@@ -1,0 +1,152 @@
+"""`/openapi.json` and `/docs`: what the addresses of the API take and give, from what routes them.
+
+OpenAPI 3.1, <https://spec.openapis.org/oas/v3.1.0>; schemas are those of the wire structs.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from prime_cli import __version__
+from prime_cli.hub.dispatch import hub_of
+from prime_cli.hub.routes.answers import answer
+from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.urls import API
+from prime_cli.wire.problems import Problem
+
+_REF = "#/components/schemas/{name}"
+_IN_PATH = re.compile(r"{(\w+)}")
+_PROBLEMS = {
+    "401": "No API key, or one that is not known",
+    "403": "The key may not do this",
+    "404": "It does not exist, or is private and somebody else's",
+    "409": "It is taken, or not in a state for this",
+    "413": "More bytes than the hub takes",
+    "415": "A kind of body that the hub does not read",
+    "422": "A value that cannot be",
+    "429": "Asked too often; `Retry-After` says when to come again",
+    "503": "The database or the storage does not answer",
+    "507": "The disk or the bucket is full or cannot be written",
+}
+
+
+def describe(operations: Sequence[Operation], public_url: str) -> dict[str, Any]:
+    """The OpenAPI document of a hub at `public_url`."""
+    wanted = [kind for op in operations for kind in (op.answers, op.takes) if kind is not None]
+    kinds = list({repr(kind): kind for kind in [*wanted, Problem]}.values())
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    schema_of = {repr(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
+    paths: dict[str, Any] = {}
+    for op in operations:
+        paths.setdefault(API + op.path, {})[op.method.lower()] = _operation(op, schema_of)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "prime hub", "version": __version__},
+        "servers": [{"url": public_url}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": {"Problem": _json("A refusal", schema_of[repr(Problem)])},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"},
+                "basic": {"type": "http", "scheme": "basic"},
+            },
+        },
+    }
+
+
+def _operation(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": _id(op),
+        "summary": op.summary,
+        "tags": [op.path.split("/")[1]],
+        "parameters": [*_path_parameters(op), *_query_parameters(op)],
+        "security": [{"key": []}, {"basic": []}, *([] if op.needs_key else [{}])],
+        "responses": {
+            str(op.status): _json("It is done", _schema(op, schema_of)),
+            **{status: _json(why, schema_of[repr(Problem)]) for status, why in _PROBLEMS.items()},
+        },
+    }
+    if op.takes is not None:
+        content = {"application/json": {"schema": schema_of[repr(op.takes)]}}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
+
+
+def _id(op: Operation) -> str:
+    words = re.findall(r"\w+", op.path)
+    return "_".join([op.method.lower(), *words])
+
+
+def _path_parameters(op: Operation) -> Iterable[dict[str, Any]]:
+    for name in _IN_PATH.findall(op.path):
+        schema = {"type": "string", "minLength": 1}
+        yield {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _query_parameters(op: Operation) -> Iterable[dict[str, Any]]:
+    for parameter in op.query:
+        yield {
+            "name": parameter.name,
+            "in": "query",
+            "description": parameter.help,
+            "schema": parameter.schema(),
+        }
+
+
+def _schema(op: Operation, schema_of: dict[str, Any]) -> Any:
+    schema = schema_of[repr(op.answers)] if op.answers is not None else {}
+    if not op.enveloped:
+        return schema
+    return {"type": "object", "required": ["data"], "properties": {"data": schema}}
+
+
+def _json(description: str, schema: Any) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def page(operations: Sequence[Operation]) -> str:
+    """The same for people: one row for each operation."""
+    rows = [
+        f"<tr><td>{escape(op.method)}</td><td><code>{escape(API + op.path)}</code></td>"
+        f"<td>{escape(op.summary)}</td><td>{'yes' if op.needs_key else ''}</td></tr>"
+        for op in operations
+    ]
+    return _PAGE.format(rows="\n".join(rows))
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>The hub's API</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem }}
+table {{ border-collapse: collapse; width: 100% }}
+td, th {{ border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left }}
+</style></head><body>
+<h1>The hub's API</h1>
+<p>Machines read <a href="/openapi.json">/openapi.json</a>. A key goes into the header
+<code>Authorization: Bearer KEY</code>.</p>
+<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Key</th></tr></thead>
+<tbody>
+{rows}
+</tbody></table></body></html>
+"""
+
+
+def routes(operations: Sequence[Operation]) -> list[Route]:
+    """Where both are found."""
+
+    async def openapi(request: Request) -> Response:
+        return answer(describe(operations, hub_of(request).settings.public_url))
+
+    async def docs(_request: Request) -> Response:
+        return HTMLResponse(page(operations))
+
+    return [Route("/openapi.json", openapi), Route("/docs", docs)]
