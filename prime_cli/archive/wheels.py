@@ -136,10 +136,14 @@ class Wheel:
         # 14 ms, which a hub that only lists and shows need not spend.
         from packaging.metadata import parse_email
 
-        raw, _ = parse_email(self.read(f"{self.dist_info()}/METADATA") or b"")
+        raw, _ = parse_email(self.metadata_bytes())
         if not raw.get("name") or not raw.get("version"):
             raise IntegrityError("The wheel's METADATA has no name or no version")
         return raw
+
+    def metadata_bytes(self) -> bytes:
+        """METADATA as it lies in the wheel; raises IntegrityError as `read` and `dist_info` do."""
+        return self.read(f"{self.dist_info()}/METADATA") or b""
 
     def dist_info(self) -> str:
         """The one `*.dist-info` folder."""

@@ -15,10 +15,12 @@ from prime_cli.hub.routes import (
     environments,
     evaluations,
     files,
+    index,
     keys,
     logins,
     publishing,
     samples,
+    yanking,
 )
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.index import refresh_index
@@ -34,6 +36,7 @@ OPERATIONS = (
     *accounts.OPERATIONS,
     *keys.OPERATIONS,
     *logins.OPERATIONS,
+    *yanking.OPERATIONS,
 )
 """Everything below the API; where two addresses fit a request, the first one answers."""
 
@@ -50,6 +53,7 @@ def create_app(settings: HubSettings) -> Starlette:
             Mount(API, routes=[operation.route() for operation in OPERATIONS]),
             *publishing.UPLOAD_ROUTES,
             *approval.ROUTES,
+            *index.ROUTES,
             *files.ROUTES,
         ],
         middleware=_middleware(hub),

@@ -6,7 +6,7 @@ declared, with IntegrityError or UnsafeContent.
 
 import re
 import zipfile
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from packaging.utils import (
     InvalidWheelFilename,
@@ -26,6 +26,13 @@ from prime_cli.wire.environments import ArtifactRequest
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
 _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
+
+
+class CheckedMetadata(NamedTuple):
+    """METADATA of a wheel that has passed: its bytes, and its field Requires-Python or ""."""
+
+    body: bytes
+    requires_python: str
 
 
 def check_digests(request: ArtifactRequest) -> None:
@@ -91,16 +98,21 @@ def check_wheel_filename(filename: str, name: str, version: str) -> None:
         raise UsageError(f"The wheel is of version {wheel_version}, but {version} was declared")
 
 
-def check_wheel_content(file: BinaryIO, name: str, version: str, *, limits: Limits) -> None:
+def check_wheel_content(
+    file: BinaryIO, name: str, version: str, *, limits: Limits
+) -> CheckedMetadata:
     """The wheel can be read, is safe to unpack, and its METADATA says the same as its name."""
     with archive_errors(), zipfile.ZipFile(file) as archive:
-        metadata = Wheel(archive, limits).metadata()
+        wheel = Wheel(archive, limits)
+        metadata = wheel.metadata()
+        body = wheel.metadata_bytes()
     if normalize_name(metadata["name"]) != normalize_name(name):
         raise IntegrityError(f"METADATA in the wheel names `{metadata['name']}`, not `{name}`")
     if canonicalize_version(metadata["version"]) != canonicalize_version(version):
         raise IntegrityError(
             f"METADATA in the wheel has version {metadata['version']}, not {version}"
         )
+    return CheckedMetadata(body, metadata.get("requires_python", ""))
 
 
 def check_sources_content(file: BinaryIO, *, limits: Limits) -> None:

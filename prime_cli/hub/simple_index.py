@@ -1,4 +1,7 @@
-"""Package index pages: HTML of PEP 503, JSON of PEP 691 with the fields of PEP 700."""
+"""Package index pages: HTML of PEP 503, JSON of PEP 691 with the fields of PEP 700.
+
+Both say where METADATA alone is (PEP 658 and 714), and what was yanked (PEP 592).
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,13 +9,17 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-JSON_TYPE = "application/vnd.pypi.simple.v1+json"
-HTML_TYPE = "text/html"
+METADATA_SUFFIX = ".metadata"
+"""What is put behind the URL of a wheel for the METADATA in it (PEP 658)."""
 
 
 @dataclass(frozen=True)
 class IndexedWheel:
-    """One wheel on a page; `url` may be relative to the page."""
+    """One wheel on a page; `url` may be relative to the page.
+
+    `metadata_sha256` is the digest of what lies under the URL with `METADATA_SUFFIX`, None when
+    nothing does. `yanked` is the reason, which may be empty, or None.
+    """
 
     filename: str
     url: str
@@ -21,6 +28,8 @@ class IndexedWheel:
     version: str
     requires_python: str
     uploaded_at: str
+    metadata_sha256: str | None = None
+    yanked: str | None = None
 
 
 def project_html(name: str, wheels: Iterable[IndexedWheel]) -> str:
@@ -34,17 +43,7 @@ def project_json(name: str, wheels: list[IndexedWheel]) -> dict[str, Any]:
         "meta": {"api-version": "1.1"},
         "name": name,
         "versions": sorted({wheel.version for wheel in wheels}),
-        "files": [
-            {
-                "filename": wheel.filename,
-                "url": wheel.url,
-                "hashes": {"sha256": wheel.sha256},
-                "size": wheel.size,
-                "requires-python": wheel.requires_python,
-                "upload-time": wheel.uploaded_at,
-            }
-            for wheel in wheels
-        ],
+        "files": [_file(wheel) for wheel in wheels],
     }
 
 
@@ -63,18 +62,42 @@ def root_json(names: Iterable[str]) -> dict[str, Any]:
     }
 
 
+def _file(wheel: IndexedWheel) -> dict[str, Any]:
+    file: dict[str, Any] = {
+        "filename": wheel.filename,
+        "url": wheel.url,
+        "hashes": {"sha256": wheel.sha256},
+        "size": wheel.size,
+        "upload-time": wheel.uploaded_at,
+    }
+    if wheel.requires_python:
+        file["requires-python"] = wheel.requires_python
+    if wheel.metadata_sha256:
+        file["core-metadata"] = {"sha256": wheel.metadata_sha256}
+    if wheel.yanked is not None:
+        file["yanked"] = wheel.yanked or True
+    return file
+
+
 def _link(wheel: IndexedWheel) -> str:
-    href = escape(f"{wheel.url}#sha256={wheel.sha256}")
-    python = escape(wheel.requires_python)
-    asks = f' data-requires-python="{python}"' if python else ""
-    return f'<a href="{href}"{asks}>{escape(wheel.filename)}</a><br>'
+    attributes = {"href": f"{wheel.url}#sha256={wheel.sha256}"}
+    if wheel.requires_python:
+        attributes["data-requires-python"] = wheel.requires_python
+    if wheel.metadata_sha256:
+        # The second name is what PEP 658 called it; older installers know no other.
+        for attribute in ("data-core-metadata", "data-dist-info-metadata"):
+            attributes[attribute] = f"sha256={wheel.metadata_sha256}"
+    if wheel.yanked is not None:
+        attributes["data-yanked"] = wheel.yanked
+    written = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<a {written}>{escape(wheel.filename)}</a><br>"
 
 
 def _page(title: str, lines: list[str]) -> str:
     return "\n".join(
         [
             "<!DOCTYPE html>",
-            '<html><head><meta name="pypi:repository-version" content="1.0">',
+            '<html><head><meta name="pypi:repository-version" content="1.1">',
             f"<title>{escape(title)}</title></head><body>",
             *lines,
             "</body></html>",

@@ -1,15 +1,16 @@
 """The `file://` index of an embedded hub, which uv and pip read without a server.
 
 `<root>/<owner>/<PEP 503 name>/index.html`, with each wheel beside it under its real filename,
-as a hard link to its blob.
+as a hard link to its blob, and its METADATA behind that.
 """
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.paths import make_folder, storage_errors, write_atomically
-from prime_cli.hub.simple_index import IndexedWheel, project_html
+from prime_cli.hub.simple_index import METADATA_SUFFIX, IndexedWheel, project_html
 from prime_cli.hub.storage.files import FileStorage
 
 
@@ -24,9 +25,13 @@ class SimpleTree:
         """What `--extra-index-url` takes for one owner's packages."""
         return (self.root / owner).absolute().as_uri() + "/"
 
-    def write(self, owner: str, name: str, wheels: list[IndexedWheel]) -> None:
-        """Make a project's folder hold exactly `wheels`: first the files, then the page, then
-        what the page no longer names goes. Raises StorageFailed.
+    def write(
+        self, owner: str, name: str, wheels: list[IndexedWheel], metadata: Mapping[str, bytes]
+    ) -> None:
+        """Make a project's folder hold exactly `wheels`, and `metadata` by names of wheels.
+
+        First come the files, then the page, then what the page no longer names goes. Raises
+        StorageFailed.
         """
         folder = self.root / owner / name
         if not wheels:
@@ -36,9 +41,13 @@ class SimpleTree:
         make_folder(folder)
         with storage_errors(folder):
             linked = [wheel for wheel in wheels if self._link(folder / wheel.filename, wheel)]
+            named = {"index.html", *(wheel.filename for wheel in linked)}
+            for filename in named & metadata.keys():
+                beside = filename + METADATA_SUFFIX
+                named.add(beside)
+                write_atomically(folder / beside, metadata[filename])
             page = project_html(name, linked).encode()
             write_atomically(folder / "index.html", page)
-            named = {"index.html", *(wheel.filename for wheel in linked)}
             for path in folder.iterdir():
                 if path.name not in named:
                     path.unlink()

@@ -1,6 +1,6 @@
 """The absolute URLs in answers, and the routes that they lead to."""
 
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 API = "/api/v1"
 FILES = "/files/{owner}/{name}/{sha256}/{filename}"
@@ -12,6 +12,15 @@ def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> st
     return base + FILES.format(
         owner=quote(owner), name=quote(name), sha256=sha256, filename=quote(filename)
     )
+
+
+def path_of(url: str) -> str:
+    """An absolute URL without its origin, as pages of an index name files.
+
+    So it leads to the host that the page came from, whatever it is called there, and installers
+    send the credentials of the index along.
+    """
+    return urlsplit(url).path
 
 
 def upload_url(base: str, token: str) -> str:

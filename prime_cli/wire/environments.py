@@ -62,8 +62,9 @@ class VersionSummary(msgspec.Struct):
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
-    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock` and `runtime_hint` are ours: the
-    public hub does not send them, so readers treat them as optional.
+    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint` and `yanked` (why
+    installers pass the version over; it may be empty) are ours: the public hub does not send them,
+    so readers treat them as optional.
     """
 
     id: str
@@ -90,6 +91,7 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_size: int | None = None
     has_lock: bool = False
     runtime_hint: str | None = None
+    yanked: str | None = None
     # Only release 0.3.9 of the official client asks for it, and only whether it is there.
     download_object_key: str | None = None
 
@@ -104,12 +106,16 @@ class EnvironmentStatus(msgspec.Struct):
 
 
 class VersionItem(msgspec.Struct):
-    """One row of `…/versions`; `sha256` is the content hash, `size` the number of artefacts."""
+    """One row of `…/versions`; `sha256` is the content hash, `size` the number of artefacts.
+
+    `yanked` is ours, as in the detail.
+    """
 
     version: str
     created_at: str = ""
     sha256: str = ""
     size: int = 0
+    yanked: str | None = None
 
 
 class VersionList(msgspec.Struct):

@@ -37,14 +37,19 @@ def sha256(content: bytes) -> str:
 
 
 def make_wheel(
-    name: str = "word", version: str = "0.1.0", code: str = "", requires: tuple[str, ...] = ()
+    name: str = "word",
+    version: str = "0.1.0",
+    code: str = "",
+    requires: tuple[str, ...] = (),
+    requires_python: str = "",
 ) -> bytes:
     """The smallest wheel that pip and uv install."""
     info = f"{name.replace('-', '_')}-{version}.dist-info"
     files = {
         f"{name.replace('-', '_')}.py": f"def load_environment(): ...\n{code}",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        + "".join(f"Requires-Dist: {requirement}\n" for requirement in requires),
+        + "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
+        + (f"Requires-Python: {requires_python}\n" if requires_python else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
@@ -79,7 +84,8 @@ class Push:
     environment_id: str = ""
 
     def __post_init__(self) -> None:
-        self.wheel = make_wheel(self.name, self.version, self.code)
+        python = self.metadata.get("python_requires", "")
+        self.wheel = make_wheel(self.name, self.version, self.code, requires_python=python)
         self.sources = make_sources(
             {"pyproject.toml": f"[project]\nversion='{self.version}'\n", "word.py": self.code}
         )

@@ -56,7 +56,12 @@ async def members(request: Request) -> Response:
 
 
 async def capabilities(request: Request) -> Response:
-    features = ["locks", "evaluations", *(["keys"] if hub_of(request).settings.accounts else [])]
+    features = [
+        "locks",
+        "evaluations",
+        "yank",
+        *(["keys"] if hub_of(request).settings.accounts else []),
+    ]
     return answer(Capabilities(hub="prime", version=__version__, features=features))
 
 

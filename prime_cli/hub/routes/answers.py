@@ -39,4 +39,6 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
     """What the router itself refuses: no such address, or not with this method."""
     if not isinstance(error, HTTPException):
         raise error
-    return answer(Problem(detail=error.detail), error.status_code)
+    refusal = answer(Problem(detail=error.detail), error.status_code)
+    refusal.headers.update(error.headers or {})
+    return refusal

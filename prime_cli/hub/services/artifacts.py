@@ -121,12 +121,12 @@ def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int)
     return marked.rowcount > 0
 
 
-def mark_checked(hub: Hub, artifact_id: str) -> None:
-    """Note that the bytes have passed the checks of their kind."""
-    with hub.database.write() as connection:
-        connection.execute(
-            update(artifacts).where(artifacts.c.id == artifact_id).values(checked_at=hub.now())
-        )
+def mark_checked(hub: Hub, connection: Connection, artifact_id: str) -> bool:
+    """Note that the bytes have passed; False when the artefact is not there any more."""
+    marked = connection.execute(
+        update(artifacts).where(artifacts.c.id == artifact_id).values(checked_at=hub.now())
+    )
+    return marked.rowcount > 0
 
 
 def drop_artifact(hub: Hub, artifact: Row[Any]) -> None:

@@ -58,6 +58,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             wheel_size=version.wheel_size,
             has_lock=bool(version.has_lock),
             runtime_hint=version.runtime_hint,
+            yanked=version.yanked,
             download_object_key=version.sources_sha256,
             simple_index_url=_index(hub, environment),
             wheel_url=_wheel(hub, environment, version),

@@ -7,10 +7,11 @@ from sqlalchemy import Connection, Row, exists, select, update
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, owners, versions
+from prime_cli.hub.db.tables import artifacts, environments, owners, versions, wheel_metadata
 from prime_cli.hub.services.access import find_visible, select_environments, visible_to
+from prime_cli.hub.services.wheel_metadata import select_metadata
 from prime_cli.hub.simple_index import IndexedWheel
-from prime_cli.hub.urls import file_url
+from prime_cli.hub.urls import file_url, path_of
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import EnvironmentMetadata
 
@@ -35,14 +36,14 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
 
 
 def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
-    """The wheels of all versions, newest first, under absolute URLs; raises NotFound."""
+    """The wheels of all versions, newest first, under URLs without origin; raises NotFound."""
     with hub.database.read() as connection:
         # Installers ask for every dependency, so this is no place to look for near names.
         environment = find_visible(connection, caller, ref)
         if environment is None:
             raise NotFound(f"There is no package `{ref.name}` of `{ref.owner}` here")
         rows = _select_wheels(connection, environment.id)
-    base = hub.settings.public_url
+    base = path_of(hub.settings.public_url)
     return [
         _indexed(row, file_url(base, environment.owner, environment.name, row.sha256, row.filename))
         for row in rows
@@ -66,7 +67,8 @@ def refresh_index(hub: Hub) -> None:
             wheels = [
                 _indexed(wheel, wheel.filename) for wheel in _select_wheels(connection, row.id)
             ]
-            tree.write(row.owner, row.normalized_name, wheels)
+            metadata = select_metadata(connection, row.id)
+            tree.write(row.owner, row.normalized_name, wheels, metadata)
         connection.execute(update(environments).values(index_stale=False))
 
 
@@ -78,8 +80,19 @@ def _any_stale(hub: Hub) -> bool:
 
 def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]]:
     query = (
-        select(artifacts, versions.c.number, versions.c.created_at.label("published_at"))
+        select(
+            artifacts.c.filename,
+            artifacts.c.sha256,
+            artifacts.c.size,
+            artifacts.c.metadata,
+            versions.c.semantic_version,
+            versions.c.yanked,
+            versions.c.created_at.label("published_at"),
+            wheel_metadata.c.sha256.label("metadata_sha256"),
+            wheel_metadata.c.requires_python,
+        )
         .join(versions, versions.c.wheel_id == artifacts.c.id)
+        .outerjoin(wheel_metadata, wheel_metadata.c.wheel_id == artifacts.c.id)
         .where(versions.c.environment_id == environment_id)
         .order_by(versions.c.number.desc())
     )
@@ -87,13 +100,19 @@ def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]
 
 
 def _indexed(row: Row[Any], url: str) -> IndexedWheel:
-    metadata = decode(row.metadata.encode(), EnvironmentMetadata)
+    requires_python = row.requires_python
+    if requires_python is None:
+        # Published by a release that kept no METADATA: what the publisher said.
+        said = decode(row.metadata.encode(), EnvironmentMetadata)
+        requires_python = said.python_requires
     return IndexedWheel(
         filename=row.filename,
         url=url,
         sha256=row.sha256,
         size=row.size,
         version=row.semantic_version,
-        requires_python=metadata.python_requires,
+        requires_python=requires_python,
         uploaded_at=row.published_at,
+        metadata_sha256=row.metadata_sha256,
+        yanked=row.yanked,
     )

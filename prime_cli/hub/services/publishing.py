@@ -29,6 +29,7 @@ from prime_cli.hub.services.artifacts import (
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.services.versions import next_number, update_latest
+from prime_cli.hub.services.wheel_metadata import keep_metadata
 from prime_cli.wire.environments import (
     ArtifactRequest,
     FinalizeReply,
@@ -66,8 +67,10 @@ def finalize_wheel(hub: Hub, caller: Caller, environment_id: str, wheel_id: str)
         wheel = find_artifact(connection, environment, WHEEL, wheel_id)
     _require_received(wheel)
     if wheel.checked_at is None:
-        _check_wheel(hub, environment, wheel)
-        mark_checked(hub, wheel.id)
+        metadata = _check_wheel(hub, environment, wheel)
+        with hub.database.write() as connection:
+            if mark_checked(hub, connection, wheel.id):
+                keep_metadata(connection, wheel.id, metadata)
     return FinalizeReply(success=True)
 
 
@@ -154,11 +157,11 @@ def _require_received(artifact: Row[Any]) -> None:
         )
 
 
-def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> None:
+def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> checks.CheckedMetadata:
     limits = hub.settings.limits.archive
     try:
         with hub.storage.open(wheel.sha256) as file:
-            checks.check_wheel_content(
+            return checks.check_wheel_content(
                 file, environment.name, wheel.semantic_version, limits=limits
             )
     except IntegrityError:

@@ -95,7 +95,13 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
         )
         return VersionList(
             [
-                VersionItem(row.semantic_version, row.created_at, row.content_hash, size=2)
+                VersionItem(
+                    row.semantic_version,
+                    row.created_at,
+                    row.content_hash,
+                    size=2,
+                    yanked=row.yanked,
+                )
                 for row in rows
             ]
         )
@@ -123,11 +129,14 @@ def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> 
 
 
 def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None:
-    """Copy what lists show of the newest version to the environment; marks its index stale."""
+    """Copy what lists show of the newest version to the environment; marks its index stale.
+
+    Versions that were yanked come after all others.
+    """
     newest = connection.execute(
         select_versions()
         .where(versions.c.environment_id == environment_id)
-        .order_by(versions.c.number.desc())
+        .order_by(versions.c.yanked.is_not(None), versions.c.number.desc())
     ).first()
     metadata = metadata_of(newest) if newest else EnvironmentMetadata()
     connection.execute(
