@@ -7,7 +7,11 @@ _ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class Unsatisfiable(Exception):
-    """The range begins behind the end of the file."""
+    """The range begins behind the end of the file, which has `size` bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
 
 
 @dataclass(frozen=True)
@@ -44,5 +48,5 @@ def parse_range(header: str | None, size: int) -> Part | None:
         if last and int(last) < start:
             return None
     if start >= size or start >= stop:
-        raise Unsatisfiable
+        raise Unsatisfiable(size)
     return Part(start, stop, size)

@@ -1,14 +1,16 @@
+import base64
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.helpers.storage import storage_of
 from tests.hub.pushing import HUB, Push, data, sha256
 
 
 @pytest.fixture
 def push(client: httpx.Client) -> Push:
-    return Push(client, code="# " + "x" * 600_000).run()
+    return Push(client, code="# " + "x" * 3_000_000).run()
 
 
 @pytest.fixture
@@ -29,13 +31,21 @@ def test_head_says_what_get_would_send(push: Push, url: str) -> None:
     assert head.headers == get.headers
     assert head.headers["content-length"] == str(len(push.wheel))
     assert head.headers["accept-ranges"] == "bytes"
+    assert head.headers["content-type"] == "application/zip"
+    digest = base64.b64encode(bytes.fromhex(sha256(push.wheel))).decode()
+    assert head.headers["repr-digest"] == f"sha-256=:{digest}:"
+
+
+def test_head_of_a_part_is_of_the_whole(push: Push, url: str) -> None:
+    head = push.client.head(url, headers={"range": "bytes=0-9"})
+    assert (head.status_code, head.headers["content-length"]) == (200, str(len(push.wheel)))
 
 
 @pytest.mark.parametrize(
     ("wanted", "part"),
     [
         ("bytes=0-9", slice(0, 10)),
-        ("bytes=300000-", slice(300000, None)),
+        ("bytes=1500000-", slice(1500000, None)),
         ("bytes=-5", slice(-5, None)),
     ],
 )
@@ -61,7 +71,10 @@ def test_part_of_another_file_is_not_sent(push: Push, url: str) -> None:
 def test_file_that_is_known_is_not_sent_again(push: Push, url: str) -> None:
     etag = push.client.head(url).headers["etag"]
     assert etag == f'"{sha256(push.wheel)}"'
-    assert push.client.get(url, headers={"if-none-match": etag}).status_code == 304
+    for known in (etag, f'"other", W/{etag}', "*"):
+        answer = push.client.get(url, headers={"if-none-match": known})
+        assert (answer.status_code, answer.headers["etag"]) == (304, etag)
+    assert push.client.get(url, headers={"if-none-match": '"other"'}).status_code == 200
 
 
 def test_download_that_is_given_up_closes_its_file(push: Push, url: str) -> None:
@@ -80,9 +93,9 @@ def test_oldest_client_downloads_sources_outside_of_the_api(push: Push) -> None:
 
 
 def test_lost_bytes_are_not_found(push: Push, url: str, folder: Path) -> None:
-    digest = sha256(push.wheel)
-    (folder / "blobs" / digest[:2] / digest).unlink()
+    storage_of(folder).delete(sha256(push.wheel))
     assert push.client.get(url).status_code == 404
+    assert push.client.head(url).status_code == 404
 
 
 def test_unpublished_file_is_not_found(client: httpx.Client) -> None:

@@ -15,6 +15,7 @@ import uvicorn
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
+from tests.helpers.storage import storage_for
 from tests.hub.pushing import HUB, Push, data, names
 
 
@@ -28,6 +29,7 @@ def served(folder: Path) -> Iterator[httpx.Client]:
         owner="ada",
         embedded=False,
         database=database_of(folder),
+        storage=storage_for(folder),
         public_url=url,
     )
     config = uvicorn.Config(create_app(settings), log_config=None, lifespan="off", ws="none")

@@ -3,6 +3,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.storage import blobs_of
 from tests.hub.pushing import HUB, Push, data, names, open_app, sha256
 
 
@@ -83,7 +84,7 @@ def test_private_environment_does_not_exist_for_others(folder: Path) -> None:
         "/ada/simple/",
         "/ada/simple/word/",
         "/ada/word/simple/word/",
-        detail["wheel_url"],
+        f"/files/ada/word/{sha256(push.wheel)}/{push.wheel_filename}",
         detail["package_url"],
     ]
     for path in paths:
@@ -102,8 +103,7 @@ def test_environment_is_deleted_by_name_or_id(client: httpx.Client, folder: Path
         name = push.environment_id if by_id else "ada/word"
         assert isinstance(client.delete(f"{HUB}/{name}").raise_for_status().json(), dict)
         assert client.get(f"{HUB}/ada/word/status").status_code == 404
-        left = [path for path in (folder / "blobs").rglob("*") if path.is_file()]
-        assert left == []
+        assert blobs_of(folder) == []
 
 
 def test_environment_of_somebody_else_is_not_deleted(folder: Path) -> None:

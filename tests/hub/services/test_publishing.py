@@ -3,6 +3,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.storage import storage_of
 from tests.hub.pushing import HUB, Push, data, make_sources, names, open_app, sha256
 
 
@@ -46,7 +47,7 @@ def test_wheel_whose_blob_was_lost_is_asked_for_again(folder: Path, client: http
     again = Push(client)
     again.begin()
     again.push_wheel()
-    (folder / "blobs" / digest[:2] / digest).unlink()
+    storage_of(folder).delete(digest)
     assert data(again.declare_wheel())["upload_url"] is not None
 
 

@@ -8,7 +8,8 @@ import pytest
 from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.settings import UploadLimits
 from prime_cli.hub.storage.files import FileStorage
-from tests.hub.pushing import Push, data, open_app
+from tests.helpers.storage import blobs_of
+from tests.hub.pushing import Push, data, open_app, sha256
 
 
 class FullDisk(FileStorage):
@@ -41,14 +42,15 @@ def test_bytes_other_than_declared_are_not_kept(
     push, url = started(client)
     answer = client.put(url, content=push.wheel + change if change else push.wheel[:-1])
     assert (answer.status_code, answer.json()["code"]) == (422, "integrity")
-    assert files_in(folder / "blobs") == files_in(folder / "incoming") == []
+    assert blobs_of(folder) == []
+    assert files_in(folder / "incoming") == []
 
 
 def test_bytes_with_another_digest_are_not_kept(client: httpx.Client, folder: Path) -> None:
     push, url = started(client)
     answer = client.put(url, content=bytes(len(push.wheel)))
     assert "SHA-256" in answer.json()["detail"]
-    assert files_in(folder / "blobs") == []
+    assert blobs_of(folder) == []
     assert client.put(url, content=push.wheel).status_code == 200
 
 
@@ -107,9 +109,9 @@ def test_abandoned_uploads_are_forgotten_with_their_bytes(folder: Path) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     push, url = started(open_app(folder, clock=lambda: now))
     push.client.put(url, content=push.wheel)
-    assert len(files_in(folder / "blobs")) == 1
+    assert blobs_of(folder) == [sha256(push.wheel)]
     now += timedelta(days=3)
     other = Push(push.client, name="other")
     other.begin()
     other.declare_wheel()
-    assert files_in(folder / "blobs") == []
+    assert blobs_of(folder) == []

@@ -3,6 +3,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.storage import blobs_of
 from tests.hub.pushing import HUB, Push, data, names, sha256
 
 
@@ -62,4 +63,4 @@ def test_files_of_a_deleted_version_are_gone(client: httpx.Client, folder: Path)
     data(client.delete(f"{HUB}/ada/word/@{push.content_hash}"))
     assert client.get(url).status_code == 404
     assert not (folder / "simple" / "ada" / "word").exists()
-    assert [path for path in (folder / "blobs").rglob("*") if path.is_file()] == []
+    assert blobs_of(folder) == []
