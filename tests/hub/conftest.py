@@ -3,7 +3,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.storage import blob_storage
+from tests.hub.house import House
 from tests.hub.pushing import open_app
+
+__all__ = ["blob_storage"]
 
 
 @pytest.fixture
@@ -16,3 +20,9 @@ def folder(tmp_path: Path) -> Path:
 def client(folder: Path) -> httpx.Client:
     """Ada's embedded hub."""
     return open_app(folder)
+
+
+@pytest.fixture
+def house(folder: Path) -> House:
+    """A hub with accounts."""
+    return House(folder)
