@@ -1,0 +1,266 @@
+"""The login of official clients, with the clients' own half done here."""
+
+import json
+from base64 import b64decode
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from prime_cli.hub.context import Caller
+from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.keyring import list_keys
+from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
+from tests.hub.house import OPERATOR, House, actions
+from tests.hub.pushing import HUB, Push, data
+
+GENERATE = "/api/v1/auth_challenge/generate"
+STATUS = "/api/v1/auth_challenge/status"
+PAGE = "/dashboard/tokens/challenge"
+
+PRIVATE_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def pem(key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> str:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+@dataclass
+class Login:
+    """A client that waits to be let in."""
+
+    client: httpx.Client
+    code: str
+    token: str
+
+    def poll(self, token: str = "") -> httpx.Response:
+        headers = {"authorization": f"Bearer {token or self.token}"}
+        return self.client.get(STATUS, params={"challenge": self.code}, headers=headers)
+
+    def key(self) -> str:
+        """The key that came, decrypted as official clients do."""
+        oaep = padding.OAEP(padding.MGF1(SHA256()), SHA256(), None)
+        return PRIVATE_KEY.decrypt(b64decode(self.poll().json()["result"]), oaep).decode()
+
+
+def begin(house: House) -> Login:
+    client = house.client()
+    body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key()), "limits": {"maxTunnels": 3}}
+    answer = client.post(GENERATE, json=body)
+    assert answer.status_code == 200
+    return Login(client, answer.json()["challenge"], answer.json()["status_auth_token"])
+
+
+def approve(house: House, code: str, key: str, answer: str = "approve") -> httpx.Response:
+    form = {"code": code, "key": key, "answer": answer}
+    return house.client().post(PAGE, data=form)
+
+
+def test_client_is_let_in_by_a_page_and_a_key(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    assert login.poll().json() == {"result": None}
+    page = approve(house, login.code, house.key("ada"))
+    assert page.status_code == 200
+    assert "logged in as <b>ada</b>" in page.text
+    client = house.client(login.key())
+    assert data(client.get("/api/v1/user/whoami"))["slug"] == "ada"
+    Push(client).run()
+    assert client.delete(f"{HUB}/ada/word").status_code == 200
+    names = [key.name for key in list_keys(house.hub, OPERATOR)]
+    assert "login from 127.0.0.1" in names
+
+
+def test_key_is_stored_only_encrypted_and_can_be_fetched_again(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    approve(house, login.code, house.key("ada"))
+    key = login.key()
+    assert login.key() == key
+    for file in house.data.rglob("*"):
+        if file.is_file():
+            assert key.encode() not in file.read_bytes()
+
+
+def test_operator_approves_for_a_user(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    typed = f" {login.code[:4].lower()}-{login.code[4:]} "
+    approve_login_of(house.hub, OPERATOR, typed, "ada")
+    assert data(house.client(login.key()).get("/api/v1/user/whoami"))["slug"] == "ada"
+    entries = actions(list_entries(house.hub, action="login."))
+    assert entries == [("cli", "login.approve", "ada")]
+
+
+def test_login_ends_after_ten_minutes(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    house.clock.wait(minutes=10)
+    assert login.poll().status_code == 404
+    assert approve(house, login.code, house.key("ada")).status_code == 404
+
+
+def test_wrong_token_is_as_an_unknown_code(house: House) -> None:
+    login = begin(house)
+    other = begin(house)
+    answers = [
+        login.poll(token="guess"),
+        login.poll(token=other.token),
+        Login(login.client, "ABCDEFGH", login.token).poll(),
+        login.client.get(STATUS, params={"challenge": login.code}),
+        login.client.get(STATUS),
+    ]
+    assert {(answer.status_code, answer.text) for answer in answers} == {
+        (404, answers[0].text),
+    }
+
+
+def test_refused_login_is_over(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    assert "Refused" in approve(house, login.code, "", answer="refuse").text
+    assert login.poll().status_code == 404
+    assert approve(house, login.code, house.key("ada")).status_code == 404
+
+
+def test_login_is_approved_once(house: House) -> None:
+    house.user("ada")
+    key = house.key("ada")
+    login = begin(house)
+    approve(house, login.code, key)
+    again = approve(house, login.code, key)
+    assert again.status_code == 409
+    assert "approved already" in again.text
+    assert len(list_keys(house.hub, OPERATOR)) == 3
+
+
+def test_new_key_does_no_more_than_the_one_that_approves(house: House) -> None:
+    house.user("ada")
+    house.team("lab", ada="ADMIN")
+    reader = begin(house)
+    approve(house, reader.code, house.key("ada", scope="read", owner="lab", seconds=3600))
+    made = house.caller(reader.key())
+    assert (made.reads, made.writes, made.manages) == (
+        frozenset({"lab"}),
+        frozenset(),
+        frozenset(),
+    )
+    admin = begin(house)
+    approve(house, admin.code, house.key("ada", scope="admin"))
+    key = admin.key()
+    assert house.caller(key) == Caller(
+        "ada",
+        reads=frozenset({"ada", "lab"}),
+        writes=frozenset({"ada", "lab"}),
+        key_id=house.caller(key).key_id,
+    )
+    house.clock.wait(hours=1)
+    ended = house.client(key)
+    assert ended.get("/api/v1/user/whoami").status_code == 200
+    assert not [k for k in list_keys(house.hub, OPERATOR) if k.owner and not k.expires_at]
+
+
+@pytest.mark.parametrize("key", ["", "prime_sk_unknown", "ada"])
+def test_nobody_is_let_in_without_a_key(house: House, key: str) -> None:
+    login = begin(house)
+    page = approve(house, login.code, key)
+    assert page.status_code == 401
+    assert login.code in page.text
+    assert login.poll().json() == {"result": None}
+
+
+def test_guessing_codes_or_keys_is_stopped(house: House) -> None:
+    house.user("ada")
+    key = house.key("ada")
+    login = begin(house)
+    for number in range(MOST_FAILURES):
+        wrong = approve(house, login.code, "no") if number % 2 else approve(house, "NOSUCH", key)
+        assert wrong.status_code in (401, 404)
+    assert approve(house, login.code, key).status_code == 429
+    assert house.client().get(PAGE, params={"code": login.code}).status_code == 429
+    assert login.poll().json() == {"result": None}
+    house.clock.wait(minutes=10)
+    fresh = begin(house)
+    assert approve(house, fresh.code, key).status_code == 200
+
+
+def test_logins_from_one_place_are_limited_and_polling_is_not(house: House) -> None:
+    first = begin(house)
+    for _ in range(MOST_LOGINS - 1):
+        begin(house)
+    body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key())}
+    assert house.client().post(GENERATE, json=body).status_code == 429
+    for _ in range(MOST_LOGINS):
+        with house.statements() as seen:
+            assert first.poll().status_code == 200
+    assert not any("UPDATE" in statement or "INSERT" in statement for statement in seen)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "no key",
+        "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+        "x" * 3000,
+        "\ud800",
+        pem(ec.generate_private_key(ec.SECP256R1()).public_key()),
+        pem(rsa.generate_private_key(public_exponent=65537, key_size=1024).public_key()),
+        pem(rsa.generate_private_key(public_exponent=3, key_size=2048).public_key()),
+        pem(rsa.RSAPublicNumbers(65537, 2**4999 + 1).public_key()),
+    ],
+)
+def test_public_key_that_protects_nothing_is_refused(house: House, key: str) -> None:
+    body = json.dumps({"encryptionPublicKey": key})
+    assert house.client().post(GENERATE, content=body).status_code == 422
+
+
+def test_page_shows_the_code_and_whence_it_was_asked_for(house: House) -> None:
+    login = begin(house)
+    page = house.client().get(PAGE, params={"code": login.code.lower()})
+    assert page.status_code == 200
+    assert login.code in page.text
+    assert "127.0.0.1" in page.text
+    assert "2026-11-21 12:00 UTC" in page.text
+    assert house.client().get(PAGE).status_code == 200
+
+
+def test_page_is_harmless_to_show(house: House) -> None:
+    page = house.client().get(PAGE, params={"code": '"><script>alert(1)</script>'})
+    assert page.status_code == 404
+    assert "<script>" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site", "origin": "http://hub.local"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_form_of_another_site_is_refused(house: House, headers: dict[str, str]) -> None:
+    house.user("ada")
+    login = begin(house)
+    form = {"code": login.code, "key": house.key("ada"), "answer": "approve"}
+    answer = house.client().post(PAGE, data=form, headers=headers)
+    assert answer.status_code == 403
+    assert login.poll().json() == {"result": None}
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [(b"x" * 20_000, 413), (b"code=%ff", 422), (b"a=1&" * 100, 422), (b"", 401)],
+)
+def test_form_that_is_none_is_refused(house: House, content: bytes, status: int) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://hub.local"}
+    assert house.client().post(PAGE, content=content, headers=headers).status_code == status
