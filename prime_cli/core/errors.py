@@ -10,7 +10,8 @@ PrimeError
 │   └── NotLoggedIn         no key where one is needed
 ├── Unreachable (5)         no answer from a hub, an index or a model endpoint
 │   ├── Offline             a socket was needed under `--offline`
-│   └── RateLimited         asked too often; to be tried again later
+│   ├── RateLimited         asked too often; to be tried again later
+│   └── TooSlow             the bytes of a request did not come in time
 ├── NotFound (6)            no such environment, version, run or file
 ├── Conflict (7)            taken, already there, locked, or a refused resume
 ├── IntegrityError (8)      bytes are not what was promised
@@ -126,6 +127,12 @@ class RateLimited(Unreachable):
     """A hub or an endpoint was asked too often, and says when to come again."""
 
     code = "rate_limited"
+
+
+class TooSlow(Unreachable):
+    """The bytes of a request did not come in time."""
+
+    code = "too_slow"
 
 
 class NotFound(PrimeError):

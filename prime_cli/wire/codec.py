@@ -8,6 +8,8 @@ from prime_cli.core.errors import UsageError
 
 T = TypeVar("T")
 
+DEEPEST = 100
+
 
 def encode(value: Any) -> bytes:
     """JSON bytes of a wire struct or plain value."""
@@ -30,13 +32,18 @@ def convert(value: Any, kind: type[T]) -> T:
         raise _not_a(kind, error) from error
 
 
-def without_nulls(value: Any) -> Any:
-    """Plain JSON where null means left out: no object in it has a null member."""
-    if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+def without_nulls(value: Any, levels: int = DEEPEST) -> Any:
+    """Plain JSON where null means left out: no object in it has a null member.
+
+    Raises UsageError for what is nested deeper than `levels`.
+    """
+    if not isinstance(value, (dict, list)):
+        return value
+    if levels == 0:
+        raise UsageError(f"The JSON is nested deeper than {DEEPEST} levels")
     if isinstance(value, list):
-        return [without_nulls(item) for item in value]
-    return value
+        return [without_nulls(item, levels - 1) for item in value]
+    return {key: without_nulls(item, levels - 1) for key, item in value.items() if item is not None}
 
 
 def to_builtins(value: Any) -> Any:

@@ -8,7 +8,8 @@ import typer
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
 from prime_cli.commands.options import QuietOpt, open_session
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.serving.options import HOST, PORT, ServeOptions
+from prime_cli.hub.serving.access_log import LogFormat
+from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, ServeOptions
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -59,6 +60,41 @@ def serve(
         int,
         typer.Option("--workers", envvar="PRIME_HUB_WORKERS", min=1, help="Processes to serve in."),
     ] = 1,
+    trusted_proxies: Annotated[
+        str,
+        typer.Option(
+            "--trusted-proxies",
+            envvar="PRIME_HUB_TRUSTED_PROXIES",
+            metavar="NETWORKS",
+            help="Whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.",
+        ),
+    ] = "",
+    rate_limit: Annotated[
+        float,
+        typer.Option(
+            "--rate-limit",
+            envvar="PRIME_HUB_RATE_LIMIT",
+            min=0,
+            metavar="N",
+            help="Requests a second that a key may make; half as many without a key; 0: no limit.",
+        ),
+    ] = RATE_LIMIT,
+    uploads: Annotated[
+        int,
+        typer.Option(
+            "--uploads",
+            envvar="PRIME_HUB_UPLOADS",
+            min=1,
+            metavar="N",
+            help="Uploads at the same time, in each process.",
+        ),
+    ] = UPLOADS,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            "--log-format", envvar="PRIME_HUB_LOG_FORMAT", help="The access log, on stderr."
+        ),
+    ] = LogFormat.JSON,
     quiet: QuietOpt = False,
 ) -> None:
     """Serve the hub to others.
@@ -91,7 +127,17 @@ def serve(
         tls_cert=tls_cert,
         tls_key=tls_key,
         workers=workers,
+        trusted_proxies=tuple(trusted_proxies.replace(",", " ").split()),
+        rate_limit=rate_limit,
+        uploads=uploads,
+        log_format=log_format,
     )
+    if options.exposed:
+        output.warn(
+            f"Keys travel unencrypted to {host}",
+            hint="give `--tls-cert` and `--tls-key`, or `--trusted-proxies` with a proxy that "
+            "ends TLS",
+        )
     run(options, lambda started: _announce(output, started))
 
 

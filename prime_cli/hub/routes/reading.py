@@ -4,10 +4,11 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from prime_cli.core.errors import TooLarge
+from prime_cli.core.errors import TooLarge, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
-from prime_cli.hub.dispatch import hub_of
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.upstream.through import ReadThrough
 from prime_cli.wire.codec import convert, decode, without_nulls
 
 T = TypeVar("T")
@@ -31,6 +32,23 @@ def ref_of(request: Request) -> EnvRef:
     return EnvRef.parse(f"{params['owner']}/{params['name']}{version}")
 
 
+async def ref_to_read(request: Request) -> EnvRef:
+    """The same, once what a hub upstream of this one has of it is here too.
+
+    Raises BadReference, and what `ReadThrough.prepare` raises.
+    """
+    ref = ref_of(request)
+    await read_through(request, ref)
+    return ref
+
+
+async def read_through(request: Request, ref: EnvRef) -> None:
+    """Have here what `ref` means, if an upstream has it; see `ReadThrough.prepare`."""
+    through: ReadThrough | None = request.app.state.through
+    if through is not None:
+        await call(request, through.prepare, hub_of(request), ref)
+
+
 async def read_json(request: Request, kind: type[T]) -> T:
     """The body as a wire struct, where null means left out; raises UsageError, TooLarge."""
     body = await read_body(request)
@@ -43,7 +61,16 @@ async def read_exact_json(request: Request, kind: type[T]) -> T:
 
 
 async def read_body(request: Request, most: int = _LARGEST_BODY) -> bytearray:
-    """All bytes of the body; raises TooLarge as soon as there are more than `most`."""
+    """All bytes of the body; raises TooLarge as soon as there are more than `most`.
+
+    Raises UsageError for a compressed one: what it becomes could be of any size.
+    """
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() not in ("", "identity"):
+        raise UsageError(f"The body is encoded as `{encoding[:40]}`", hint="send it as it is")
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:20]) > most:
+        raise TooLarge(f"The body has more than {most} bytes")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

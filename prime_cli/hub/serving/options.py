@@ -1,14 +1,19 @@
 """What the operator of a served hub has chosen, and the settings that it makes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
+from prime_cli.hub.upstream import Upstream
 
 HOST = "127.0.0.1"
 PORT = 8480
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+RATE_LIMIT = 100.0
+UPLOADS = 64
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,8 @@ class ServeOptions:
 
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
+    `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
+    none; `uploads` is how many may be under way in one process.
     """
 
     data: Path
@@ -29,6 +36,12 @@ class ServeOptions:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     workers: int = 1
+    trusted_proxies: tuple[str, ...] = ()
+    rate_limit: float = RATE_LIMIT
+    uploads: int = UPLOADS
+    log_format: LogFormat = LogFormat.JSON
+    upstream: str | None = None
+    open_upstream: Callable[[str], Upstream] | None = None
 
     @property
     def url(self) -> str:
@@ -37,6 +50,11 @@ class ServeOptions:
             return self.public_url.rstrip("/")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
+
+    @property
+    def exposed(self) -> bool:
+        """Whether keys may travel in the clear between machines."""
+        return not (self.host in _LOOPBACK or self.tls_cert or self.trusted_proxies)
 
     def settings(self) -> HubSettings:
         """The settings of the application; raises UsageError for a storage that is none."""
@@ -48,4 +66,10 @@ class ServeOptions:
             public_url=self.url,
             database=self.database,
             storage=None if self.storage is None else open_storage(self.storage),
+            upstream=self._upstream(),
         )
+
+    def _upstream(self) -> Upstream | None:
+        if self.upstream is None or self.open_upstream is None:
+            return None
+        return self.open_upstream(self.upstream)

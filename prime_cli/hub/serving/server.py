@@ -2,11 +2,15 @@
 
 import multiprocessing
 import os
+import signal
+import tempfile
+import threading
 from collections.abc import Callable
 from functools import partial
+from multiprocessing.connection import wait
 from typing import Any
 
-from granian.constants import HTTPModes, Interfaces
+from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -17,6 +21,20 @@ GRACE_SECONDS = 30
 """How long requests under way may take to end after the hub was told to stop."""
 _HEADER_MILLISECONDS = 15_000
 _KILLED = 130
+
+_LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(levelname)s %(message)s"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "stream": "ext://sys.stderr",
+        }
+    },
+    "loggers": {"_granian": {"handlers": ["stderr"], "propagate": False}},
+}
 
 
 class Server(MPServer):
@@ -50,32 +68,28 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         log_dictconfig=_LOGGING,
         ssl_cert=options.tls_cert,
         ssl_key=options.tls_key,
+        ssl_protocol_min=SSLProtocols.tls12,
         respawn_failed_workers=True,
         workers_kill_timeout=GRACE_SECONDS,
     )
     server.on_startup(ready)
-    server.serve(target_loader=partial(load_app, options), wrap_loader=False)
+    with tempfile.TemporaryDirectory(prefix="prime-hub-") as numbers:
+        # Where the workers add up what they count; read when prometheus_client is imported.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = numbers
+        server.serve(target_loader=partial(load_app, options), wrap_loader=False)
 
 
 def load_app(options: ServeOptions) -> Any:
     """The application, made in the process that serves it."""
-    from prime_cli.hub.app import create_app
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from prime_cli.hub.serving.application import create_served_app
 
-    return create_app(options.settings())
+    return create_served_app(options)
 
 
-_LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(levelname)s %(message)s"}},
-    "handlers": {
-        "stderr": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
-            "stream": "ext://sys.stderr",
-        }
-    },
-    "loggers": {
-        "_granian": {"handlers": ["stderr"], "propagate": False},
-    },
-}
+def _end_with_parent() -> None:
+    """Stop when the parent was killed: nobody could stop this process, and its port is taken."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)

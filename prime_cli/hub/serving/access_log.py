@@ -1,0 +1,133 @@
+"""One line for every request, without secrets, gathered before it is written."""
+
+import os
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from prime_cli.hub.tokens import KEY_PREFIX
+
+_MOST = 8 * 1024 * 1024
+_STDERR = 2
+_UPLOAD = "upload"
+_HIDDEN = "-"
+
+
+class LogFormat(StrEnum):
+    """How the access log is written."""
+
+    JSON = "json"
+    TEXT = "text"
+    NONE = "none"
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """What is told of a request; `bytes` are those of the answer's body."""
+
+    time: str
+    method: str
+    path: str
+    status: int
+    ms: float
+    bytes: int
+    address: str
+    request_id: str
+    user: str | None = None
+    key_id: str | None = None
+    error: str | None = None
+
+
+class Log:
+    """Lines on their way to a descriptor, by default stderr.
+
+    They are written when `flush` is called: a write for every request would take longer than a
+    page. When nobody reads them for long, requests go on and lines are lost, which is told.
+    """
+
+    def __init__(self, style: LogFormat, descriptor: int = _STDERR) -> None:
+        self.style = style
+        self._descriptor = descriptor
+        self._lines = bytearray()
+        self._lost = 0
+        self._lock = Lock()
+        self._render: Callable[[Entry], bytes] = _as_json if style == LogFormat.JSON else _as_text
+
+    def add(self, entry: Entry) -> None:
+        """Take one entry."""
+        if self.style == LogFormat.NONE:
+            return
+        line = self._render(entry)
+        with self._lock:
+            if len(self._lines) + len(line) <= _MOST:
+                self._lines += line
+            else:
+                self._lost += 1
+
+    def flush(self) -> None:
+        """Write what was taken; waits for whoever reads it.
+
+        A reader that has gone is no reason to stop serving.
+        """
+        with self._lock:
+            lines, self._lines = self._lines, bytearray()
+            lost, self._lost = self._lost, 0
+        if lost:
+            lines += msgspec.json.encode({"time": now_text(), "lost_lines": lost}) + b"\n"
+        view = memoryview(lines)
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            # Nobody reads the log any more; there is nowhere to say so.
+            return
+
+
+def now_text(seconds: float | None = None) -> str:
+    """`2026-11-21T02:16:41.123Z`, of a time in seconds since the epoch."""
+    moment = datetime.fromtimestamp(time.time() if seconds is None else seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def safe_path(path: str) -> str:
+    """`path` without what opens something: the secret of an upload address, an API key."""
+    if _UPLOAD not in path and KEY_PREFIX not in path:
+        return path
+    parts = path.split("/")
+    for index, part in enumerate(parts):
+        after = index > 0 and parts[index - 1] == _UPLOAD
+        if (after and part) or KEY_PREFIX in part:
+            parts[index] = _HIDDEN
+    return "/".join(parts)
+
+
+def trace_of(error: BaseException) -> str:
+    """The traceback of a bug. Of values it shows the error's own sentence alone."""
+    return "".join(traceback.format_exception(error))
+
+
+def _as_json(entry: Entry) -> bytes:
+    try:
+        return msgspec.json.encode(entry) + b"\n"
+    except UnicodeEncodeError:  # a path whose escapes are no UTF-8
+        return msgspec.json.encode(_printable(entry)) + b"\n"
+
+
+def _as_text(entry: Entry) -> bytes:
+    entry = _printable(entry)
+    line = (
+        f"{entry.time} {entry.address or '-'} {entry.user or '-'} {entry.method} {entry.path} "
+        f"{entry.status} {entry.bytes} B {entry.ms} ms {entry.request_id}\n{entry.error or ''}"
+    )
+    return line.encode()
+
+
+def _printable(entry: Entry) -> Entry:
+    """Without what a terminal or an encoder would stumble over."""
+    shown: Any = ascii(entry.path)[1:-1]
+    return msgspec.structs.replace(entry, path=shown, method=ascii(entry.method)[1:-1])
