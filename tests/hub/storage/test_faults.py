@@ -88,6 +88,17 @@ def test_download_says_that_the_bucket_failed(
     assert hub.get(url).content == push.wheel
 
 
+def test_deletion_does_not_wait_for_a_bucket_that_fails(
+    hub: httpx.Client, proxy: FaultyProxy, faulty: S3Storage, caplog: pytest.LogCaptureFixture
+) -> None:
+    Push(hub).run()
+    proxy.fail("500", lambda method, _path: method == "DELETE")
+    data(hub.delete(f"{HUB}/ada/word"))
+    assert names(hub) == []
+    assert len(list(faulty.list())) == 2
+    assert "left for `prime hub gc`: The bucket" in caplog.text
+
+
 def test_download_that_fails_in_the_middle_is_never_taken_for_whole(
     hub: httpx.Client, proxy: FaultyProxy
 ) -> None:
