@@ -119,9 +119,24 @@ class Environments:
         answer = self._connection.call("POST", f"{ROOT}/resolve", body=request, repeatable=True)
         return answer.read(ResolveReply)
 
-    def download(self, url: str, target: Path, *, sha256: str | None, progress: Progress) -> str:
+    def download(
+        self,
+        url: str,
+        target: Path,
+        *,
+        sha256: str | None,
+        progress: Progress,
+        most_bytes: int | None = None,
+    ) -> str:
         """Stream a wheel or source archive that a detail names; returns its sha256."""
-        return transfers.download(self._connection, url, target, sha256=sha256, progress=progress)
+        return transfers.download(
+            self._connection,
+            url,
+            target,
+            sha256=sha256,
+            progress=progress,
+            most_bytes=most_bytes,
+        )
 
     def index_page(self, url: str) -> tuple[str, str]:
         """A package's page in a simple index (PEP 503): its final URL and its HTML."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 
 from prime_cli.api.connection import Connection
-from prime_cli.core.errors import IntegrityError
+from prime_cli.core.errors import IntegrityError, TooLarge
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 
@@ -16,18 +16,24 @@ _BLOCK = 1 << 16
 
 
 def download(
-    connection: Connection, url: str, target: Path, *, sha256: str | None, progress: Progress
+    connection: Connection,
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None,
+    progress: Progress,
+    most_bytes: int | None = None,
 ) -> str:
     """Stream `url` to `target`, which appears only when it is whole; returns its sha256.
 
     The key goes along only to the hub's own host. Raises IntegrityError when the bytes do not
-    have the digest (hex) or the length that was promised.
+    have the digest (hex) or the length that was promised, TooLarge above `most_bytes`.
     """
     make_folder(target.parent)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with connection.open("GET", url) as response:
-            found = _receive(response, part, target.name, progress)
+            found = _receive(response, part, target.name, progress, most_bytes)
         if sha256 is not None and found != sha256.lower():
             raise IntegrityError(
                 f"{target.name} has sha256 {found}, but {sha256} was promised",
@@ -57,7 +63,9 @@ def upload(connection: Connection, url: str, path: Path, progress: Progress) -> 
         response.read()
 
 
-def _receive(response: httpx.Response, part: Path, name: str, progress: Progress) -> str:
+def _receive(
+    response: httpx.Response, part: Path, name: str, progress: Progress, most_bytes: int | None
+) -> str:
     """Write the body to `part`, synced; returns its sha256."""
     length = response.headers.get("content-length", "")
     expected = int(length) if length.isdigit() else None
@@ -70,6 +78,8 @@ def _receive(response: httpx.Response, part: Path, name: str, progress: Progress
     ):
         # Raw: a wheel or archive is kept as stored, whatever its Content-Encoding claims.
         for block in response.iter_raw(_BLOCK):
+            if most_bytes is not None and received + len(block) > most_bytes:
+                raise TooLarge(f"{name} has more than {most_bytes} bytes")
             file.write(block)
             hasher.update(block)
             received += len(block)

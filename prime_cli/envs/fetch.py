@@ -91,7 +91,7 @@ def _find_kept(found: Found, home: Path) -> Path | None:
 
 
 def _obtain(found: Found, home: Path, progress: Progress) -> Path:
-    link = _find_link(found)
+    link = find_link(found)
     if link is not None:
         return _download(found.hub, link, WheelStore(home), progress)
     if found.detail.package_url or found.detail.tracked_package_url:
@@ -99,7 +99,7 @@ def _obtain(found: Found, home: Path, progress: Progress) -> Path:
     raise NotFound(f"{found.ref} has neither a wheel nor sources on the hub")
 
 
-def _find_link(found: Found) -> IndexLink | None:
+def find_link(found: Found) -> IndexLink | None:
     """Where the wheel is and what its sha256 is: from the detail, else from the hub's index."""
     detail = found.detail
     filename = detail.wheel_filename or _last_part(detail.wheel_url)

@@ -66,7 +66,7 @@ def download_sources(found: Found, place: Path, *, home: Path, progress: Progres
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         archive = Path(folder) / f"{found.detail.name}.tar.gz"
         found.hub.environments.download(
-            url, archive, sha256=_archive_digest(found.detail), progress=progress
+            url, archive, sha256=archive_digest(found.detail), progress=progress
         )
         return unpack_archive(archive, place)
 
@@ -86,7 +86,7 @@ def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
     return place
 
 
-def _archive_digest(detail: EnvironmentDetail) -> str | None:
+def archive_digest(detail: EnvironmentDetail) -> str | None:
     """The archive's sha256: `sha256` of the detail, unless a hub puts the content hash there."""
     digest = (detail.sha256 or "").lower()
     if not _SHA256.fullmatch(digest) or digest == detail.content_hash:

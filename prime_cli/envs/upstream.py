@@ -1,0 +1,71 @@
+"""Another hub as the upstream of a served one: the client side of `prime hub serve --upstream`."""
+
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.fetch import find_link
+from prime_cli.envs.lookup import Found
+from prime_cli.envs.pull import archive_digest
+from prime_cli.wire.environments import EnvironmentDetail, VersionItem
+from prime_cli.wire.locks import Lock
+
+_CONNECT_SECONDS = 3.0
+
+
+class UpstreamHub:
+    """Reads from a hub without a key; see the protocol `hub.upstream.Upstream`."""
+
+    def __init__(self, client: HubClient) -> None:
+        self._client = client
+
+    @property
+    def url(self) -> str:
+        """The hub's origin."""
+        return self._client.base_url
+
+    def detail(self, ref: EnvRef) -> EnvironmentDetail:
+        """Everything about one version."""
+        return self._client.environments.get(ref)
+
+    def versions(self, ref: EnvRef) -> list[VersionItem]:
+        """Every version, newest first."""
+        return self._client.environments.versions(ref.at(None))
+
+    def fetch_wheel(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
+        """The wheel from where the detail or the hub's index says it is.
+
+        Some hubs tell its digest in neither: then it is taken as it came, and its checks alone
+        say what it is.
+        """
+        link = find_link(Found(self._client, detail))
+        if link is None:
+            raise NotFound(f"{self.url} has no wheel of `{detail.owner.name}/{detail.name}`")
+        path = folder / Path(link.filename).name
+        self._client.environments.download(
+            link.url, path, sha256=link.sha256, progress=Silent(), most_bytes=most_bytes
+        )
+        return path
+
+    def fetch_sources(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
+        """The source archive, under the name that official clients give it."""
+        url = detail.tracked_package_url or detail.package_url
+        if url is None:
+            raise NotFound(f"{self.url} has no sources of `{detail.owner.name}/{detail.name}`")
+        short = (detail.content_hash or "")[:8]
+        path = folder / f"{detail.name}-{detail.semantic_version}-{short}.tar.gz"
+        self._client.environments.download(
+            url, path, sha256=archive_digest(detail), progress=Silent(), most_bytes=most_bytes
+        )
+        return path
+
+    def lock(self, ref: EnvRef) -> Lock | None:
+        """The lock of a version, if there is one."""
+        return self._client.locks.get(ref)
+
+
+def open_upstream(url: str) -> UpstreamHub:
+    """The hub at `url`, asked once and briefly: those who wait have others to ask."""
+    return UpstreamHub(HubClient(url, attempts=1, connect_seconds=_CONNECT_SECONDS))

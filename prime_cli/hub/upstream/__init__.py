@@ -1,0 +1,38 @@
+"""Read through to another hub: what is not here is fetched from there, checked, and kept.
+
+An `Upstream` is handed in, since the hub itself speaks no HTTP to others. It is asked without any
+key, so that what it gives is what it gives everybody, and may be given to everybody again.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environments import EnvironmentDetail, VersionItem
+from prime_cli.wire.locks import Lock
+
+
+class Upstream(Protocol):
+    """Another hub. Every method raises NotFound, or Unreachable when there is no answer."""
+
+    @property
+    def url(self) -> str:
+        """Its origin, for messages."""
+
+    def detail(self, ref: EnvRef) -> EnvironmentDetail:
+        """Everything about one version, or the newest."""
+
+    def versions(self, ref: EnvRef) -> list[VersionItem]:
+        """Every version, newest first."""
+
+    def fetch_wheel(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
+        """The wheel as a file of its name in `folder`, with the digest that was promised.
+
+        Raises IntegrityError, TooLarge.
+        """
+
+    def fetch_sources(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
+        """The same for the source archive."""
+
+    def lock(self, ref: EnvRef) -> Lock | None:
+        """The lock of a version, if that hub keeps locks and has one."""
