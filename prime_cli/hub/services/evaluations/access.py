@@ -80,10 +80,13 @@ def _hidden_environments(caller: Caller) -> Select[Any]:
 
     Of one that was deleted, only what it was then is known.
     """
-    seen = or_(
-        environments.c.visibility == PUBLIC,
-        _ENVIRONMENT_OWNERS.c.slug.in_(caller.reads),
-        and_(environments.c.id.is_(None), evaluated.c.was_public),
+    # Written without NOT, which over the nulls of a deleted environment would be null as well.
+    hidden = or_(
+        and_(environments.c.id.is_(None), evaluated.c.was_public.is_(False)),
+        and_(
+            environments.c.visibility != PUBLIC,
+            _ENVIRONMENT_OWNERS.c.slug.not_in(caller.reads),
+        ),
     )
     return (
         select(evaluated.c.evaluation_id)
@@ -92,6 +95,6 @@ def _hidden_environments(caller: Caller) -> Select[Any]:
                 environments, evaluated.c.environment_id == environments.c.id
             ).outerjoin(_ENVIRONMENT_OWNERS, environments.c.owner_id == _ENVIRONMENT_OWNERS.c.id)
         )
-        .where(evaluated.c.evaluation_id == evaluations.c.id, ~seen)
+        .where(evaluated.c.evaluation_id == evaluations.c.id, hidden)
         .correlate(evaluations)
     )

@@ -8,6 +8,7 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, versions
 from prime_cli.hub.services.access import find_by_id, require_owner_slug, require_user
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.evaluations.contents import columns_of
 from prime_cli.hub.services.evaluations.describing import describe_ticket, select_evaluated
 from prime_cli.hub.services.owners import find_own_team, find_owner, owner_id
@@ -44,6 +45,7 @@ def create_evaluation(
         if found is None:
             found = _insert(hub, connection, caller, columns, owner_id=made_for, key=key)
             _insert_evaluated(connection, caller, found, request.environments or [])
+            record(hub, connection, caller, "evaluation.create", found, owner=owner)
         rows = connection.execute(select_evaluated([found])).all()
         row = connection.execute(select(evaluations).where(evaluations.c.id == found)).one()
     return describe_ticket(hub, row, rows)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluations, samples
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.evaluations.access import lock_evaluation
 from prime_cli.hub.services.evaluations.contents import columns_of, json_object
 from prime_cli.hub.services.evaluations.describing import describe_result
@@ -77,6 +78,9 @@ def change(
         connection.execute(
             update(evaluations).where(evaluations.c.id == row.id).values(updated_at=now, **columns)
         )
+        if columns.get("is_public", row.is_public) != row.is_public:
+            detail = {"is_public": columns["is_public"]}
+            record(hub, connection, caller, "evaluation.visibility", row.id, **detail)
     return EvaluationChange(
         row.id, columns.get("name", row.name), columns.get("status", row.status), now
     )
@@ -87,6 +91,7 @@ def delete_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> Evaluatio
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
         connection.execute(delete(evaluations).where(evaluations.c.id == row.id))
+        record(hub, connection, caller, "evaluation.delete", row.id, name=row.name)
     return EvaluationChange(row.id, row.name, "DELETED", hub.now())
 
 

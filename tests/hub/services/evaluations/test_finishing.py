@@ -1,0 +1,139 @@
+import httpx
+import pytest
+
+from prime_cli.hub.services.audit import list_entries
+from tests.hub.evaluating import (
+    EVALUATIONS,
+    change,
+    finalize,
+    finished,
+    listed,
+    made,
+    push,
+    samples_of,
+    show,
+)
+from tests.hub.house import House, actions
+from tests.hub.pushing import Push, data
+
+
+@pytest.fixture
+def evaluation(client: httpx.Client) -> str:
+    """An evaluation without samples."""
+    Push(client).run()
+    return made(client)
+
+
+def test_finalized_evaluation_has_the_metrics_of_both_sides(
+    client: httpx.Client, evaluation: str
+) -> None:
+    push(client, evaluation, [{"reward": 1, "format": 1}, {"reward": 0, "metrics": {"format": 0}}])
+    answer = finalize(client, evaluation, reward=0.9)
+    assert answer.json()["status"] == "COMPLETED"
+    assert (answer.json()["total_samples"], answer.json()["avg_score"]) == (2, 0.5)
+    found = show(client, evaluation)
+    assert found["metrics"] == {"reward": 0.9}
+    assert found["summary"]["metrics"]["format"]["mean"] == 0.5
+    assert (found["min_score"], found["max_score"]) == (0, 1)
+    assert found["completed_at"] is not None
+
+
+def test_evaluation_is_finalized_once_however_often_it_is_asked_for(
+    client: httpx.Client, evaluation: str
+) -> None:
+    first = finalize(client, evaluation).json()
+    at = show(client, evaluation)["completed_at"]
+    assert finalize(client, evaluation).json() == first
+    assert show(client, evaluation)["completed_at"] == at
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"metrics": null}'])
+def test_finalize_without_metrics_keeps_those_that_were_said(
+    client: httpx.Client, evaluation: str, content: bytes
+) -> None:
+    change(client, evaluation, metrics={"reward": 0.5})
+    client.post(f"{EVALUATIONS}/{evaluation}/finalize", content=content).raise_for_status()
+    assert show(client, evaluation)["metrics"] == {"reward": 0.5}
+
+
+def test_evaluation_without_rewards_has_no_average(client: httpx.Client, evaluation: str) -> None:
+    push(client, evaluation, [{"reward": None, "error": {"type": "x"}}, {"error": None}])
+    assert finalize(client, evaluation).json()["avg_score"] is None
+    assert show(client, evaluation)["summary"] == {"samples": 2, "errors": 1, "metrics": {}}
+
+
+def test_change_leaves_what_it_does_not_name(client: httpx.Client) -> None:
+    Push(client).run()
+    evaluation = made(client, model_name="m", metadata={"a": 1}, tags=["t"])
+    assert change(client, evaluation, name="new", metadata=None).json()["name"] == "new"
+    found = show(client, evaluation)
+    assert (found["name"], found["model_name"], found["metadata"]) == ("new", "m", {"a": 1})
+    assert (found["tags"], found["status"]) == (["t"], "PENDING")
+
+
+@pytest.mark.parametrize("status", ["FAILED", "CANCELLED"])
+def test_evaluation_that_ended_badly_stays_so(
+    client: httpx.Client, evaluation: str, status: str
+) -> None:
+    assert change(client, evaluation, status=status, error_message="it broke").is_success
+    assert change(client, evaluation, status=status).is_success
+    other = "FAILED" if status == "CANCELLED" else "CANCELLED"
+    assert change(client, evaluation, status=other).status_code == 409
+    assert finalize(client, evaluation).status_code == 409
+    found = show(client, evaluation)
+    assert (found["status"], found["error_message"]) == (status, "it broke")
+
+
+def test_complete_evaluation_is_renamed_but_does_not_fail_any_more(
+    client: httpx.Client, evaluation: str
+) -> None:
+    finalize(client, evaluation)
+    assert change(client, evaluation, status="FAILED").status_code == 409
+    assert change(client, evaluation, name="new").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"status": "COMPLETED"}, {"status": "odd"}, {"error_message": "e" * 4097}, {"name": ""}],
+)
+def test_change_that_cannot_be_is_refused(
+    client: httpx.Client, evaluation: str, said: dict[str, str]
+) -> None:
+    assert change(client, evaluation, **said).status_code == 422
+
+
+def test_deleted_evaluation_is_gone_with_its_samples(client: httpx.Client) -> None:
+    Push(client).run()
+    evaluation = finished(client, [{"reward": 1}])
+    answer = client.delete(f"{EVALUATIONS}/{evaluation}")
+    assert (answer.status_code, answer.json()["evaluation_id"]) == (200, evaluation)
+    for method, path in [("GET", ""), ("GET", "/samples"), ("DELETE", ""), ("POST", "/finalize")]:
+        assert client.request(method, f"{EVALUATIONS}/{evaluation}{path}").status_code == 404
+    assert listed(client) == []
+
+
+def test_deleted_environment_leaves_its_name(client: httpx.Client) -> None:
+    Push(client).run()
+    evaluation = finished(client, [{"reward": 1}])
+    data(client.delete("/api/v1/environmentshub/ada/word"))
+    found = show(client, evaluation)
+    assert (found["environment_names"], found["environment_ids"]) == (["ada/word"], [])
+    assert listed(client, "environment_name=ada/word") == ["a run"]
+    assert samples_of(client, evaluation) == [{"reward": 1}]
+
+
+def test_deletion_and_publication_are_in_the_audit_log(house: House) -> None:
+    ada = house.user("ada")
+    Push(ada).run()
+    evaluation = made(ada)
+    for public in (True, True, False):
+        change(ada, evaluation, is_public=public)
+    ada.delete(f"{EVALUATIONS}/{evaluation}")
+    entries = list_entries(house.hub, target=evaluation)
+    assert actions(entries) == [
+        ("ada", "evaluation.create", evaluation),
+        ("ada", "evaluation.visibility", evaluation),
+        ("ada", "evaluation.visibility", evaluation),
+        ("ada", "evaluation.delete", evaluation),
+    ]
+    assert entries[-2].detail == {"public": True}
