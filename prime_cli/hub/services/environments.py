@@ -13,6 +13,7 @@ from prime_cli.hub.services.access import (
     find_environment,
     require_owner,
 )
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.evaluations.access import note_deletion
 from prime_cli.hub.services.index import refresh_index
@@ -90,6 +91,8 @@ def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> Finaliz
         rows = connection.execute(delete(artifacts).where(mine).returning(artifacts.c.sha256))
         digests = {row.sha256 for row in rows}
         update_latest(hub, connection, environment.id)
+        slug = f"{environment.owner}/{environment.name}"
+        record(hub, connection, caller, "environment.delete", slug)
     refresh_index(hub)
     with hub.database.write() as connection:
         raise_serial(connection, environment.id)
@@ -100,7 +103,7 @@ def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> Finaliz
             )
         )
     forget_blobs(hub, digests)
-    return FinalizeReply(success=True, message=f"Deleted {environment.owner}/{environment.name}")
+    return FinalizeReply(success=True, message=f"Deleted {slug}")
 
 
 def _index(hub: Hub, environment: Row[Any]) -> str | None:

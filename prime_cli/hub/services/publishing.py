@@ -26,6 +26,7 @@ from prime_cli.hub.services.artifacts import (
     mark_received,
     size_of_known,
 )
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.services.versions import next_number, update_latest
@@ -98,7 +99,7 @@ def finalize_version(
     if not published:
         _require_received(sources)
         _check_sources(hub, sources)
-        _publish(hub, environment, sources)
+        _publish(hub, caller, environment, sources)
     refresh_index(hub)
     return FinalizeReply(success=True)
 
@@ -183,7 +184,7 @@ def _is_published(connection: Connection, version_id: str) -> bool:
     return bool(connection.execute(found).scalar_one())
 
 
-def _publish(hub: Hub, environment: Row[Any], sources: Row[Any]) -> None:
+def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any]) -> None:
     """Make the version exist, unless another process has just done so."""
     with hub.database.write() as connection:
         if _is_published(connection, sources.id):
@@ -202,6 +203,8 @@ def _publish(hub: Hub, environment: Row[Any], sources: Row[Any]) -> None:
             )
         )
         update_latest(hub, connection, environment.id)
+        slug = f"{environment.owner}/{environment.name}@{sources.semantic_version}"
+        record(hub, connection, caller, "version.publish", slug, sha256=sources.sha256)
 
 
 def _wheel_of(connection: Connection, sources: Row[Any]) -> str:

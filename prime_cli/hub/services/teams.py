@@ -1,5 +1,6 @@
 """Teams: owners that several users publish for."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
@@ -9,7 +10,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import members, owners
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.names import check_label, check_slug, require_free
-from prime_cli.hub.services.owners import TEAM, find_own_team, find_team
+from prime_cli.hub.services.owners import TEAM, find_own_team, find_owner, find_team
 from prime_cli.hub.services.users import (
     find_user,
     remove_owner,
@@ -27,15 +28,34 @@ MEMBER: Role = "MEMBER"
 def create_team(hub: Hub, caller: Caller, slug: str, *, name: str = "") -> str:
     """The id of a new team without members; raises UsageError, Conflict or NotAllowed."""
     require_admin(caller)
-    check_slug(slug)
-    name = check_label(name, "name")
-    team_id = new_team_id()
     with hub.database.write() as connection:
-        require_free(connection, slug, owner_id=None, admin=True)
-        values = {"id": team_id, "slug": slug, "type": TEAM, "name": name}
-        connection.execute(insert(owners).values(**values, created_at=hub.now()))
-        record(hub, connection, caller, "team.create", slug)
-    return team_id
+        return _create(hub, connection, caller, slug, name)
+
+
+def add_to_team(
+    hub: Hub, caller: Caller, slug: str, users: Sequence[str], *, name: str = ""
+) -> TeamItem:
+    """Take `users` (`ada`, or `ada:admin`) into a team, made when there is none: all or nobody.
+
+    Raises UsageError, NotFound for a user, NotAllowed, and Conflict when there is nobody to take
+    in and the team is there already.
+    """
+    require_admin(caller)
+    wanted = [read_member(user) for user in users]
+    with hub.database.write() as connection:
+        found = find_owner(connection, slug)
+        if found is None or found.type != TEAM or not wanted:
+            _create(hub, connection, caller, slug, name)
+        team = find_team(connection, slug)
+        for user, role in wanted:
+            _set_member(hub, connection, caller, team, user, role)
+    return next(item for item in list_teams(hub) if item.slug == slug)
+
+
+def read_member(text: str) -> tuple[str, Role]:
+    """The slug and role in `ada`, `ada:member` or `ada:admin`; raises UsageError."""
+    user, _, role = text.partition(":")
+    return user, _read_role(role or MEMBER)
 
 
 def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
@@ -53,17 +73,11 @@ def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
 
 def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBER) -> None:
     """Take a user into a team, or change the role; raises NotFound, NotAllowed or UsageError."""
-    if role not in (ADMIN, MEMBER):
-        raise UsageError(f"`{role[:80]}` is not a role", hint="write ADMIN or MEMBER")
+    wanted = _read_role(role)
     with hub.database.write() as connection:
         team = find_team(connection, slug)
         _require_manager(caller, team)
-        member = find_user(connection, user)
-        changed = update(members).where(*_is(team, member)).values(role=role)
-        if not connection.execute(changed).rowcount:
-            values = {"team_id": team.id, "user_id": member.id, "role": role}
-            connection.execute(insert(members).values(**values, created_at=hub.now()))
-        record(hub, connection, caller, "team.member", team.slug, user=member.slug, role=role)
+        _set_member(hub, connection, caller, team, user, wanted)
 
 
 def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
@@ -140,6 +154,36 @@ def list_members(
         Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at) for row in rows
     ]
     return MemberPage(data, total, offset, limit)
+
+
+def _create(hub: Hub, connection: Connection, caller: Caller, slug: str, name: str) -> str:
+    check_slug(slug)
+    require_free(connection, slug, owner_id=None, admin=True)
+    team_id = new_team_id()
+    values = {"id": team_id, "slug": slug, "type": TEAM, "name": check_label(name, "name")}
+    connection.execute(insert(owners).values(**values, created_at=hub.now()))
+    record(hub, connection, caller, "team.create", slug)
+    return team_id
+
+
+def _set_member(
+    hub: Hub, connection: Connection, caller: Caller, team: Row[Any], user: str, role: Role
+) -> None:
+    member = find_user(connection, user)
+    changed = update(members).where(*_is(team, member)).values(role=role)
+    if not connection.execute(changed).rowcount:
+        values = {"team_id": team.id, "user_id": member.id, "role": role}
+        connection.execute(insert(members).values(**values, created_at=hub.now()))
+    record(hub, connection, caller, "team.member", team.slug, user=member.slug, role=role)
+
+
+def _read_role(text: str) -> Role:
+    role = text.upper()
+    if role == ADMIN:
+        return ADMIN
+    if role == MEMBER:
+        return MEMBER
+    raise UsageError(f"`{text[:80]}` is not a role", hint="write admin or member")
 
 
 def _page(

@@ -1,0 +1,18 @@
+"""Spans of time as people write them: `30d`, `12h`."""
+
+import re
+
+from prime_cli.core.errors import UsageError
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
+_SPAN = re.compile(r"([0-9]{1,9})([smhdw])")
+
+
+def parse_duration(text: str) -> int:
+    """The seconds of `45s`, `90m`, `12h`, `30d` or `2w`; raises UsageError."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise UsageError(
+            f"`{text[:80]}` is not a span of time", hint="write it as 45s, 90m, 12h, 30d or 2w"
+        )
+    return int(found[1]) * _SECONDS[found[2]]
