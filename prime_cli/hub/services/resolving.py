@@ -14,6 +14,7 @@ from prime_cli.hub.services.access import (
     require_owner_slug,
     require_user,
 )
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.tokens import new_id
@@ -38,9 +39,13 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
         ref = _ref_of(connection, caller, request)
         known = find_visible(connection, caller, ref)
         if known is None:
-            create_environment(hub, connection, ref, visibility or hub.settings.default_visibility)
+            visibility = visibility or hub.settings.default_visibility
+            create_environment(hub, connection, ref, visibility)
+            record(hub, connection, caller, "environment.create", ref.slug, visibility=visibility)
         elif visibility not in (None, known.visibility):
             _change_visibility(hub, connection, known.id, visibility)
+            detail = {"was": known.visibility, "is": visibility}
+            record(hub, connection, caller, "environment.visibility", ref.slug, **detail)
         row = find_environment(connection, caller, ref)
     owner = Owner(row.owner, row.owner_type)
     return ResolveReply(row.id, row.name, owner, row.visibility, created=known is None)
