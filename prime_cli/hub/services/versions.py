@@ -10,6 +10,7 @@ from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, locks, tags, versions
 from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.services.serial import raise_serial
@@ -123,6 +124,8 @@ def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> 
         )
         digests = {row.sha256 for row in rows}
         update_latest(hub, connection, environment.id)
+        deleted = f"{environment.owner}/{environment.name}@{version.semantic_version}"
+        record(hub, connection, caller, "version.delete", deleted)
     refresh_index(hub)
     forget_blobs(hub, digests)
     return FinalizeReply(success=True, message=f"Deleted {ref.slug}@{version.semantic_version}")
