@@ -8,6 +8,11 @@ app = group(
     "Run a hub for a team.",
     {
         "serve": (f"{_HERE}.serve:serve", "Serve the hub to others."),
+        "user": (f"{_HERE}.user:app", "Say who may use a hub."),
+        "team": (f"{_HERE}.team:app", "Let several users publish as one owner."),
+        "token": (f"{_HERE}.token:app", "Make, list and revoke API keys."),
+        "approve": (f"{_HERE}.approve:approve", "Let a client in that waits for `prime login`."),
+        "audit": (f"{_HERE}.audit:audit", "Show what was done on a hub."),
         "migrate": (f"{_HERE}.migrate:migrate", "Bring the database to this release's schema."),
         "gc": (f"{_HERE}.gc:gc", "Delete what nobody needs any more."),
         "backup": (f"{_HERE}.backup:backup", "Write everything of a hub to one file."),
