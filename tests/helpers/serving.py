@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -47,7 +48,10 @@ class ServedHub:
 
 @contextmanager
 def serve(
-    data: Path, *argv: str, env: Mapping[str, str] | None = None, verify: str | bool = True
+    data: Path,
+    *argv: str,
+    env: Mapping[str, str] | None = None,
+    verify: ssl.SSLContext | bool = True,
 ) -> Iterator[ServedHub]:
     """Run `prime hub serve --data DATA --port 0 ARGV` until the block ends.
 
@@ -90,7 +94,7 @@ def _wait_for_start(process: "subprocess.Popen[bytes]", out: Path, err: Path) ->
 
 
 def _wait_for_answer(
-    process: "subprocess.Popen[bytes]", url: str, err: Path, verify: str | bool
+    process: "subprocess.Popen[bytes]", url: str, err: Path, verify: ssl.SSLContext | bool
 ) -> None:
     deadline = time.monotonic() + _SECONDS
     with httpx.Client(trust_env=False, verify=verify) as client:

@@ -9,7 +9,7 @@ from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, dat
 from prime_cli.commands.options import QuietOpt, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.serving.access_log import LogFormat
-from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, ServeOptions
+from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, Downloads, ServeOptions
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -89,6 +89,14 @@ def serve(
             help="Uploads at the same time, in each process.",
         ),
     ] = UPLOADS,
+    downloads: Annotated[
+        Downloads,
+        typer.Option(
+            "--downloads",
+            envvar="PRIME_HUB_DOWNLOADS",
+            help="Send files of a bucket through the hub, or clients to the bucket.",
+        ),
+    ] = Downloads.PROXY,
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -130,6 +138,7 @@ def serve(
         trusted_proxies=tuple(trusted_proxies.replace(",", " ").split()),
         rate_limit=rate_limit,
         uploads=uploads,
+        downloads=downloads,
         log_format=log_format,
     )
     if options.exposed:

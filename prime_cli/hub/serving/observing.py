@@ -65,8 +65,8 @@ class Observe:
     def _record(self, scope: Scope, seen: "_Exchange") -> None:
         seconds = time.perf_counter() - seen.started
         state = scope["state"]
-        endpoint = scope.get("endpoint")
-        route = self._templates.get(endpoint, UNMATCHED) if endpoint else UNMATCHED
+        # What is answered before it is routed says itself what it is.
+        route = state.get("route") or self._templates.get(scope.get("endpoint"), UNMATCHED)
         status = seen.status or GONE
         self._metrics.count(
             route,

@@ -1,7 +1,9 @@
 """What the operator of a served hub has chosen, and the settings that it makes."""
 
 from collections.abc import Callable
+import os
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from prime_cli.hub.serving.access_log import LogFormat
@@ -13,7 +15,15 @@ HOST = "127.0.0.1"
 PORT = 8480
 RATE_LIMIT = 100.0
 UPLOADS = 64
+SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Downloads(StrEnum):
+    """How files in a bucket come to clients."""
+
+    PROXY = "proxy"
+    REDIRECT = "redirect"
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class ServeOptions:
     trusted_proxies: tuple[str, ...] = ()
     rate_limit: float = RATE_LIMIT
     uploads: int = UPLOADS
+    downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     upstream: str | None = None
     open_upstream: Callable[[str], Upstream] | None = None
@@ -66,6 +77,9 @@ class ServeOptions:
             public_url=self.url,
             database=self.database,
             storage=None if self.storage is None else open_storage(self.storage),
+            downloads=self.downloads.value,
+            # Not one of the options: those are shown by `ps`, and given to other processes.
+            secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
         )
 

@@ -1,10 +1,16 @@
 """`prime hub serve` as a user meets it: a process, a port, signals."""
 
+import json
 import socket
 from pathlib import Path
 
-from tests.helpers.cli import prime_process
+import httpx
+import pytest
+
+from tests.helpers.certificates import make_certificate
+from tests.helpers.cli import Prime, prime_process
 from tests.helpers.serving import serve
+from tests.hub.pushing import Push
 
 
 def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
@@ -41,3 +47,70 @@ def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:
     done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
     assert done.code == 2
     assert "are no certificate and its key" in done.err
+
+
+def test_two_workers_answer_with_one_log_and_one_set_of_numbers(tmp_path: Path) -> None:
+    with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
+        Push(client).run()
+        for _ in range(40):
+            # A connection each, so that both workers get some.
+            httpx.get(f"{hub.url}/api/v1/capabilities", trust_env=False).raise_for_status()
+        numbers = client.get("/metrics").text
+        assert client.get("/readyz").json() == {"status": "ready"}
+        assert hub.stop() == 0
+    # One more by the helper that waits for the hub.
+    assert (
+        'prime_hub_requests_total{method="GET",route="/api/v1/capabilities",status="200"} 41.0'
+        in numbers
+    )
+    assert "prime_hub_publishes_total 1.0" in numbers
+    lines = [json.loads(line) for line in hub.err.read_text().splitlines() if line[0] == "{"]
+    assert len([line for line in lines if line["path"] == "/api/v1/capabilities"]) == 41
+    assert {line["path"] for line in lines if "upload" in line["path"]} == {"/upload/-"}
+    assert {line["user"] for line in lines if "finalize" in line["path"]} == {"admin"}
+    assert len({line["request_id"].partition("-")[0] for line in lines}) == 2
+    assert hub.key not in hub.err.read_text()
+
+
+def test_hub_speaks_tls(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    argv = ("--tls-cert", str(certificate.cert), "--tls-key", str(certificate.key))
+    with serve(tmp_path / "hub", *argv, verify=certificate.trust) as hub:
+        assert hub.url.startswith("https://")
+        answer = httpx.get(f"{hub.url}/healthz", verify=certificate.trust, trust_env=False)
+        assert answer.json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "warned"),
+    [
+        (("--host", "0.0.0.0"), True),
+        (("--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"), False),
+        (("--host", "127.0.0.1"), False),
+    ],
+)
+def test_keys_that_travel_in_the_clear_are_warned_of(
+    argv: tuple[str, ...], warned: bool, prime: Prime, tmp_path: Path
+) -> None:
+    # So that it ends before it serves.
+    (tmp_path / "hub").write_text("no folder")
+    done = prime("hub", "serve", "--data", str(tmp_path / "hub"), "--port", "0", *argv)
+    assert done.code == 74
+    assert ("Keys travel unencrypted" in done.err) == warned
+
+
+def test_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    url = "postgresql://hub:s3cret@127.0.0.1:1/hub"
+    argv = ("--data", str(tmp_path / "hub"), "--port", "0", "--database", url)
+    done = prime_process("hub", "serve", *argv)
+    assert (done.code, done.out) == (5, "")
+    assert "cannot be reached" in done.err
+    assert "s3cret" not in done.err
+
+
+def test_options_may_be_variables(tmp_path: Path) -> None:
+    env = {"PRIME_HUB_ADMIN": "root", "PRIME_HUB_LOG_FORMAT": "none"}
+    with serve(tmp_path / "hub", env=env) as hub, hub.client() as client:
+        assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "root"
+        assert hub.stop() == 0
+    assert "{" not in hub.err.read_text()
