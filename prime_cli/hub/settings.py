@@ -8,6 +8,7 @@ from typing import Literal
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
 from prime_cli.hub.storage import Storage
+from prime_cli.hub.upstream import Upstream
 
 
 def utc_now() -> datetime:
@@ -37,7 +38,8 @@ class HubSettings:
     (default: a file in `data`) and `storage` where blobs go (default: files in `data`). An upload
     URL is good for `upload_seconds`. `downloads` says whether files in a bucket are sent through
     the hub or fetched from the bucket itself. `secret_key` seals what is kept secret (default: a
-    key in a file in `data`); see `sealing`.
+    key in a file in `data`); see `sealing`. What is not here is read through from `upstream`.
+    A process that serves keeps `hot_page_bytes` of ready pages.
     """
 
     data: Path
@@ -51,5 +53,7 @@ class HubSettings:
     limits: UploadLimits = field(default_factory=UploadLimits)
     default_visibility: str = "PUBLIC"
     upload_seconds: int = 3600
+    hot_page_bytes: int = 64 * MEBIBYTE
     downloads: Literal["proxy", "redirect"] = "proxy"
     secret_key: str | None = None
+    upstream: Upstream | None = None
