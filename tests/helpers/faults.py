@@ -8,8 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 from urllib.parse import urlsplit
 
-Fault = Literal["500", "403", "cut", "half", "silent"]
-"""An HTTP status, a connection cut without an answer, half of one, or no answer for long."""
+Fault = Literal["500", "403", "cut", "half", "lost", "silent"]
+"""An HTTP status, a connection cut before anything was done, half an answer, none although all was
+done, or none for long.
+"""
 
 Matches = Callable[[str, str], bool]
 """Whether a request with this method and path meets the fault."""
@@ -74,19 +76,22 @@ class _Handler(BaseHTTPRequestHandler):
             proxy.ended.wait(60)
             self.close_connection = True
         else:
-            self._pass_on(body, half=fault == "half")
+            self._pass_on(body, fault)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _meet  # noqa: N815
 
-    def _pass_on(self, body: bytes, *, half: bool) -> None:
+    def _pass_on(self, body: bytes, fault: Fault | None) -> None:
         upstream = HTTPConnection(self.server.upstream, timeout=60)
         headers = {name: value for name, value in self.headers.items() if name != "connection"}
         upstream.request(self.command, self.path, body, headers)
         answer = upstream.getresponse()
         content = answer.read()
         upstream.close()
-        if half:
+        if fault in {"half", "lost"}:
             self.close_connection = True
+        if fault == "lost":
+            return
+        half = fault == "half"
         self._answer(answer.status, content[: len(content) // 2] if half else content, answer)
 
     def _answer(self, status: int, content: bytes, answer: HTTPResponse | None = None) -> None:

@@ -134,6 +134,26 @@ def test_part_that_fails_leaves_no_object_and_no_parts(
     assert faulty.size(digest) == len(content)
 
 
+def test_end_of_an_upload_whose_answer_is_lost_is_found_out(
+    faulty: S3Storage, proxy: FaultyProxy, tmp_path: Path
+) -> None:
+    content = bytes(6 * MEBIBYTE)
+    digest = hashlib.sha256(content).hexdigest()
+    (tmp_path / "incoming").write_bytes(content)
+    ends: list[str] = []
+
+    def first_end(method: str, path: str) -> bool:
+        if method == "POST" and "uploadId" in path:
+            ends.append(path)
+            return len(ends) == 1
+        return False
+
+    proxy.fail("lost", first_end)
+    faulty.put(tmp_path / "incoming", digest)
+    assert len(ends) == 2
+    assert faulty.size(digest) == len(content)
+
+
 def test_bucket_without_a_server_gives_no_answer(tmp_path: Path) -> None:
     variables = aws_variables("http://127.0.0.1:1")
     storage = open_bucket("s3://nobody-home", variables, Patience(retries=1))

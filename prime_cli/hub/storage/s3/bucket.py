@@ -14,7 +14,7 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.hub.dispositions import attachment
 from prime_cli.hub.storage import StoredBlob
-from prime_cli.hub.storage.s3.failures import bucket_errors, missing_bucket
+from prime_cli.hub.storage.s3.failures import bucket_errors, bucket_failure
 from prime_cli.hub.storage.s3.links import sign_again
 from prime_cli.hub.storage.s3.reader import open_ranges
 
@@ -61,10 +61,19 @@ class S3Storage:
                     chunk_size=_PART_BYTES,
                     max_concurrency=_PARTS_AT_ONCE,
                 )
-            except FileNotFoundError:
-                raise missing_bucket(self._bucket) from None
+            except FileNotFoundError as error:
+                self._require_put(path, digest, str(error))
         with storage_errors(path):
             path.unlink()
+
+    def _require_put(self, path: Path, digest: str, message: str) -> None:
+        """What is not found is the bucket, or the upload when its end was asked for again because
+        the first answer was lost or late: then the object is there.
+        """
+        with storage_errors(path):
+            expected = path.stat().st_size
+        if self.size(digest) != expected:
+            raise bucket_failure(self._bucket, message) from None
 
     def open(self, digest: str) -> BinaryIO:
         """A reader that fetches ranges of the object; raises NotFound when there is none."""

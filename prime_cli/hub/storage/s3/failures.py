@@ -17,7 +17,6 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _NO_ANSWER = re.compile(r"HTTP error|error sending request|response body", re.IGNORECASE)
 _REFUSED = (401, 403)
-_MISSING = 404
 
 
 @contextmanager
@@ -53,15 +52,11 @@ def _answered(bucket: str, status: int, named: str) -> PrimeError:
             f"The bucket {bucket} refuses the hub's keys (HTTP {status}{named})",
             hint="look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and the policy",
         )
-    if status == _MISSING:
-        return missing_bucket(bucket)
+    if "NoSuchBucket" in named:
+        return StorageFailed(
+            f"There is no bucket {bucket}",
+            hint="make it, or look at AWS_ENDPOINT_URL and AWS_REGION",
+        )
     return StorageFailed(
         f"The bucket {bucket} failed (HTTP {status}{named})", hint="try again in a minute"
-    )
-
-
-def missing_bucket(bucket: str) -> StorageFailed:
-    """There is no such bucket at that endpoint."""
-    return StorageFailed(
-        f"There is no bucket {bucket}", hint="make it, or look at AWS_ENDPOINT_URL and AWS_REGION"
     )
