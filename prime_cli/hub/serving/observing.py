@@ -65,8 +65,7 @@ class Observe:
     def _record(self, scope: Scope, seen: "_Exchange") -> None:
         seconds = time.perf_counter() - seen.started
         state = scope["state"]
-        # What is answered before it is routed says itself what it is.
-        route = state.get("route") or self._templates.get(scope.get("endpoint"), UNMATCHED)
+        route = self._templates.get(scope.get("endpoint"), UNMATCHED)
         status = seen.status or GONE
         self._metrics.count(
             route,
