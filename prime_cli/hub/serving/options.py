@@ -1,7 +1,7 @@
 """What the operator of a served hub has chosen, and the settings that it makes."""
 
-from collections.abc import Callable
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
