@@ -31,10 +31,14 @@ class EnvironmentItem(msgspec.Struct):
 
 
 class EnvironmentPage(msgspec.Struct):
-    """`GET /environmentshub/`: rows of one page, and how many there are in all."""
+    """`GET /environmentshub/`: rows of one page, and how many there are in all.
+
+    `next_cursor` is ours: what to send as `cursor` for the next page, None at the end.
+    """
 
     data: list[EnvironmentItem]
     total_count: int = 0
+    next_cursor: str | None = None
 
 
 class EnvironmentMetadata(msgspec.Struct, omit_defaults=True):

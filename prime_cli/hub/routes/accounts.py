@@ -60,6 +60,7 @@ async def capabilities(request: Request) -> Response:
         "locks",
         "evaluations",
         "yank",
+        "cursor",
         *(["keys"] if hub_of(request).settings.accounts else []),
     ]
     return answer(Capabilities(hub="prime", version=__version__, features=features))

@@ -7,9 +7,10 @@ from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.routes.answers import answer, enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
-from prime_cli.hub.routes.reading import caller_of, read_json, ref_of
+from prime_cli.hub.routes.reading import caller_of, read_json, ref_of, ref_to_read
 from prime_cli.hub.services import environments, inspection, locks, resolving, versions
-from prime_cli.hub.services.catalogue import ORDERS, CatalogueQuery, list_environments
+from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
+from prime_cli.hub.services.paging import DEEPEST, ORDERS
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentPage,
@@ -24,16 +25,25 @@ from prime_cli.wire.locks import Lock
 
 _OWNER = Text("owner", "Of this user or team only")
 _VISIBILITY = Text("visibility", "`PUBLIC` or `PRIVATE` ones only")
-_SEARCH = Text("search", "Words that must all stand in name, owner, description or tags")
+_SEARCH = Text("search", "Words that must all begin words in name, owner, description or tags")
 _TAGS = Texts(Text("tags", "With this tag; given several times, with all of them"))
 _STARRED = Flag("starred_only", "What the caller has starred")
 _MINE = Flag("mine_only", "What belongs to the caller and the teams of the caller")
 _SORT_BY = Text("sort_by", "What the order follows", choices=tuple(ORDERS))
 _SORT_ORDER = Text("sort_order", "Up or down", choices=("asc", "desc"))
 _LIMIT = Number("limit", "How many", default=20, least=1, most=1000)
-_OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
+_OFFSET = Number(
+    "offset",
+    "How many to pass over",
+    default=0,
+    least=0,
+    most=DEEPEST,
+    hint="go on from page to page with `cursor`, or narrow the list",
+)
+_CURSOR = Text("cursor", "`next_cursor` of the page before, in place of an offset")
 _LIST = (
     _OWNER, _VISIBILITY, _SEARCH, _TAGS, _STARRED, _MINE, _SORT_BY, _SORT_ORDER, _LIMIT, _OFFSET,
+    _CURSOR,
 )  # fmt: skip
 _PATH = Text("path", "A file or folder of the sources")
 _MAX_BYTES = Number(
@@ -57,28 +67,33 @@ async def list_(request: Request) -> Response:
         descending=_SORT_ORDER.read(request) != "asc",
         limit=_LIMIT.read(request),
         offset=_OFFSET.read(request),
+        cursor=_CURSOR.read(request),
     )
     page = await call(request, list_environments, hub_of(request), caller_of(request), query)
     return answer(page)
 
 
 async def detail(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
+    args = hub_of(request), caller_of(request), await ref_to_read(request)
     return enveloped(await call(request, environments.get_detail, *args))
 
 
 async def status(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
+    args = hub_of(request), caller_of(request), await ref_to_read(request)
     return enveloped(await call(request, environments.get_status, *args))
 
 
 async def list_versions(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
-    return enveloped(await call(request, versions.list_versions, *args))
+    ref = await ref_to_read(request)
+    args = hub_of(request), caller_of(request), ref
+    here = await call(request, versions.list_versions, *args)
+    through = request.app.state.through
+    there = through.versions(ref) if through is not None else None
+    return enveloped(here if there is None else VersionList(there))
 
 
 async def inspect(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
+    args = hub_of(request), caller_of(request), await ref_to_read(request)
     found = await call(
         request,
         inspection.inspect_sources,
@@ -109,7 +124,7 @@ async def lookup(request: Request) -> Response:
 
 
 async def get_lock(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
+    args = hub_of(request), caller_of(request), await ref_to_read(request)
     return enveloped(await call(request, locks.get_lock, *args))
 
 

@@ -100,6 +100,8 @@ class Number:
     default: int
     least: int
     most: int
+    hint: str | None = None
+    """What to do instead of asking for more."""
 
     def read(self, request: Request) -> int:
         """The number; raises UsageError."""
@@ -110,7 +112,8 @@ class Number:
         if number is None or not self.least <= number <= self.most:
             raise UsageError(
                 f"`{self.name}` must be a whole number from {self.least} to {self.most}, "
-                f"not `{text[:80]}`"
+                f"not `{text[:80]}`",
+                hint=self.hint,
             )
         return number
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, update
+from sqlalchemy import Connection, Row, delete, exists, insert, select, union_all, update
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.context import Caller, Hub
@@ -124,6 +124,25 @@ def mark_checked(hub: Hub, connection: Connection, artifact_id: str) -> bool:
     return marked.rowcount > 0
 
 
+def mark_published(connection: Connection, environment_id: str) -> None:
+    """Note which artefacts of an environment its versions have; only these outlive a few days."""
+    parts = union_all(
+        *(
+            select(column).where(versions.c.environment_id == environment_id)
+            for column in (versions.c.id, versions.c.wheel_id)
+        )
+    )
+    connection.execute(
+        update(artifacts)
+        .where(
+            artifacts.c.environment_id == environment_id,
+            ~artifacts.c.published,
+            artifacts.c.id.in_(parts),
+        )
+        .values(published=True)
+    )
+
+
 def drop_artifact(hub: Hub, artifact: Row[Any]) -> None:
     """Forget an artefact that was refused, and its bytes."""
     with hub.database.write() as connection:
@@ -134,12 +153,9 @@ def drop_artifact(hub: Hub, artifact: Row[Any]) -> None:
 def drop_abandoned(hub: Hub, connection: Connection) -> set[str]:
     """Forget uploads that expired and artefacts that were never published; gives their digests."""
     connection.execute(delete(uploads).where(uploads.c.expires_at < hub.now()))
-    published = exists().where(
-        or_(versions.c.wheel_id == artifacts.c.id, versions.c.id == artifacts.c.id)
-    )
     rows = connection.execute(
         delete(artifacts)
-        .where(artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS), ~published)
+        .where(~artifacts.c.published, artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS))
         .returning(artifacts.c.sha256)
     )
     return {row.sha256 for row in rows}

@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, func, or_, select
+from sqlalchemy import Connection, Row
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, owners, stars, tags, versions
+from prime_cli.hub.db.tables import artifacts, environments, versions
 from prime_cli.hub.services.access import read_visibility, select_environments, visible_to
+from prime_cli.hub.services.cursors import read_cursor, write_cursor
+from prime_cli.hub.services.finding import Wanted, find
+from prime_cli.hub.services.paging import Slice, cut, walk
+from prime_cli.hub.services.stock import stocked_shelves
+from prime_cli.hub.words import search_words
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentItem,
@@ -17,25 +22,15 @@ from prime_cli.wire.environments import (
     Owner,
 )
 
-_STARS = (
-    select(func.count())
-    .where(stars.c.environment_id == environments.c.id)
-    .correlate(environments)
-    .scalar_subquery()
-)
-
-ORDERS: dict[str, ColumnElement[Any]] = {
-    "name": environments.c.normalized_name,
-    "created_at": environments.c.created_at,
-    "updated_at": environments.c.updated_at,
-    "stars": _STARS,
-}
+_MOST_WORDS = 16
 
 
 @dataclass(frozen=True)
 class CatalogueQuery:
     """What a list is asked for. Several tags, or several words to search for, must all be there;
-    a word is looked for in name, owner, description and tags.
+    a word is looked for at the beginning of words in name, owner, description and tags.
+
+    A page is at an `offset`, or goes on at the `cursor` that the page before has given.
     """
 
     owner: str | None = None
@@ -48,82 +43,66 @@ class CatalogueQuery:
     descending: bool = True
     limit: int = 20
     offset: int = 0
+    cursor: str | None = None
 
 
 def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> EnvironmentPage:
-    """One page of what the caller may see; environments without a version are left out."""
-    if query.sort_by not in ORDERS:
-        raise UsageError(
-            f"`{query.sort_by}` is not an order", hint=f"write one of {', '.join(ORDERS)}"
-        )
-    wanted = _conditions(caller, query)
-    count = (
-        select(func.count())
-        .select_from(environments.join(owners, environments.c.owner_id == owners.c.id))
-        .where(*wanted)
-    )
-    column = ORDERS[query.sort_by]
-    page = (
-        _select_items()
-        .where(*wanted)
-        .order_by(column.desc() if query.descending else column.asc(), environments.c.id)
-        .limit(query.limit)
-        .offset(query.offset)
-    )
+    """One page of what the caller may see; environments without a version are left out.
+
+    Searches, and lists of a tag, hold the 1,000 environments that were listed last, and count no
+    more. Raises UsageError for an order or cursor that is none, and for too deep an offset.
+    """
+    part = _slice(query)
+    wanted = _wanted(query)
     with hub.database.read() as connection:
-        rows = connection.execute(page).all()
-        total = connection.execute(count).scalar_one()
-    return EnvironmentPage([_item(row) for row in rows], total_count=total)
-
-
-def _select_items() -> Select[Any]:
-    return (
-        select_environments()
-        .add_columns(
-            versions.c.semantic_version,
-            artifacts.c.metadata.label("metadata"),
-            _STARS.label("stars"),
+        shelves = stocked_shelves(
+            connection,
+            caller,
+            owner=query.owner,
+            mine_only=query.mine_only,
+            visibility=read_visibility(query.visibility),
         )
+        if wanted.everything:
+            rows, total = walk(connection, shelves, part), sum(shelves.values())
+        else:
+            found = find(connection, caller, list(shelves), wanted, part.keys())
+            rows, total = cut(found, part), len(found)
+        shown = rows[: part.limit]
+        items = _items(connection, caller, [row.id for row in shown])
+    more = write_cursor(part.position(shown[-1])) if len(rows) > len(shown) else None
+    return EnvironmentPage(items, total_count=total, next_cursor=more)
+
+
+def _slice(query: CatalogueQuery) -> Slice:
+    after = None
+    if query.cursor:
+        after = read_cursor(query.cursor, query.sort_by, descending=query.descending)
+    return Slice(query.sort_by, query.descending, query.limit, query.offset, after)
+
+
+def _wanted(query: CatalogueQuery) -> Wanted:
+    searched = bool(query.search and query.search.strip())
+    words = search_words(query.search or "")
+    if len(words) > _MOST_WORDS:
+        raise UsageError(
+            f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
+        )
+    return Wanted(
+        words=tuple(words) if searched else None, tags=query.tags, starred=query.starred_only
+    )
+
+
+def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[EnvironmentItem]:
+    """The environments of a page in its order. Whether they may be seen is asked once more."""
+    rows = connection.execute(
+        select_environments()
+        .add_columns(versions.c.semantic_version, artifacts.c.metadata.label("metadata"))
         .join(versions, versions.c.id == environments.c.latest_version_id)
         .join(artifacts, artifacts.c.id == versions.c.wheel_id)
+        .where(environments.c.id.in_(ids), visible_to(caller))
     )
-
-
-def _conditions(caller: Caller, query: CatalogueQuery) -> list[ColumnElement[bool]]:
-    wanted = [environments.c.latest_version_id.is_not(None), visible_to(caller)]
-    if query.owner:
-        wanted.append(owners.c.slug == query.owner)
-    if query.mine_only:
-        wanted.append(owners.c.slug.in_(caller.reads))
-    if visibility := read_visibility(query.visibility):
-        wanted.append(environments.c.visibility == visibility)
-    if query.starred_only:
-        wanted.append(environments.c.id.in_(_starred_by(caller)))
-    wanted.extend(environments.c.id.in_(_tagged(tag)) for tag in query.tags)
-    wanted.extend(_mentions(word) for word in (query.search or "").split())
-    return wanted
-
-
-def _tagged(tag: str) -> Select[Any]:
-    return select(tags.c.environment_id).where(tags.c.tag == tag.lower())
-
-
-def _starred_by(caller: Caller) -> Select[Any]:
-    by = owners.alias("by")
-    return (
-        select(stars.c.environment_id)
-        .join(by, stars.c.owner_id == by.c.id)
-        .where(by.c.slug == caller.slug)
-    )
-
-
-def _mentions(word: str) -> ColumnElement[bool]:
-    return or_(
-        environments.c.name.icontains(word, autoescape=True),
-        owners.c.slug.icontains(word, autoescape=True),
-        environments.c.description.icontains(word, autoescape=True),
-        environments.c.id.in_(_tagged(word)),
-    )
+    by_id = {row.id: row for row in rows}
+    return [_item(by_id[each]) for each in ids if each in by_id]
 
 
 def _item(row: Row[Any]) -> EnvironmentItem:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Row, select, update
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners
+from prime_cli.hub.listings import list_owner_anew
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.names import check_slug, require_free, retire_slug
@@ -58,6 +59,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
             require_free(connection, slug, owner_id=user.id, admin=False)
             retire_slug(connection, user, becomes=slug)
             connection.execute(update(owners).where(owners.c.id == user.id).values(slug=slug))
+            list_owner_anew(connection, user.id)
             raise_serial(connection)
             record(hub, connection, caller, "user.rename", slug, was=user.slug)
     return Account(

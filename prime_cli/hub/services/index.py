@@ -69,7 +69,11 @@ def refresh_index(hub: Hub) -> None:
             ]
             metadata = select_metadata(connection, row.id)
             tree.write(row.owner, row.normalized_name, wheels, metadata)
-        connection.execute(update(environments).values(index_stale=False))
+        connection.execute(
+            update(environments)
+            .where(environments.c.index_stale.is_(True))
+            .values(index_stale=False)
+        )
 
 
 def _any_stale(hub: Hub) -> bool:

@@ -6,6 +6,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments
+from prime_cli.hub.listings import list_anew
 from prime_cli.hub.services.access import (
     find_by_id,
     find_environment,
@@ -84,6 +85,7 @@ def _change_visibility(
         .where(environments.c.id == environment_id)
         .values(visibility=visibility, updated_at=hub.now())
     )
+    list_anew(connection, environment_id)
     raise_serial(connection, environment_id)
 
 

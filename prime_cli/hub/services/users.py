@@ -16,6 +16,7 @@ from prime_cli.hub.services.names import (
     retire_slug,
 )
 from prime_cli.hub.services.owners import USER
+from prime_cli.hub.services.starring import forget_stars
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.accounts import UserItem
 
@@ -122,6 +123,7 @@ def require_nothing_owned(connection: Connection, owner: Row[Any], *, hint: str)
 def remove_owner(connection: Connection, owner: Row[Any]) -> None:
     """Delete a user or team; the slug is kept from all but admins."""
     retire_slug(connection, owner)
+    forget_stars(connection, owner.id)
     connection.execute(delete(owners).where(owners.c.id == owner.id))
 
 

@@ -9,7 +9,9 @@ from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, locks, tags, versions
+from prime_cli.hub.listings import list_anew
 from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.artifacts import mark_published
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.index import refresh_index
@@ -134,7 +136,7 @@ def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> 
 def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None:
     """Copy what lists show of the newest version to the environment; marks its index stale.
 
-    Versions that were yanked come after all others.
+    Called after every change of the versions. Versions that were yanked come after all others.
     """
     newest = connection.execute(
         select_versions()
@@ -155,6 +157,8 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
     connection.execute(delete(tags).where(tags.c.environment_id == environment_id))
     for tag in {tag.lower() for tag in metadata.tags}:
         connection.execute(tags.insert().values(environment_id=environment_id, tag=tag))
+    mark_published(connection, environment_id)
+    list_anew(connection, environment_id)
     raise_serial(connection, environment_id)
 
 

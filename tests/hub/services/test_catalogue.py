@@ -2,11 +2,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import select
 
-from prime_cli.hub.db.schema import open_database
-from prime_cli.hub.db.tables import owners, stars
-from tests.helpers.database import location_of
+from prime_cli.core.refs import EnvRef
+from prime_cli.hub.context import Caller
+from prime_cli.hub.opening import open_hub
+from prime_cli.hub.services.starring import set_star
+from prime_cli.hub.settings import HubSettings
+from tests.helpers.database import database_of
 from tests.hub.pushing import HUB, Push, names, open_app
 
 
@@ -78,11 +80,9 @@ def test_private_environment_is_listed_to_its_owner(filled: Path) -> None:
 def test_starred_environments_are_found_and_counted(folder: Path) -> None:
     ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
     Push(ada, name="chess").run()
-    push = Push(bob, name="go").run()
-    with open_database(location_of(folder)).write() as connection:
-        owner_id = connection.execute(select(owners.c.id).where(owners.c.slug == "ada")).scalar()
-        row = {"owner_id": owner_id, "environment_id": push.environment_id}
-        connection.execute(stars.insert().values(row))
+    Push(bob, name="go").run()
+    hub = open_hub(HubSettings(data=folder, owner="ada", database=database_of(folder)))
+    set_star(hub, Caller.alone("ada"), EnvRef.parse("bob/go"), starred=True)
     assert names(ada, "starred_only=true") == ["go"]
     assert names(ada, "sort_by=stars&sort_order=asc") == ["chess", "go"]
     assert names(bob, "starred_only=true") == []

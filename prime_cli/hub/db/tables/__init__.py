@@ -20,9 +20,10 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 from prime_cli.hub.db.tables.operations import attempts, audit, counters
+from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 2
+SCHEMA = 3
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "evaluations",
     "former_slugs",
     "keys",
+    "listed",
     "locks",
     "members",
     "metadata",
@@ -47,6 +49,7 @@ __all__ = [
     "secrets",
     "stars",
     "tags",
+    "tallies",
     "uploads",
     "variables",
     "versions",

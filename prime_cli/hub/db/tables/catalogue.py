@@ -17,6 +17,8 @@ from sqlalchemy import (
 
 from prime_cli.hub.db.tables.base import metadata
 
+_ORDERS = ("normalized_name", "created_at", "updated_at", "stars")
+
 
 def _environment_key() -> Column[str]:
     return Column(
@@ -29,6 +31,13 @@ def _environment_key() -> Column[str]:
 def _serial() -> Column[int]:
     """The catalogue's serial when something last changed that pages about the row show."""
     return Column("serial", BigInteger, nullable=False, server_default=text("0"))
+
+
+def _walked(*columns: str) -> Index:
+    """An index that is walked in the order of its last column; of what lists show only."""
+    listed = text("latest_version_id IS NOT NULL")
+    name = f"ix_environments_{'_'.join(columns)}"
+    return Index(name, *columns, "id", sqlite_where=listed, postgresql_where=listed)
 
 
 owners = Table(
@@ -63,8 +72,12 @@ environments = Table(
     Column("index_stale", Boolean, nullable=False, index=True),
     Column("created_at", String, nullable=False),
     Column("updated_at", String, nullable=False),
+    # How many there are in `stars`, so that lists can follow it.
+    Column("stars", Integer, nullable=False, server_default=text("0")),
     _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
+    *(_walked("visibility", order) for order in _ORDERS),
+    *(_walked("owner_id", "visibility", order) for order in _ORDERS),
 )
 
 artifacts = Table(
@@ -85,7 +98,15 @@ artifacts = Table(
     # When the bytes had come whole, and when they had passed the checks.
     Column("received_at", String),
     Column("checked_at", String),
+    # Whether a version has it; what stays without one is forgotten some day.
+    Column("published", Boolean, nullable=False, server_default=text("false")),
     Index(None, "environment_id", "content_hash"),
+    Index(
+        "ix_artifacts_unpublished",
+        "created_at",
+        sqlite_where=text("published = 0"),
+        postgresql_where=text("NOT published"),
+    ),
 )
 
 # METADATA of wheels, in a table of its own: nothing reads it but installers.
@@ -105,7 +126,7 @@ versions = Table(
     # The id of its source archive: the one that the publisher was given for it.
     Column("id", ForeignKey("artifacts.id", ondelete="CASCADE"), primary_key=True),
     _environment_key(),
-    Column("wheel_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False),
+    Column("wheel_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("number", Integer, nullable=False),
     Column("semantic_version", String, nullable=False),
     # As PEP 440 compares versions: 1.0 and 1.0.0 are one.
@@ -123,8 +144,10 @@ uploads = Table(
     "uploads",
     metadata,
     Column("token_sha256", String, primary_key=True),
-    Column("artifact_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", String, nullable=False),
+    Column(
+        "artifact_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False, index=True
+    ),
+    Column("expires_at", String, nullable=False, index=True),
 )
 
 locks = Table(
@@ -147,5 +170,10 @@ stars = Table(
     "stars",
     metadata,
     Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True),
-    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        "environment_id",
+        ForeignKey("environments.id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
 )

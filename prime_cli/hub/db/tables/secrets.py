@@ -26,7 +26,12 @@ secret_links = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("secret_id", ForeignKey("secrets.id", ondelete="CASCADE"), nullable=False),
-    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), nullable=False),
+    Column(
+        "environment_id",
+        ForeignKey("environments.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
     text("created_at"),
     UniqueConstraint("secret_id", "environment_id"),
 )

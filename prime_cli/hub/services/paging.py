@@ -1,0 +1,103 @@
+"""Pages of an order: read from indexes, or cut out of what a search has found."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select, tuple_, union_all
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.db.tables import environments
+from prime_cli.hub.services.cursors import Position
+from prime_cli.hub.shelves import Shelf
+
+ORDERS: dict[str, ColumnElement[Any]] = {
+    "name": environments.c.normalized_name,
+    "created_at": environments.c.created_at,
+    "updated_at": environments.c.updated_at,
+    "stars": environments.c.stars,
+}
+
+DEEPEST = 100_000
+"""No page is found by its offset beyond; a database counts through all that is before it."""
+
+_MOST_WALKS = 16
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of an order: `limit` environments, past `offset` others or the one at `after`.
+
+    Environments with the same key follow their ids, up or down as their keys do.
+    """
+
+    order: str
+    descending: bool
+    limit: int
+    offset: int = 0
+    after: Position | None = None
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise UsageError(
+                f"`{self.order}` is not an order", hint=f"write one of {', '.join(ORDERS)}"
+            )
+        if self.offset > DEEPEST:
+            raise UsageError(
+                f"`offset` goes up to {DEEPEST}",
+                hint="go on from page to page with `cursor`, or narrow the list",
+            )
+        if self.offset and self.after:
+            raise UsageError("A page has either an `offset` or a `cursor`")
+
+    def keys(self) -> Select[Any]:
+        """Selects `id`, and `key`: what the order follows."""
+        return select(environments.c.id, ORDERS[self.order].label("key"))
+
+    def position(self, row: Row[Any]) -> Position:
+        """Right behind a row of `keys`."""
+        return Position(self.order, self.descending, row.key, row.id)
+
+
+def walk(connection: Connection, shelves: Iterable[Shelf], part: Slice) -> list[Row[Any]]:
+    """The `keys` of a slice of what stands on the shelves, and one more if there is one.
+
+    Every shelf is an index in the order, and the database merges them while it reads: so it passes
+    over no more than the offset. Of very many shelves, the first ones should be the fullest.
+    """
+    conditions = [shelf.holds for shelf in shelves]
+    if not conditions:
+        return []
+    if len(conditions) > _MOST_WALKS:
+        conditions[_MOST_WALKS:] = [or_(*conditions[_MOST_WALKS:])]
+    walks = [part.keys().where(each, _beyond(part)) for each in conditions]
+    merged = union_all(*walks) if len(walks) > 1 else walks[0]
+    columns = list(merged.selected_columns)
+    order = [columns[1], columns[0]]
+    page = merged.order_by(*(each.desc() if part.descending else each.asc() for each in order))
+    return list(connection.execute(page.limit(part.limit + 1).offset(part.offset)))
+
+
+def cut(found: Sequence[Row[Any]], part: Slice) -> list[Row[Any]]:
+    """The `keys` of a slice out of all there are, and one more if there is one."""
+    rows = sorted(found, key=_place)
+    if part.after is not None:
+        here = part.after.key, part.after.id
+        at = (bisect_left if part.descending else bisect_right)(rows, here, key=_place)
+        rows = rows[:at] if part.descending else rows[at:]
+    if part.descending:
+        rows.reverse()
+    return rows[part.offset : part.offset + part.limit + 1]
+
+
+def _place(row: Row[Any]) -> tuple[Any, str]:
+    return row.key, row.id
+
+
+def _beyond(part: Slice) -> ColumnElement[bool]:
+    if part.after is None:
+        return and_(True)  # noqa: FBT003 - SQL for no condition
+    place = tuple_(ORDERS[part.order], environments.c.id)
+    here = tuple_(part.after.key, part.after.id)
+    return place < here if part.descending else place > here
