@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -58,15 +59,18 @@ class OfficialClient:
         self,
         *argv: str,
         cwd: Path | None = None,
+        variables: Mapping[str, str] | None = None,
         stdin: str = "",
         timeout: float = 120,
-        **variables: str,
     ) -> Result:
-        """Run `prime ARGV…` in `cwd` (default: the home folder); `timeout` is in seconds."""
+        """Run `prime ARGV…` in `cwd` (default: the home folder), with further `variables`.
+
+        `timeout` is in seconds.
+        """
         done = subprocess.run(
             [str(self.release.script), *argv],
             cwd=cwd or self.home,
-            env={**self.environment, **variables},
+            env={**self.environment, **(variables or {})},
             input=stdin,
             capture_output=True,
             text=True,
@@ -75,6 +79,24 @@ class OfficialClient:
             check=False,
         )
         return Result(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def start(self, *argv: str) -> Iterator["subprocess.Popen[str]"]:
+        """The same without waiting; its output can be read as it comes. Ended with the block."""
+        with subprocess.Popen(
+            [str(self.release.script), *argv],
+            cwd=self.home,
+            env={**self.environment, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -87,6 +109,7 @@ class OfficialClient:
             "HOME": str(self.home),
             "COLUMNS": "300",  # tables wrap at 80, in the middle of a name
             "NO_COLOR": "1",
+            "BROWSER": "true",  # what opens a page: here the command of that name
             "PRIME_DISABLE_VERSION_CHECK": "1",
             "PRIME_TRACES_OPT_OUT": "1",
             **self.variables,

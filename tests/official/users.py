@@ -1,0 +1,48 @@
+"""Who makes a journey, and which releases can."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.refs import EnvRef
+from tests.helpers.hubs import publish
+from tests.helpers.official import RELEASES, OfficialClient
+
+newer_releases = pytest.mark.parametrize(
+    "release",
+    [RELEASES["0.6.35"], RELEASES["0.18.0"]],
+    ids=lambda release: release.version,
+    indirect=True,
+)
+"""For commands that 0.3.46 does not have."""
+
+WITHOUT_KEY = {"PRIME_API_KEY": ""}
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of the hub, with an official client and with ours."""
+
+    slug: str
+    key: str
+    prime: OfficialClient
+    hub: HubClient
+
+    def publish(self, name: str = "tiny-env", **options: Any) -> EnvRef:
+        """Publish a small environment without dependencies, by our client since that is quick."""
+        folder = self.prime.home / "published"
+        return publish(self.hub, folder, name, **{"requires": (), **options})
+
+    def read(self, *argv: str, **options: Any) -> Any:
+        """The JSON that a command of the official client prints."""
+        return json.loads(self.prime(*argv, "--output", "json", **options).ok().out)
+
+    def folder(self, name: str) -> Path:
+        """A new folder in this user's home."""
+        made = self.prime.home / name
+        made.mkdir()
+        return made
