@@ -103,8 +103,9 @@ def find_link(found: Found) -> IndexLink | None:
     """Where the wheel is and what its sha256 is: from the detail, else from the hub's index."""
     detail = found.detail
     filename = detail.wheel_filename or _last_part(detail.wheel_url)
-    if detail.wheel_url and detail.wheel_sha256:
-        return IndexLink(detail.wheel_url, filename, detail.wheel_sha256)
+    url = detail.wheel_url or detail.wheel_download_url
+    if url and detail.wheel_sha256:
+        return IndexLink(url, filename, detail.wheel_sha256)
     listed = _look_up(found)
     if detail.wheel_url:
         digests = [link.sha256 for link in listed if link.filename == filename]

@@ -63,6 +63,9 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             download_object_key=version.sources_sha256,
             simple_index_url=_index(hub, environment),
             wheel_url=_wheel(hub, environment, version),
+            wheel_download_url=_file(
+                hub, environment, version.wheel_sha256, version.wheel_filename
+            ),
         )
 
 
