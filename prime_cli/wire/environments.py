@@ -66,9 +66,10 @@ class VersionSummary(msgspec.Struct):
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
-    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint` and `yanked` (why
-    installers pass the version over; it may be empty) are ours: the public hub does not send them,
-    so readers treat them as optional.
+    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`, `yanked` (why
+    installers pass the version over; it may be empty) and `wheel_download_url` are ours: the public
+    hub does not send them, so readers treat them as optional. The last is where a wheel is fetched
+    with a key; `wheel_url` is for installers, which send none, and null where they get nothing.
     """
 
     id: str
@@ -94,6 +95,7 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_filename: str | None = None
     wheel_size: int | None = None
     has_lock: bool = False
+    wheel_download_url: str | None = None
     runtime_hint: str | None = None
     yanked: str | None = None
     # Only release 0.3.9 of the official client asks for it, and only whether it is there.
