@@ -30,6 +30,14 @@ def read_body(response: httpx.Response) -> dict[str, Any]:
     return stripped
 
 
+def read_exactly(response: httpx.Response, kind: type[T]) -> T:
+    """The JSON of an answer as a wire struct, with its nulls; raises Unreachable."""
+    try:
+        return msgspec.json.decode(response.content, type=kind)
+    except msgspec.DecodeError as error:
+        raise nonsense(response, str(error)) from error
+
+
 def unwrap(body: dict[str, Any]) -> Any:
     """What is inside `{"data": …}`, or the object itself when it has no such envelope."""
     return body.get("data", body)

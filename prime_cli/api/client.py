@@ -10,11 +10,13 @@ from prime_cli.api.accounts import Accounts
 from prime_cli.api.connection import CONNECT_SECONDS, Connection
 from prime_cli.api.embedded import AppTransport
 from prime_cli.api.environments import Environments
+from prime_cli.api.evaluations import Evaluations
 from prime_cli.api.locks import Locks
 from prime_cli.api.retries import ATTEMPTS
 from prime_cli.api.uploads import Uploads
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
+from prime_cli.wire.evaluations import FEATURE as EVALUATIONS
 from prime_cli.wire.locks import Capabilities
 
 Transport = httpx.BaseTransport
@@ -60,6 +62,9 @@ class HubClient:
         self.uploads = Uploads(self._connection)
         self.accounts = Accounts(self._connection)
         self.locks = Locks(self._connection)
+        self.evaluations = Evaluations(
+            self._connection, lambda: EVALUATIONS in self.capabilities().features
+        )
 
     @property
     def base_url(self) -> str:

@@ -20,11 +20,12 @@ from prime_cli.core.errors import Unreachable
 
 T = TypeVar("T")
 Query = Mapping[str, str | int | Sequence[str] | None]
+Body = msgspec.Struct | Mapping[str, Any] | bytes
 
 API = "/api/v1"
 CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 30.0
-_TRANSFER_SECONDS = 300.0
+TRANSFER_SECONDS = 300.0
 _MOST_REDIRECTS = 5
 
 
@@ -66,14 +67,24 @@ class Connection:
         path: str,
         *,
         query: Query | None = None,
-        body: msgspec.Struct | Mapping[str, Any] | None = None,
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float | None = None,
         repeatable: bool | None = None,
     ) -> "Answer":
         """Ask the hub for `path` (below /api/v1); raises the error that a refusal stands for.
 
+        A `body` of bytes is JSON already; `seconds` is how long to wait for the answer.
         `repeatable` says that asking twice does no more than once; GET and PUT always are.
         """
-        request = self._request(method, f"{self.base_url}{API}{path}", query=query, body=body)
+        request = self._request(
+            method,
+            f"{self.base_url}{API}{path}",
+            query=query,
+            body=body,
+            headers=headers,
+            seconds=seconds,
+        )
         repeatable = method in ("GET", "PUT") if repeatable is None else repeatable
         with self._send(request, repeatable=repeatable) as response:
             response.read()
@@ -105,7 +116,7 @@ class Connection:
             content=content,
             headers=headers,
             with_key=with_key,
-            seconds=_TRANSFER_SECONDS,
+            seconds=TRANSFER_SECONDS,
         )
         attempts = self._attempts if content is None else 1
         with self._send(request, repeatable=content is None, attempts=attempts) as response:
@@ -134,7 +145,7 @@ class Connection:
         address: str,
         *,
         query: Query | None = None,
-        body: msgspec.Struct | Mapping[str, Any] | None = None,
+        body: Body | None = None,
         content: Iterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         with_key: bool = True,
@@ -142,7 +153,7 @@ class Connection:
     ) -> httpx.Request:
         url = parse_url(address)
         sent = {"user-agent": f"prime/{__version__}", **(headers or {})}
-        encoded = None if body is None else msgspec.json.encode(body)
+        encoded = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         if encoded is not None:
             sent["content-type"] = "application/json"
         if with_key and self._key and self._is_hub(url):
@@ -227,6 +238,10 @@ class Answer:
     def read(self, kind: type[T]) -> T:
         """What is in the `{"data": …}` envelope, as a `kind`; raises Unreachable if it is not."""
         return self.convert(answers.unwrap(self.body), kind)
+
+    def read_exactly(self, kind: type[T]) -> T:
+        """The whole body as a `kind`, for JSON that is not ours to leave nulls out of."""
+        return answers.read_exactly(self._response, kind)
 
     def convert(self, value: Any, kind: type[T]) -> T:
         """A part of the body as a `kind`."""

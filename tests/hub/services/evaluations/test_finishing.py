@@ -136,4 +136,4 @@ def test_deletion_and_publication_are_in_the_audit_log(house: House) -> None:
         ("ada", "evaluation.visibility", evaluation),
         ("ada", "evaluation.delete", evaluation),
     ]
-    assert entries[-2].detail == {"public": True}
+    assert entries[-2].detail == {"is_public": True}

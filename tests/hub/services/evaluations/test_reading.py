@@ -7,7 +7,7 @@ from tests.hub.evaluating import EVALUATIONS, change, finished, listed, made, pa
 from tests.hub.house import House
 from tests.hub.pushing import HUB, Push, data
 
-ROUTES = [
+ROUTES: list[tuple[str, str, Any]] = [
     ("GET", "", None),
     ("PUT", "", {"name": "x"}),
     ("DELETE", "", None),

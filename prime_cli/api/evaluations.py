@@ -1,0 +1,208 @@
+"""`/evaluations`: making them, pushing their samples, reading them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from prime_cli.api.batches import Batches
+from prime_cli.api.connection import TRANSFER_SECONDS, Connection
+from prime_cli.api.environments import environment_path
+from prime_cli.core.errors import Unreachable
+from prime_cli.core.progress import Progress, Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.evaluations import (
+    EvaluationDetail,
+    EvaluationPage,
+    EvaluationRequest,
+    EvaluationTicket,
+    EvaluationUpdate,
+    FinalizeRequest,
+    FinalizeResult,
+)
+from prime_cli.wire.history import EvaluationHistory
+from prime_cli.wire.samples import SamplePage
+
+ROOT = "/evaluations"
+
+
+@dataclass(frozen=True)
+class PushReport:
+    """What came of a push: samples sent, and the places (from 0) of those too large to send."""
+
+    samples: int
+    batches: int
+    skipped: list[int] = field(default_factory=list)
+
+
+class Evaluations:
+    """Evaluations on a hub; every method raises NotFound for what is not there.
+
+    `knows_batches` says whether the hub takes a batch that is sent again for the one it has; only
+    then are batches sent again whose fate is not known.
+    """
+
+    def __init__(self, connection: Connection, knows_batches: Callable[[], bool]) -> None:
+        self._connection = connection
+        self._knows_batches = knows_batches
+
+    def create(self, request: EvaluationRequest, *, key: str | None = None) -> EvaluationTicket:
+        """A new evaluation.
+
+        With a `key`, a name of the caller's for this request, a hub of ours makes one evaluation
+        however often it is asked; others take no notice of it.
+        """
+        answer = self._connection.call(
+            "POST",
+            f"{ROOT}/",
+            # Official clients always send tags.
+            body=msgspec.structs.replace(request, tags=request.tags or []),
+            headers={"idempotency-key": key} if key else None,
+            repeatable=key is not None and self._knows_batches(),
+        )
+        return answer.read(EvaluationTicket)
+
+    def push(
+        self,
+        evaluation_id: str,
+        samples: Iterable[Mapping[str, Any] | bytes],
+        *,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Send samples, objects or their JSON, in requests of at most 25 MiB.
+
+        On a hub of ours a push that broke off is finished by the same push: it keeps a batch once,
+        and a sample that names itself (`sample_id`, or `example_id` with `rollout_number`) once
+        in whichever batch it comes. Samples too large for a request are left out and reported.
+        """
+        repeatable = self._knows_batches()
+        batches = Batches(samples)
+        sent = 0
+        with (progress or Silent()).task("Pushing samples", unit="samples") as task:
+            for body, count in batches:
+                self._connection.call(
+                    "POST",
+                    f"{_path(evaluation_id)}/samples",
+                    body=body,
+                    seconds=TRANSFER_SECONDS,
+                    repeatable=repeatable,
+                )
+                sent += 1
+                task.advance(count)
+        return PushReport(batches.count, sent, batches.skipped)
+
+    def finalize(
+        self, evaluation_id: str, metrics: Mapping[str, Any] | None = None
+    ) -> FinalizeResult:
+        """Complete an evaluation, with the client's own metrics."""
+        body = FinalizeRequest(metrics=dict(metrics) if metrics is not None else None)
+        answer = self._connection.call(
+            "POST", f"{_path(evaluation_id)}/finalize", body=body, repeatable=True
+        )
+        return answer.read(FinalizeResult)
+
+    def list(
+        self,
+        *,
+        skip: int = 0,
+        limit: int = 20,
+        environment_name: str | None = None,
+        suite_id: str | None = None,
+        team_id: str | None = None,
+    ) -> EvaluationPage:
+        """One page, newest first; an environment's name is `name` or `owner/name`."""
+        query = {
+            "skip": skip,
+            "limit": limit,
+            "environment_name": environment_name,
+            "suite_id": suite_id,
+            "team_id": team_id,
+        }
+        answer = self._connection.call("GET", f"{ROOT}/", query=query)
+        body = answer.body
+        rows = [_named_id(row) for row in answer.convert(body.get("evaluations", []), _ROWS)]
+        total = answer.convert(body.get("total", len(rows)), int)
+        return EvaluationPage(answer.convert(rows, _ITEMS), total=total, skip=skip, limit=limit)
+
+    def get(self, evaluation_id: str) -> EvaluationDetail:
+        """Everything about one evaluation but its samples; nulls in its metadata are left out."""
+        answer = self._connection.call("GET", _path(evaluation_id))
+        return answer.convert(_named_id(answer.read(dict)), EvaluationDetail)
+
+    def samples(
+        self,
+        evaluation_id: str,
+        *,
+        page: int = 1,
+        limit: int = 100,
+        reward_above: float | None = None,
+        reward_below: float | None = None,
+        errors_only: bool = False,
+        search: str | None = None,
+    ) -> SamplePage:
+        """One page of samples, from 1. The filters are those of our hubs; others know none."""
+        query = {
+            "page": page,
+            "limit": limit,
+            "reward_above": None if reward_above is None else repr(reward_above),
+            "reward_below": None if reward_below is None else repr(reward_below),
+            "errors_only": "true" if errors_only else None,
+            "search": search,
+        }
+        answer = self._connection.call(
+            "GET", f"{_path(evaluation_id)}/samples", query=query, seconds=TRANSFER_SECONDS
+        )
+        found = answer.read_exactly(SamplePage)
+        found.has_more = found.has_more or found.hasMore
+        return found
+
+    def all_samples(self, evaluation_id: str, *, limit: int = 100) -> Iterator[bytes]:
+        """The JSON of every sample in its order, asked for `limit` at a time."""
+        page = 1
+        while True:
+            found = self.samples(evaluation_id, page=page, limit=limit)
+            yield from (bytes(sample) for sample in found.samples)
+            if not found.has_more:
+                return
+            if not found.samples:
+                raise Unreachable(f"Page {page} of the samples of {evaluation_id} came empty")
+            page += 1
+
+    def update(self, evaluation_id: str, change: EvaluationUpdate) -> None:
+        """Change what `change` names; raises Conflict for a status after the end."""
+        self._connection.call("PUT", _path(evaluation_id), body=change)
+
+    def delete(self, evaluation_id: str) -> None:
+        """Delete an evaluation with its samples."""
+        self._connection.call("DELETE", _path(evaluation_id))
+
+    def history(
+        self,
+        ref: EnvRef,
+        *,
+        model_name: str | None = None,
+        version: str | None = None,
+        skip: int = 0,
+        limit: int = 100,
+    ) -> EvaluationHistory:
+        """Finished evaluations of an environment, by version and model; ours alone."""
+        query = {"model_name": model_name, "version": version, "skip": skip, "limit": limit}
+        answer = self._connection.call("GET", f"{environment_path(ref)}/evaluations", query=query)
+        return answer.read_exactly(Envelope[EvaluationHistory]).data
+
+
+# Within the class, `list` is a method.
+_ROWS = list[dict[str, Any]]
+_ITEMS = list[EvaluationDetail]
+
+
+def _path(evaluation_id: str) -> str:
+    return f"{ROOT}/{quote(evaluation_id, safe='')}"
+
+
+def _named_id(row: dict[str, Any]) -> dict[str, Any]:
+    """Some hubs call the id of an evaluation `id`, as the official client knows."""
+    return {"evaluation_id": row.get("id"), **row}
