@@ -74,6 +74,7 @@ class World:
             "dependencies": ["verifiers>=0.1.3"],
         }
         published = draw.random() >= UNPUBLISHED
+        stars = self._stars(identity) if published else []
         versions = min(5, int(draw.paretovariate(2))) if published else 0
         latest = None
         for version in range(1, versions + 1):
@@ -87,6 +88,7 @@ class World:
                 "visibility": "PRIVATE" if draw.random() < PRIVATE else "PUBLIC",
                 "description": metadata["description"] if published else "",
                 "latest_version_id": latest,
+                "stars": len(stars),
                 "index_stale": False,
                 "created_at": self._time(number),
                 "updated_at": self._time(draw.randint(number, self.count)),
@@ -94,7 +96,7 @@ class World:
         )
         if published:
             rows["tags"] += [{"environment_id": identity, "tag": tag} for tag in metadata["tags"]]
-            rows["stars"] += self._stars(identity)
+            rows["stars"] += stars
 
     def _publish(
         self, rows: Rows, identity: str, name: str, number: int, metadata: dict[str, Any]
@@ -120,6 +122,7 @@ class World:
                     "created_at": self.now,
                     "received_at": self.now,
                     "checked_at": self.now,
+                    "published": True,
                 }
             )
         rows["versions"].append(

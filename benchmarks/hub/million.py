@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.hub.invented import World
 from prime_cli.hub.db import tables
 from prime_cli.hub.db.engine import Database
+from prime_cli.hub.listings import list_everything
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.settings import HubSettings
 
@@ -44,7 +45,7 @@ def main() -> None:
 def fill(database: Database, count: int, *, seed: int = 1) -> None:
     """Write `count` invented environments into an empty database."""
     world = World(count, seed)
-    with database.migrate() as connection:
+    with database.occupy() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA cache_size = -1000000")
         with _without_indexes(connection):
@@ -52,6 +53,7 @@ def fill(database: Database, count: int, *, seed: int = 1) -> None:
             for batch in world.batches():
                 for name in ("environments", "artifacts", "versions", "tags", "stars"):
                     _write(connection, tables.metadata.tables[name], batch[name])
+            list_everything(connection)
     if database.engine.dialect.name == "postgresql":
         # As the server does by itself some time after so much was written.
         raw = database.engine.raw_connection()
