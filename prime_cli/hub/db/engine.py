@@ -29,7 +29,7 @@ class Database(ABC):
     """The statement that starts a transaction beside others that write."""
     begin_alone: ClassVar[str]
     """The statement that waits for others that write, and keeps them waiting."""
-    begin_migrating: ClassVar[str]
+    begin_occupying: ClassVar[str]
     """The same, however long it takes."""
 
     def __init__(self, engine: Engine, name: str) -> None:
@@ -50,7 +50,8 @@ class Database(ABC):
 
         Taking the lock first means that what the block reads cannot change before it writes, and
         that no two blocks can wait for each other. `alone=False` goes without, for blocks that
-        only add rows and leave it to unique constraints to refuse what is there.
+        only add rows and leave it to unique constraints to refuse what is there, or that begin by
+        locking the one row that all others of their kind lock too (`FOR UPDATE`).
         """
         begin = self.begin_alone if alone else self.begin_adding
         with self.errors(), self._connect(begin) as connection:
@@ -58,9 +59,9 @@ class Database(ABC):
             connection.commit()
 
     @contextmanager
-    def migrate(self) -> Iterator[Connection]:
-        """As `write`, without a limit on how long it waits or works."""
-        with self.errors(), self._connect(self.begin_migrating) as connection:
+    def occupy(self) -> Iterator[Connection]:
+        """As `write`, without a limit on how long it waits, works or rests: all others wait."""
+        with self.errors(), self._connect(self.begin_occupying) as connection:
             yield connection
             connection.commit()
 

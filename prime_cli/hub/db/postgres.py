@@ -30,6 +30,7 @@ _LIMITS = {
     # A process that hangs in a transaction must not keep all others from writing.
     "idle_in_transaction_session_timeout": "60s",
 }
+_UNLIMITED = "; ".join(f"SET LOCAL {name} = 0" for name in _LIMITS)
 _ARGUMENTS = {
     "application_name": "prime-hub",
     "client_encoding": "utf8",
@@ -92,15 +93,14 @@ class PostgresDatabase(Database):
     work at once and fail one of them at its end, and a block cannot be run again from here: other
     systems were told of it. With the lock a block sees what the last one committed (READ COMMITTED
     takes a new view for each statement), so neither serialization failures nor deadlocks are
-    possible; between blocks that only add, a deadlock is, and is answered with Unreachable.
+    possible; between blocks that go without the lock a deadlock is, and is answered with
+    Unreachable.
     """
 
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
     begin_adding = _BEGIN
     begin_alone = f"{_BEGIN}; {_LOCK}"
-    begin_migrating = (
-        f"{_BEGIN}; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; {_LOCK}"
-    )
+    begin_occupying = f"{_BEGIN}; {_UNLIMITED}; {_LOCK}"
 
     def failure(self, error: DBAPIError) -> PrimeError:
         # What failed before there was a connection has no state.

@@ -29,7 +29,7 @@ class SqliteDatabase(Database):
     """
 
     begin_reading = "BEGIN"
-    begin_adding = begin_alone = begin_migrating = "BEGIN IMMEDIATE"
+    begin_adding = begin_alone = begin_occupying = "BEGIN IMMEDIATE"
 
     def failure(self, error: DBAPIError) -> PrimeError:
         return _failure(self.name, error)

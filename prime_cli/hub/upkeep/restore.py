@@ -47,7 +47,7 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
     with storage_errors(source), _opened(source) as tar:
         members = iter(tar)
         manifest = _read_manifest(tar, next(members, None))
-        with hub.database.write() as connection:
+        with hub.database.occupy() as connection:
             _require_none(connection)
             for table in tables_in_order():
                 _restore_table(connection, table, manifest, tar, next(members, None))

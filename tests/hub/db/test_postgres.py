@@ -3,7 +3,6 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -164,11 +163,11 @@ def test_of_two_that_wait_for_each_other_one_is_given_up(url: str) -> None:
         assert sorted(threads.map(add, [("a", "b"), ("b", "a")])) == [False, True]
 
 
-def test_migration_waits_as_long_as_it_takes(url: str) -> None:
-    with open_database(url).migrate() as connection:
-        assert connection.execute(text("SHOW statement_timeout")).scalar_one() == "0"
-        assert connection.execute(text("SHOW lock_timeout")).scalar_one() == "0"
-    with psycopg.connect(url) as connection_of_others:
-        assert connection_of_others.execute(
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        ).fetchone() == (0,)
+def test_whoever_occupies_the_database_has_all_the_time(url: str) -> None:
+    limits = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    database = open_database(url + "&options=-c%20lock_timeout%3D20ms")
+    with open_database(url).occupy() as connection:
+        for limit in limits:
+            assert connection.execute(text(f"SHOW {limit}")).scalar_one() == "0"
+        with pytest.raises(StorageFailed, match="in use"), database.write():
+            pass
