@@ -12,20 +12,25 @@ from prime_cli.hub.opening import open_hub
 from prime_cli.hub.routes import (
     accounts,
     approval,
+    compute,
+    copies,
     environments,
     evaluations,
     files,
     index,
     keys,
     logins,
+    openapi,
     publishing,
     samples,
+    secrets,
     yanking,
 )
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.slashes import IgnoreTrailingSlash
+from prime_cli.hub.upstream.through import ReadThrough
 from prime_cli.hub.urls import API
 
 OPERATIONS = (
@@ -36,6 +41,9 @@ OPERATIONS = (
     *accounts.OPERATIONS,
     *keys.OPERATIONS,
     *logins.OPERATIONS,
+    *copies.OPERATIONS,
+    *secrets.OPERATIONS,
+    *compute.OPERATIONS,
     *yanking.OPERATIONS,
 )
 """Everything below the API; where two addresses fit a request, the first one answers."""
@@ -51,6 +59,7 @@ def create_app(settings: HubSettings) -> Starlette:
     app = Starlette(
         routes=[
             Mount(API, routes=[operation.route() for operation in OPERATIONS]),
+            *openapi.routes(OPERATIONS),
             *publishing.UPLOAD_ROUTES,
             *approval.ROUTES,
             *index.ROUTES,
@@ -65,9 +74,17 @@ def create_app(settings: HubSettings) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.hub = hub
+    app.state.through = ReadThrough(settings.upstream) if settings.upstream else None
     return app
 
 
 def _middleware(hub: Hub) -> list[Middleware]:
-    who = [Middleware(Authenticate, hub=hub)] if hub.settings.accounts else []
-    return [*who, Middleware(IgnoreTrailingSlash)]
+    layers = [Middleware(IgnoreTrailingSlash)]
+    if hub.settings.accounts:
+        layers.insert(0, Middleware(Authenticate, hub=hub))
+        if not hub.settings.embedded:
+            # Only a served hub has an event loop, and only with accounts is anybody anonymous.
+            from prime_cli.hub.hot_pages.middleware import HotPages
+
+            layers.insert(0, Middleware(HotPages, hub=hub))
+    return layers

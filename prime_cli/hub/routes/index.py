@@ -11,7 +11,7 @@ from prime_cli.hub import simple_index
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.negotiation import HTML, HTML_V1, JSON_V1, choose_form
 from prime_cli.hub.routes.challenges import challenging
-from prime_cli.hub.routes.reading import caller_of, ref_of
+from prime_cli.hub.routes.reading import caller_of, read_through, ref_of
 from prime_cli.hub.services import index, wheel_metadata
 from prime_cli.hub.slashes import asked_path
 from prime_cli.hub.urls import FILES, path_of
@@ -33,6 +33,7 @@ async def package_index(request: Request) -> Response:
     if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/"):
         return moved
     args = hub_of(request), caller_of(request), ref
+    await read_through(request, ref)
     await challenging(request, call(request, index.list_wheels, *args))
     return _root(request, [normalize_name(ref.name)])
 
@@ -73,6 +74,7 @@ async def metadata(request: Request) -> Response:
 
 async def _project(request: Request, ref: EnvRef) -> Response:
     args = hub_of(request), caller_of(request), ref
+    await read_through(request, ref)
     wheels = await challenging(request, call(request, index.list_wheels, *args))
     name = normalize_name(ref.name)
     form = _form_of(request)

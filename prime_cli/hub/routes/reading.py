@@ -7,7 +7,8 @@ from starlette.requests import Request
 from prime_cli.core.errors import TooLarge, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
-from prime_cli.hub.dispatch import hub_of
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.upstream.through import ReadThrough
 from prime_cli.wire.codec import convert, decode, without_nulls
 
 T = TypeVar("T")
@@ -29,6 +30,23 @@ def ref_of(request: Request) -> EnvRef:
     params = request.path_params
     version = f"@{params['version']}" if "version" in params else ""
     return EnvRef.parse(f"{params['owner']}/{params['name']}{version}")
+
+
+async def ref_to_read(request: Request) -> EnvRef:
+    """The same, once what a hub upstream of this one has of it is here too.
+
+    Raises BadReference, and what `ReadThrough.prepare` raises.
+    """
+    ref = ref_of(request)
+    await read_through(request, ref)
+    return ref
+
+
+async def read_through(request: Request, ref: EnvRef) -> None:
+    """Have here what `ref` means, if an upstream has it; see `ReadThrough.prepare`."""
+    through: ReadThrough | None = request.app.state.through
+    if through is not None:
+        await call(request, through.prepare, hub_of(request), ref)
 
 
 async def read_json(request: Request, kind: type[T]) -> T:

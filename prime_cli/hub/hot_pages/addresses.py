@@ -1,0 +1,94 @@
+"""Which addresses are answered from ready pages, and what each is about."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from starlette.types import Scope
+
+from prime_cli.core.refs import normalize_name
+from prime_cli.hub.negotiation import choose_form, read_accept
+from prime_cli.hub.urls import API
+
+_PART = "([^/]+)"
+_ENVIRONMENT = re.compile(
+    f"{API}/environmentshub/{_PART}/{_PART}/(?:@[^/]+|status|versions)/?"
+    f"|/files/{_PART}/{_PART}/[^/]+/[^/]+\\.metadata"
+)
+_INDEX = re.compile(f"/{_PART}/simple/(?:{_PART}/)?|/{_PART}/{_PART}/simple/(?:[^/]+/)?")
+_LONGEST = 500
+
+
+class Subject(NamedTuple):
+    """What a page is about: an environment, or all of an owner where `name` is None."""
+
+    owner: str
+    name: str | None
+
+
+class Address(NamedTuple):
+    """One representation of one page; equal ones are answered with equal bytes.
+
+    `form` is the media type that the caller likes best, where there are several, and "" elsewhere.
+    """
+
+    path: str
+    form: str
+    gzip: bool
+    subject: Subject
+
+
+class Asked(NamedTuple):
+    """The headers of a request that matter here; `anonymous` is who sends nothing of a person."""
+
+    accept: str
+    encoding: str
+    if_none_match: str
+    anonymous: bool
+
+
+def find_address(scope: Scope, asked: Asked) -> Address | None:
+    """The page that a request is for; None when it is answered in another way.
+
+    An address with a query is not kept: there are as many of them as somebody cares to invent.
+    """
+    path: str = scope["path"]
+    if scope["query_string"] or len(path) > _LONGEST:
+        return None
+    found = _ENVIRONMENT.fullmatch(path)
+    form: str | None = ""
+    if found is None:
+        found = _INDEX.fullmatch(path) if "/simple/" in path else None
+        form = choose_form(asked.accept)
+    if found is None or form is None:
+        return None
+    owner, name, owner_too, name_too = found.groups()
+    subject = Subject(owner or owner_too, _normalized(name or name_too))
+    return Address(path, form, accepts_gzip(asked.encoding), subject)
+
+
+def read_asked(scope: Scope) -> Asked:
+    """What the headers say; several `Accept` are one list (RFC 9110)."""
+    accept, encoding, if_none_match, anonymous = "", "", "", True
+    for name, value in scope["headers"]:
+        match name:
+            case b"accept":
+                text = value.decode("latin-1")
+                accept = f"{accept},{text}" if accept else text
+            case b"accept-encoding":
+                encoding = value.decode("latin-1")
+            case b"if-none-match":
+                if_none_match = value.decode("latin-1")
+            case b"authorization" | b"cookie":
+                anonymous = False
+    return Asked(accept, encoding, if_none_match, anonymous)
+
+
+@lru_cache(maxsize=512)
+def accepts_gzip(encoding: str) -> bool:
+    """Whether the header `Accept-Encoding` allows gzip by name."""
+    return any(name == "gzip" and quality > 0 for name, quality in read_accept(encoding))
+
+
+def _normalized(name: str | None) -> str | None:
+    return None if name is None else normalize_name(name)

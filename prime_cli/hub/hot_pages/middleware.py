@@ -1,0 +1,88 @@
+"""Answers what is asked most often before the request is routed, from pages that are ready."""
+
+import asyncio
+import logging
+import sqlite3
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.hub.context import Hub
+from prime_cli.hub.hot_pages.addresses import Address, Asked, find_address, read_asked
+from prime_cli.hub.hot_pages.page import Page, render
+from prime_cli.hub.hot_pages.serials import open_serials
+from prime_cli.hub.hot_pages.shelf import Entry, Shelf
+
+OK, NOT_FOUND = HTTPStatus.OK, HTTPStatus.NOT_FOUND
+_METHODS = ("GET", "HEAD")
+_log = logging.getLogger(__name__)
+
+
+class HotPages:
+    """Keeps what nobody in particular is answered; what anybody in particular is, never.
+
+    Every request asks for the serial first, so a page that has changed is never sent, whichever
+    process has changed it. Requests with credentials go on to the application, and come back with
+    an ETag all the same. For a hub with accounts that is served: elsewhere nobody is anonymous.
+    """
+
+    def __init__(self, app: ASGIApp, hub: Hub) -> None:
+        self.app = app
+        self.shelf = Shelf(hub.settings.hot_page_bytes)
+        self._serials = open_serials(hub)
+        # What is not here may be on another hub a moment later.
+        self._kept = (OK,) if hub.settings.upstream else (OK, NOT_FOUND)
+        self._making: dict[tuple[Address, int], asyncio.Task[Page]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in _METHODS:
+            await self.app(scope, receive, send)
+            return
+        asked = read_asked(scope)
+        address = find_address(scope, asked)
+        if address is None:
+            await self.app(scope, receive, send)
+            return
+        page = await self._find(scope, address, asked)
+        await page.send(scope, send, asked.if_none_match)
+
+    async def _find(self, scope: Scope, address: Address, asked: Asked) -> Page:
+        if not asked.anonymous:
+            return await render(self.app, scope, packed=address.gzip, private=True)
+        try:
+            serial = await self._serials.serial()
+            entry = self.shelf.get(address)
+            if entry is not None and await self._is_right(entry, address, serial):
+                return entry.page
+            return await self._make(scope, address, serial)
+        except (sqlite3.Error, PrimeError) as error:
+            # The application meets the same, and knows how to say it.
+            _log.warning("The serial cannot be read: %s", error)
+            return await render(self.app, scope, packed=address.gzip, private=False)
+
+    async def _is_right(self, entry: Entry, address: Address, serial: int) -> bool:
+        """Whether nothing has changed since, or only what the page does not show."""
+        if entry.serial == serial:
+            return True
+        if entry.stamp != await self._serials.stamp(address.subject):
+            return False
+        entry.serial = serial
+        return True
+
+    async def _make(self, scope: Scope, address: Address, serial: int) -> Page:
+        """The page as it is at `serial`, made once for all who ask for it now."""
+        key = (address, serial)
+        task = self._making.get(key)
+        if task is None:
+            task = asyncio.create_task(self._make_and_keep(scope, address, serial))
+            self._making[key] = task
+            task.add_done_callback(lambda _: self._making.pop(key))
+        return await asyncio.shield(task)
+
+    async def _make_and_keep(self, scope: Scope, address: Address, serial: int) -> Page:
+        stamp = await self._serials.stamp(address.subject)
+        page = await render(self.app, scope, packed=address.gzip, private=False)
+        if page.status in self._kept and not page.is_fleeting:
+            self.shelf.put(address, Entry(page, serial, stamp))
+        return page

@@ -1,0 +1,124 @@
+"""Whether anything has changed, asked so often that it must cost next to nothing.
+
+The serial says whether anything has, the stamp of a subject whether anything about it has; who
+writes them is `services.serial`. Both are read after a request has come, so that what was committed
+before, by whatever process, is seen.
+"""
+
+import asyncio
+import sqlite3
+import weakref
+from typing import Protocol
+
+from sqlalchemy import Connection, text
+from starlette.concurrency import run_in_threadpool
+
+from prime_cli.hub.context import Hub
+from prime_cli.hub.db.engine import Database
+from prime_cli.hub.hot_pages.addresses import Subject
+from prime_cli.hub.hot_pages.shelf import Stamp
+
+_SERIAL = "SELECT value FROM counters WHERE name = 'catalogue'"
+_STAMP = """
+    SELECT coalesce((SELECT value FROM counters WHERE name = 'everything'), 0),
+        coalesce((SELECT serial FROM owners WHERE slug = :owner), -1),
+        coalesce((
+            SELECT environments.serial FROM environments
+            JOIN owners ON owners.id = environments.owner_id
+            WHERE owners.slug = :owner AND environments.normalized_name = :name
+        ), -1)
+"""
+
+
+class Serials(Protocol):
+    """The serial and the stamps of a hub, now."""
+
+    async def serial(self) -> int:
+        """The serial of the catalogue."""
+
+    async def stamp(self, subject: Subject) -> Stamp:
+        """The serials of all together and of the subject; -1 for what is not there."""
+
+
+def open_serials(hub: Hub) -> Serials:
+    """The fastest way to ask this hub's database."""
+    database = hub.database
+    if database.engine.dialect.name == "sqlite":
+        return SqliteSerials(database)
+    return PooledSerials(database)
+
+
+class SqliteSerials:
+    """Asks SQLite itself, on a connection of its own: 4 µs, where a thread alone takes 100.
+
+    Readers do not wait for whoever writes, so this is done in the event loop.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._connection = sqlite3.connect(
+            database.name, isolation_level=None, check_same_thread=False, timeout=1
+        )
+        self._connection.execute("PRAGMA query_only = ON")
+        weakref.finalize(self, self._connection.close)
+
+    async def serial(self) -> int:
+        # All rows are fetched: a statement that is not at its end keeps its view of the database.
+        rows = self._connection.execute(_SERIAL).fetchall()
+        return int(rows[0][0]) if rows else 0
+
+    async def stamp(self, subject: Subject) -> Stamp:
+        rows = self._connection.execute(
+            _STAMP, {"owner": subject.owner, "name": subject.name}
+        ).fetchall()
+        return _as_stamp(subject, tuple(rows[0]))
+
+
+class PooledSerials:
+    """Asks a server through the pool, in a thread; one query for the serial serves many requests.
+
+    Those that come while one is under way wait for the next: it begins after all of them came.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._next: asyncio.Future[int] | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    async def serial(self) -> int:
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+            if self._asking is None:
+                self._asking = asyncio.create_task(self._ask())
+        # Shielded: one that gives up must not cancel what others wait for.
+        return await asyncio.shield(self._next)
+
+    async def _ask(self) -> None:
+        while (waited_for := self._next) is not None:
+            self._next = None
+            try:
+                waited_for.set_result(await run_in_threadpool(self._read_serial))
+            except Exception as error:  # noqa: BLE001 - whoever waits is told
+                waited_for.set_exception(error)
+        self._asking = None
+
+    def _read_serial(self) -> int:
+        with self._database.read() as connection:
+            return int(connection.exec_driver_sql(_SERIAL).scalar() or 0)
+
+    async def stamp(self, subject: Subject) -> Stamp:
+        return await run_in_threadpool(self._read_stamp, subject)
+
+    def _read_stamp(self, subject: Subject) -> Stamp:
+        with self._database.read() as connection:
+            return _as_stamp(subject, _read_row(connection, subject))
+
+
+def _read_row(connection: Connection, subject: Subject) -> tuple[int, ...]:
+    values = {"owner": subject.owner, "name": subject.name}
+    return tuple(connection.execute(text(_STAMP), values).one())
+
+
+def _as_stamp(subject: Subject, row: tuple[int, ...]) -> Stamp:
+    """Of an environment its own serial counts, of an owner the owner's."""
+    everything, owner, environment = row
+    return (everything, owner) if subject.name is None else (everything, environment)
