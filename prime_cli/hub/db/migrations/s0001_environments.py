@@ -2,6 +2,7 @@
 
 from alembic.operations import Operations
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     ForeignKeyConstraint,
@@ -64,8 +65,8 @@ def _create_artifacts(op: Operations) -> None:
         text("semantic_version"),
         text("filename"),
         text("sha256"),
-        Column("declared_size", Integer),
-        Column("size", Integer),
+        Column("declared_size", BigInteger),
+        Column("size", BigInteger),
         Column("metadata", Text, nullable=False),
         Column("runtime_hint", String),
         text("created_at"),

@@ -34,10 +34,19 @@ def _serial() -> Column[int]:
 
 
 def _walked(*columns: str) -> Index:
-    """An index that is walked in the order of its last column; of what lists show only."""
+    """An index that is walked in the order of its last column; of what lists show only.
+
+    With the version in it SQLite need not look into the rows that an offset passes over.
+    """
     listed = text("latest_version_id IS NOT NULL")
-    name = f"ix_environments_{'_'.join(columns)}"
-    return Index(name, *columns, "id", sqlite_where=listed, postgresql_where=listed)
+    return Index(
+        f"ix_environments_{'_'.join(columns)}",
+        *columns,
+        "id",
+        "latest_version_id",
+        sqlite_where=listed,
+        postgresql_where=listed,
+    )
 
 
 owners = Table(
