@@ -55,15 +55,10 @@ def find_address(scope: Scope, asked: Asked) -> Address | None:
     path: str = scope["path"]
     if scope["query_string"] or len(path) > _LONGEST:
         return None
-    found = _ENVIRONMENT.fullmatch(path)
-    form: str | None = ""
-    if found is None:
-        found = _INDEX.fullmatch(path) if "/simple/" in path else None
-        form = choose_form(asked.accept)
-    if found is None or form is None:
+    subject, has_forms = _read_path(path)
+    form = choose_form(asked.accept) if has_forms else ""
+    if subject is None or form is None:
         return None
-    owner, name, owner_too, name_too = found.groups()
-    subject = Subject(owner or owner_too, _normalized(name or name_too))
     return Address(path, form, accepts_gzip(asked.encoding), subject)
 
 
@@ -90,5 +85,15 @@ def accepts_gzip(encoding: str) -> bool:
     return any(name == "gzip" and quality > 0 for name, quality in read_accept(encoding))
 
 
-def _normalized(name: str | None) -> str | None:
-    return None if name is None else normalize_name(name)
+@lru_cache(maxsize=4096)
+def _read_path(path: str) -> tuple[Subject | None, bool]:
+    """What a path is about, if it is one of these, and whether there are several forms of it."""
+    found = _ENVIRONMENT.fullmatch(path)
+    has_forms = found is None
+    if has_forms and "/simple/" in path:
+        found = _INDEX.fullmatch(path)
+    if found is None:
+        return None, False
+    owner, name, owner_too, name_too = found.groups()
+    name = name or name_too
+    return Subject(owner or owner_too, None if name is None else normalize_name(name)), has_forms
