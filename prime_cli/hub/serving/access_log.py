@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -64,10 +65,10 @@ class Log:
             return
         line = self._render(entry)
         with self._lock:
-            if len(self._lines) + len(line) <= _MOST:
-                self._lines += line
-            else:
+            if len(self._lines) + len(line) > _MOST:
                 self._lost += 1
+            else:
+                self._lines += line
 
     def flush(self) -> None:
         """Write what was taken; waits for whoever reads it.
@@ -90,8 +91,15 @@ class Log:
 
 def now_text(seconds: float | None = None) -> str:
     """`2026-11-21T02:16:41.123Z`, of a time in seconds since the epoch."""
-    moment = datetime.fromtimestamp(time.time() if seconds is None else seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = time.time() if seconds is None else seconds
+    whole = int(moment)
+    return f"{_second_text(whole)}.{int((moment - whole) * 1000):03}Z"
+
+
+@lru_cache(maxsize=4)
+def _second_text(seconds: int) -> str:
+    """Thousands of lines are written in the same second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def safe_path(path: str) -> str:

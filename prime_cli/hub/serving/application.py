@@ -1,11 +1,12 @@
 """The application as it is served: inside what watches, counts and limits its requests.
 
-All of it is plain ASGI: each layer costs a page that is ready to be answered a microsecond or two,
-where a framework's middleware costs a hundred.
+All of it is plain ASGI, and a layer that has nothing to do with a request hands on what the next
+one returns instead of awaiting it: a page that is ready is answered within some 50 microseconds.
 """
 
 import asyncio
 import os
+from collections.abc import Awaitable
 from pathlib import Path
 
 from sqlalchemy import event
@@ -61,10 +62,12 @@ class WriteLog:
         self._log = log
         self._hub = hub
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "lifespan":
-            await self.app(scope, receive, send)
-            return
+            return self.app(scope, receive, send)
+        return self._live(scope, receive, send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         writing = asyncio.create_task(self._write())
         try:
             await self.app(scope, receive, send)

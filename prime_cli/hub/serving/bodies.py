@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,15 +38,13 @@ class LimitBodies:
         self._places = uploads
         self._pace = pace or Pace()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
-            await self.app(scope, receive, send)
-            return
+            return self.app(scope, receive, send)
         patient = _PatientReceive(scope, receive, self._pace)
         if scope["path"].startswith(_UPLOAD):
-            await self._upload(scope, patient, send)
-        else:
-            await self.app(scope, patient, send)
+            return self._upload(scope, patient, send)
+        return self.app(scope, patient, send)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _declared_length(scope) > self._upload_bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,16 +47,15 @@ class AnswerHealth:
         self._problems: dict[str, str] = {}
         self._checking = asyncio.Lock()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"] if scope["type"] == "http" else ""
-        if path == "/healthz":
-            await send_json(send, 200, b'{"status":"ok"}')
-        elif path == "/readyz":
-            await self._answer_ready(send)
-        elif path == "/metrics":
-            await self._answer_metrics(scope, send)
-        else:
-            await self.app(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        match scope["path"] if scope["type"] == "http" else "":
+            case "/healthz":
+                return send_json(send, 200, b'{"status":"ok"}')
+            case "/readyz":
+                return self._answer_ready(send)
+            case "/metrics":
+                return self._answer_metrics(scope, send)
+        return self.app(scope, receive, send)
 
     async def _answer_ready(self, send: Send) -> None:
         async with self._checking:

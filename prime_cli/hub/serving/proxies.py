@@ -1,8 +1,10 @@
 """Where a request really comes from, when proxies stand before the hub."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from ipaddress import IPv4Network as _IPv4Network
+from operator import itemgetter
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -11,7 +13,8 @@ from prime_cli.core.errors import UsageError
 Network = _IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
-_FORWARDED = (b"x-forwarded-for", b"forwarded", b"x-real-ip")
+_FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
+_NAME = itemgetter(0)
 _FORWARDED_HEADERS = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host")
 
 
@@ -38,15 +41,15 @@ class TrustProxies:
         self.app = app
         self._trusted = tuple(trusted)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http":
             self._locate(scope)
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _locate(self, scope: Scope) -> None:
         peer = (scope.get("client") or ("", 0))[0]
         state = scope.setdefault("state", {})
-        forwarded = [(name, value) for name, value in scope["headers"] if name in _FORWARDED]
+        forwarded = not _FORWARDED.isdisjoint(map(_NAME, scope["headers"]))
         if self._trusted and self._trusts(peer):
             self._follow(scope, peer)
         else:
@@ -104,6 +107,7 @@ def _read_address(text: str) -> Address | None:
     return mapped or address
 
 
+@lru_cache(maxsize=4096)
 def _is_loopback(text: str) -> bool:
     address = _read_address(text)
     return address is not None and address.is_loopback

@@ -4,7 +4,7 @@ import hashlib
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,10 +54,12 @@ class LimitRates:
         self._strangers = Buckets(rates.stranger, rates.stranger * rates.burst, clock=clock)
         self._good: OrderedDict[bytes, None] = OrderedDict()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["state"]["near"]:
-            await self.app(scope, receive, send)
-            return
+            return self.app(scope, receive, send)
+        return self._limit(scope, receive, send)
+
+    async def _limit(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = scope["state"]
         key = _digest(scope)
         wait = self._take(key, _place_of(state["address"]))
