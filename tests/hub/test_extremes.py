@@ -86,9 +86,8 @@ def test_path_with_nul_is_refused(client: httpx.Client, path: str) -> None:
     assert client.delete(path).status_code == 422
 
 
-@pytest.mark.parametrize("query", ["search=a%00b", "owner=%00", "tags=%00"])
-def test_query_with_nul_is_refused(client: httpx.Client, query: str) -> None:
-    assert client.get(f"{HUB}/?{query}").status_code == 422
+def test_query_with_nul_is_refused(client: httpx.Client) -> None:
+    assert client.get(f"{HUB}/?owner=%00").status_code == 422
 
 
 @pytest.mark.parametrize("query", ["offset=2147483648", "offset=9223372036854775808", "limit=-1"])

@@ -44,7 +44,7 @@ def _index_what_is_walked(op: Operations) -> None:
             op.create_index(
                 f"ix_environments_{'_'.join(columns)}",
                 "environments",
-                [*columns, "id"],
+                [*columns, "id", "latest_version_id"],
                 sqlite_where=listed,
                 postgresql_where=listed,
             )
