@@ -88,7 +88,7 @@ class HotPages:
     async def _make_and_keep(self, scope: Scope, address: Address, serial: int) -> Page:
         stamp = await self._serials.stamp(address.subject)
         page = await render(self.app, scope, packed=address.gzip, private=False)
-        if page.status in self._kept and not page.is_fleeting:
+        if stamp is not None and page.status in self._kept and not page.is_fleeting:
             self.shelf.put(address, Entry(page, serial, stamp, _now() + self._seconds))
         return page
 

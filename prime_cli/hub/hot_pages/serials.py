@@ -17,11 +17,16 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.hot_pages.addresses import Subject
 from prime_cli.hub.hot_pages.shelf import Stamp
+from prime_cli.hub.services.owners import UPSTREAM
+
+Row = tuple[int, int, str, int]
+"""Serials of all together and of the owner, the owner's type, the environment's serial."""
 
 _SERIAL = "SELECT value FROM counters WHERE name = 'catalogue'"
 _STAMP = """
     SELECT coalesce((SELECT value FROM counters WHERE name = 'everything'), 0),
         coalesce((SELECT serial FROM owners WHERE slug = :owner), -1),
+        coalesce((SELECT type FROM owners WHERE slug = :owner), ''),
         coalesce((
             SELECT environments.serial FROM environments
             JOIN owners ON owners.id = environments.owner_id
@@ -36,8 +41,11 @@ class Serials(Protocol):
     async def serial(self) -> int:
         """The serial of the catalogue."""
 
-    async def stamp(self, subject: Subject) -> Stamp:
-        """The serials of all together and of the subject; -1 for what is not there."""
+    async def stamp(self, subject: Subject) -> Stamp | None:
+        """The serials of all together and of the subject; -1 for what is not there.
+
+        None for what belongs to an owner of another hub, where it may change meanwhile.
+        """
 
 
 def open_serials(hub: Hub) -> Serials:
@@ -66,11 +74,11 @@ class SqliteSerials:
         rows = self._connection.execute(_SERIAL).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    async def stamp(self, subject: Subject) -> Stamp:
+    async def stamp(self, subject: Subject) -> Stamp | None:
         rows = self._connection.execute(
             _STAMP, {"owner": subject.owner, "name": subject.name}
         ).fetchall()
-        return _as_stamp(subject, tuple(rows[0]))
+        return _as_stamp(subject, rows[0])
 
 
 class PooledSerials:
@@ -105,20 +113,23 @@ class PooledSerials:
         with self._database.read() as connection:
             return int(connection.exec_driver_sql(_SERIAL).scalar() or 0)
 
-    async def stamp(self, subject: Subject) -> Stamp:
+    async def stamp(self, subject: Subject) -> Stamp | None:
         return await run_in_threadpool(self._read_stamp, subject)
 
-    def _read_stamp(self, subject: Subject) -> Stamp:
+    def _read_stamp(self, subject: Subject) -> Stamp | None:
         with self._database.read() as connection:
             return _as_stamp(subject, _read_row(connection, subject))
 
 
-def _read_row(connection: Connection, subject: Subject) -> tuple[int, ...]:
+def _read_row(connection: Connection, subject: Subject) -> Row:
     values = {"owner": subject.owner, "name": subject.name}
-    return tuple(connection.execute(text(_STAMP), values).one())
+    everything, owner, kind, environment = connection.execute(text(_STAMP), values).one()
+    return everything, owner, kind, environment
 
 
-def _as_stamp(subject: Subject, row: tuple[int, ...]) -> Stamp:
+def _as_stamp(subject: Subject, row: Row) -> Stamp | None:
     """Of an environment its own serial counts, of an owner the owner's."""
-    everything, owner, environment = row
+    everything, owner, kind, environment = row
+    if kind == UPSTREAM:
+        return None
     return (everything, owner) if subject.name is None else (everything, environment)

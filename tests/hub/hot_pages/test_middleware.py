@@ -6,7 +6,10 @@ import pytest
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.testclient import TestClient
 
+from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.db.tables import owners
 from prime_cli.hub.hot_pages.middleware import HotPages
+from tests.helpers.database import location_of
 from tests.hub.hot_pages.serving import JSON, Counting, anonymous, served_app
 from tests.hub.pushing import HUB, Push, open_app
 from tests.hub.routes.test_index import bearer, key_of
@@ -156,3 +159,12 @@ def test_served_application_has_the_layer(folder: Path) -> None:
     Push(open_app(folder), "word").run()
     with anonymous(folder) as client:
         assert client.get(PAGE).headers["etag"]
+
+
+def test_what_belongs_to_another_hub_is_not_kept(hub: Hub, folder: Path) -> None:
+    with open_database(location_of(folder)).write() as connection:
+        connection.execute(owners.update().values(type="upstream"))
+    with hub.client() as client:
+        for address in (PAGE, "/ada/simple/", f"{HUB}/ada/word/@latest"):
+            assert client.get(address).status_code == 200
+    assert len(hub.pages.shelf) == 0
