@@ -168,6 +168,7 @@ _prime() {
     'prime hub serve --trusted-proxies') :; return ;;
     'prime hub serve --rate-limit') :; return ;;
     'prime hub serve --uploads') :; return ;;
+    'prime hub serve --upstream') :; return ;;
     'prime hub serve --downloads') COMPREPLY=($(compgen -W "proxy redirect" -- "$current")); return ;;
     'prime hub serve --log-format') COMPREPLY=($(compgen -W "json text none" -- "$current")); return ;;
     'prime hub user add --name') :; return ;;
@@ -259,7 +260,7 @@ _prime() {
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --output -o --quiet -q -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --downloads --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --data --database --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --output -o --quiet -q -h --help' ;;

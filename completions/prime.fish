@@ -319,6 +319,7 @@ complete -c prime -n '__prime_at prime hub serve' -l workers -x -d 'Processes to
 complete -c prime -n '__prime_at prime hub serve' -l trusted-proxies -x -d 'Whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.'
 complete -c prime -n '__prime_at prime hub serve' -l rate-limit -x -d 'Requests a second that a key may make; half as many without a key; 0: no limit.'
 complete -c prime -n '__prime_at prime hub serve' -l uploads -x -d 'Uploads at the same time, in each process.'
+complete -c prime -n '__prime_at prime hub serve' -l upstream -x -d 'The hub to fetch from, without a key, what this one has not.'
 complete -c prime -n '__prime_at prime hub serve' -l downloads -x -a 'proxy redirect' -d 'Send files of a bucket through the hub, or clients to the bucket.'
 complete -c prime -n '__prime_at prime hub serve' -l log-format -x -a 'json text none' -d 'The access log, on stderr.'
 complete -c prime -n '__prime_at prime hub serve' -l quiet -s q -d 'Print data, warnings and errors only.'

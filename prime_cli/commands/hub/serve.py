@@ -8,6 +8,7 @@ import typer
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
 from prime_cli.commands.options import QuietOpt, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, Downloads, ServeOptions
 from prime_cli.terminal.output import Output
@@ -89,6 +90,15 @@ def serve(
             help="Uploads at the same time, in each process.",
         ),
     ] = UPLOADS,
+    upstream: Annotated[
+        str,
+        typer.Option(
+            "--upstream",
+            envvar="PRIME_HUB_UPSTREAM",
+            metavar="URL|none",
+            help="The hub to fetch from, without a key, what this one has not.",
+        ),
+    ] = "none",
     downloads: Annotated[
         Downloads,
         typer.Option(
@@ -114,7 +124,7 @@ def serve(
     Example:
       prime hub serve --data /srv/hub --public-url https://hub.example.org
 
-    See also: `prime whoami`.
+    See also: `prime hub token`, `prime hub user`.
     """
     output = open_session(ctx, quiet=quiet).output
     try:
@@ -138,6 +148,8 @@ def serve(
         trusted_proxies=tuple(trusted_proxies.replace(",", " ").split()),
         rate_limit=rate_limit,
         uploads=uploads,
+        upstream=None if upstream == "none" else upstream,
+        open_upstream=open_upstream,
         downloads=downloads,
         log_format=log_format,
     )

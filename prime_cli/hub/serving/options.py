@@ -1,6 +1,7 @@
 """What the operator of a served hub has chosen, and the settings that it makes."""
 
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ PORT = 8480
 RATE_LIMIT = 100.0
 UPLOADS = 64
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
+_ALL_ADDRESSES = ("0.0.0.0", "::", "")  # noqa: S104
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -33,7 +35,9 @@ class ServeOptions:
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
-    none; `uploads` is how many may be under way in one process.
+    none; `uploads` is how many may be under way in one process. `upstream` is the origin of another
+    hub, which `open_upstream` opens. The key of the seal is no option, so that no list of processes
+    shows it: it is the variable PRIME_HUB_SECRET_KEY.
     """
 
     data: Path
@@ -59,7 +63,9 @@ class ServeOptions:
         """The origin that clients use; no slash at its end."""
         if self.public_url:
             return self.public_url.rstrip("/")
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        # Nobody can call "all addresses"; the machine's name is the best guess there is.
+        host = socket.gethostname() if self.host in _ALL_ADDRESSES else self.host
+        host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
 
     @property

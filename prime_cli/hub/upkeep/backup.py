@@ -27,7 +27,7 @@ from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
-from prime_cli.hub.db.tables import SCHEMA, artifacts, counters, metadata
+from prime_cli.hub.db.tables import SCHEMA, artifacts, counters, listed, metadata, tallies
 from prime_cli.hub.services.holds import hold_blobs, release_blobs
 from prime_cli.wire.codec import encode
 
@@ -51,8 +51,11 @@ class Manifest(msgspec.Struct):
 
 
 def tables_in_order() -> list[Table]:
-    """The tables of a backup, each after those that it refers to; counters start anew."""
-    return [table for table in metadata.sorted_tables if table is not counters]
+    """The tables of a backup, each after those that it refers to.
+
+    Counters start anew, and what lists and search read is made from the rest.
+    """
+    return [table for table in metadata.sorted_tables if table not in (counters, listed, tallies)]
 
 
 def write_backup(hub: Hub, target: Path, progress: Progress) -> Manifest:
