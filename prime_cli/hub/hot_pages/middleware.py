@@ -4,7 +4,6 @@ import asyncio
 import logging
 import sqlite3
 from http import HTTPStatus
-from math import inf
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,7 +13,6 @@ from prime_cli.hub.hot_pages.addresses import Address, Asked, find_address, read
 from prime_cli.hub.hot_pages.page import Page, render
 from prime_cli.hub.hot_pages.serials import open_serials
 from prime_cli.hub.hot_pages.shelf import Entry, Shelf
-from prime_cli.hub.upstream.through import FRESH_SECONDS
 
 OK, NOT_FOUND = HTTPStatus.OK, HTTPStatus.NOT_FOUND
 _METHODS = ("GET", "HEAD")
@@ -33,9 +31,8 @@ class HotPages:
         self.app = app
         self.shelf = Shelf(hub.settings.hot_page_bytes)
         self._serials = open_serials(hub)
-        # What is not here, or was the newest, may be otherwise on another hub a moment later.
+        # What is not here may be on another hub a moment later.
         self._kept = (OK,) if hub.settings.upstream else (OK, NOT_FOUND)
-        self._seconds = FRESH_SECONDS if hub.settings.upstream else inf
         self._making: dict[tuple[Address, int], asyncio.Task[Page]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,8 +63,6 @@ class HotPages:
 
     async def _is_right(self, entry: Entry, address: Address, serial: int) -> bool:
         """Whether nothing has changed since, or only what the page does not show."""
-        if entry.until < _now():
-            return False
         if entry.serial == serial:
             return True
         if entry.stamp != await self._serials.stamp(address.subject):
@@ -89,9 +84,5 @@ class HotPages:
         stamp = await self._serials.stamp(address.subject)
         page = await render(self.app, scope, packed=address.gzip, private=False)
         if stamp is not None and page.status in self._kept and not page.is_fleeting:
-            self.shelf.put(address, Entry(page, serial, stamp, _now() + self._seconds))
+            self.shelf.put(address, Entry(page, serial, stamp))
         return page
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

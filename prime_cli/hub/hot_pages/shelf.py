@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from math import inf
 
 from prime_cli.hub.hot_pages.addresses import Address
 from prime_cli.hub.hot_pages.page import Page
@@ -17,15 +16,11 @@ _LARGEST_SHARE = 8
 
 @dataclass(slots=True)
 class Entry:
-    """A page that was right at `serial`, and is as long as its subject's stamp is `stamp`.
-
-    `until` bounds that on the clock of the event loop, where more than the serial may change it.
-    """
+    """A page that was right at `serial`, and is as long as its subject's stamp is `stamp`."""
 
     page: Page
     serial: int
     stamp: Stamp
-    until: float = inf
 
 
 class Shelf:
