@@ -1,0 +1,38 @@
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from prime_cli.hub.serving.options import ServeOptions
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        (ServeOptions(Path("x")), "http://127.0.0.1:8480"),
+        (ServeOptions(Path("x"), host="::1", port=1), "http://[::1]:1"),
+        (ServeOptions(Path("x"), tls_cert=Path("c")), "https://127.0.0.1:8480"),
+        (ServeOptions(Path("x"), public_url="https://hub.example/"), "https://hub.example"),
+        (ServeOptions(Path("x"), host="0.0.0.0"), f"http://{socket.gethostname()}:8480"),
+    ],
+)
+def test_address_of_a_hub_is_one_that_clients_can_call(options: ServeOptions, url: str) -> None:
+    assert options.url == url
+
+
+def test_key_of_the_seal_is_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PRIME_HUB_SECRET_KEY", "k" * 44)
+    options = ServeOptions(tmp_path)
+    assert options.settings().secret_key == "k" * 44
+    assert "k" * 44 not in repr(options)
+
+
+def test_every_variable_of_the_server_is_in_the_guide() -> None:
+    source = (ROOT / "prime_cli/commands/hub/serve.py").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/hub.md").read_text(encoding="utf-8")
+    variables = re.findall(r'envvar="(PRIME_HUB_\w+)"', source)
+    assert len(variables) > 10
+    assert [name for name in variables if f"`{name}`" not in guide] == []
