@@ -13,6 +13,10 @@ from prime_cli.hub.db.tables import environments, owners
 PUBLIC = "PUBLIC"
 PRIVATE = "PRIVATE"
 
+_MOST_NAMED = 3
+_MOST_COMPARED = 60
+_SAME_BEGINNING = 2
+
 
 def select_environments() -> Select[Any]:
     """Rows of `environments` with `owner` (slug) and `owner_type`."""
@@ -94,12 +98,37 @@ def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
 
 
 def _nearest(connection: Connection, caller: Caller, ref: EnvRef) -> str | None:
+    """A few names that may have been meant: as many queries, whatever is there and seen or not."""
+    name = normalize_name(ref.name)
+    public = environments.c.visibility == PUBLIC
+    same = environments.c.normalized_name == name
+    mine = owners.c.slug.in_(caller.reads)
+    namesakes = {*_slugs(connection, public, same), *_slugs(connection, mine, same)}
+    begun = name[:_SAME_BEGINNING]
+    alike = environments.c.normalized_name.between(begun, f"{begun}\U0010ffff")
+    of_owner = (
+        [owners.c.slug == ref.owner]
+        if ref.owner in caller.reads
+        else [owners.c.slug == ref.owner, public]
+    )
+    near = {
+        *_slugs(connection, *of_owner),
+        *_slugs(connection, *of_owner, alike),
+        *_slugs(connection, public, alike),
+    }
+    found = sorted(namesakes)[:_MOST_NAMED] or get_close_matches(
+        ref.slug, sorted(near), n=_MOST_NAMED
+    )
+    return f"did you mean {' or '.join(f'`{slug}`' for slug in found)}?" if found else None
+
+
+def _slugs(connection: Connection, *wanted: ColumnElement[bool]) -> list[str]:
+    """The first `owner/name` of all that are wanted and have a version, in the order of names."""
     rows = connection.execute(
         select(owners.c.slug, environments.c.name)
         .join(owners, environments.c.owner_id == owners.c.id)
-        .where(visible_to(caller), environments.c.latest_version_id.is_not(None))
+        .where(*wanted, environments.c.latest_version_id.is_not(None))
+        .order_by(environments.c.normalized_name, environments.c.id)
+        .limit(_MOST_COMPARED)
     )
-    slugs = {f"{row.slug}/{row.name}" for row in rows}
-    namesakes = sorted(slug for slug in slugs if slug.endswith(f"/{ref.name}"))
-    near = namesakes or get_close_matches(ref.slug, sorted(slugs), n=3)
-    return f"did you mean {' or '.join(f'`{slug}`' for slug in near)}?" if near else None
+    return [f"{row.slug}/{row.name}" for row in rows]
