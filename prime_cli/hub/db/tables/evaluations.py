@@ -83,8 +83,8 @@ samples = Table(
     Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
     # From 1, in the order in which they came.
     Column("number", Integer, primary_key=True, autoincrement=False),
-    # A digest of what the sample itself says it is; null where it says nothing that tells it from
-    # others. Of two with one identity that of the later attempt is kept.
+    # What the sample itself says it is; null where it says nothing that tells it from others. Of
+    # two with one identity that of the later attempt is kept.
     Column("identity", String),
     Column("attempt", BigInteger, nullable=False),
     Column("reward", Float),

@@ -95,7 +95,10 @@ def _name(raw: msgspec.Raw | None) -> str:
 
 
 def _identity(fields: dict[str, msgspec.Raw]) -> str | None:
-    """A digest, since names may be of any length and an index may not."""
+    """The name as JSON, or its digest where an index could not hold it.
+
+    Samples that come one after the other then mostly stand together in the index as well.
+    """
     parts = [_name(fields.get("sample_id"))]
     if not parts[0]:
         parts = [
@@ -104,7 +107,10 @@ def _identity(fields: dict[str, msgspec.Raw]) -> str | None:
         ]
     if not all(parts):
         return None
-    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
+    name = msgspec.json.encode(parts)
+    if len(name) > _LONGEST_NAME:
+        return hashlib.sha256(name).hexdigest()
+    return name.decode()
 
 
 def _attempt(fields: dict[str, msgspec.Raw]) -> int:
