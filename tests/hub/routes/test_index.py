@@ -12,15 +12,14 @@ import pytest
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.services.keys import READ, WRITE, Scope, create_key
 from prime_cli.hub.services.owners import owner_id
-from prime_cli.hub.settings import HubSettings
-from tests.hub.pushing import HUB, Push, data, open_app, sha256
+from tests.hub.pushing import HUB, Push, data, open_app, settings_for, sha256
 
 JSON = {"accept": "application/vnd.pypi.simple.v1+json"}
 
 
 def key_of(folder: Path, slug: str, scope: Scope = WRITE) -> str:
     """A new key of a user, who is made when there is none."""
-    hub = open_hub(HubSettings(data=folder, owner=slug))
+    hub = open_hub(settings_for(folder, slug))
     with hub.database.write() as connection:
         return create_key(hub, connection, owner_id(hub, connection, slug), scope=scope).key
 

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,12 @@ from prime_cli.hub.db.tables import owners
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.serving.first_start import make_admin
-from prime_cli.hub.settings import HubSettings
+from tests.hub.pushing import settings_for
 
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Hub:
-    return open_hub(HubSettings(data=tmp_path / "hub", owner="", accounts=True))
+    return open_hub(settings_for(tmp_path / "hub", "", accounts=True))
 
 
 def test_first_start_makes_an_admin_whose_key_may_do_everything(hub: Hub) -> None:
@@ -38,3 +39,12 @@ def test_name_of_somebody_else_is_not_made_admin(hub: Hub) -> None:
         )
     with pytest.raises(Conflict, match="`lab` is somebody else"):
         make_admin(hub, "lab")
+
+
+def test_of_several_that_start_at_once_one_gets_a_key(tmp_path: Path) -> None:
+    def start(_: int) -> str | None:
+        return make_admin(open_hub(settings_for(tmp_path / "hub", "", accounts=True)), "root")
+
+    with ThreadPoolExecutor(6) as pool:
+        keys = [key for key in pool.map(start, range(6)) if key]
+    assert len(keys) == 1

@@ -9,7 +9,7 @@ from prime_cli.hub.opening import open_hub
 from prime_cli.hub.serving.first_start import make_admin
 from prime_cli.hub.serving.health import AnswerHealth
 from prime_cli.hub.serving.metrics import Metrics
-from prime_cli.hub.settings import HubSettings
+from tests.hub.pushing import settings_for
 from tests.hub.serving.asgi import ask, echo
 from tests.hub.serving.clocks import Clock
 
@@ -19,7 +19,7 @@ FAR = {"near": False}
 @pytest.fixture
 def hub(tmp_path: Path) -> Hub:
     data = tmp_path / "hub"
-    return open_hub(HubSettings(data=data, owner="", accounts=True, embedded=False))
+    return open_hub(settings_for(data, "", accounts=True, embedded=False))
 
 
 @pytest.fixture
