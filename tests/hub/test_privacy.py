@@ -1,0 +1,256 @@
+"""What is private, at every address there is: as if it did not exist, for all but its owner.
+
+The addresses are those of the application itself, so a new one is looked at as soon as it is there.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from prime_cli.hub.app import OPERATIONS
+from prime_cli.hub.routes import files, index
+from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.services.keyring import list_keys
+from prime_cli.hub.urls import API
+from prime_cli.wire.codec import to_builtins
+from prime_cli.wire.locks import Lock
+from tests.hub.house import OPERATOR, House
+from tests.hub.pushing import HUB, Push, data, names, sha256
+
+Values = Mapping[str, str]
+
+NAMING = ("owner", "name", "id", "secret_id", "variable_id", "team_id", "key_id")
+"""Parts of paths that name something of somebody's."""
+
+OWN = "DELETE /user/keys/{key_id}"
+NOTHING_THERE = ("/pods", "/disks")
+"""Addresses under which no hub has anything."""
+
+
+@dataclass
+class World:
+    """A hub where Ada has private things, and whoever looks for them.
+
+    `hidden` fills the paths and bodies with what Ada has, each of `absent` with what nobody has.
+    """
+
+    house: House
+    hidden: dict[str, str] = field(default_factory=dict)
+    callers: dict[str, httpx.Client] = field(default_factory=dict)
+
+    @property
+    def absent(self) -> list[Values]:
+        other = {name: re.sub(r"[0-9a-f]", "0", value) for name, value in self.hidden.items()}
+        same_owner = other | {"owner": "ada", "name": "absent"}
+        kept = {name: self.hidden[name] for name in ("version", "package", "filename")}
+        return [same_owner | kept, same_owner | kept | {"owner": "zoe", "name": "hidden"}]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    house = House(tmp_path_factory.mktemp("hub"))
+    ada = house.user("ada")
+    house.user("eve")
+    house.team("lab", ada="ADMIN")
+    made = World(house)
+    made.callers = {
+        "nobody": house.client(),
+        "stranger": house.client(house.key("eve", scope="admin")),
+        "ada's key for a team": house.client(house.key("ada", owner="lab", scope="admin")),
+        "ada": ada,
+        "reader": house.client(house.key("ada", scope="read")),
+    }
+    house.user("zed")
+    made.hidden = publish(ada) | {
+        "team_id": house.team("den"),
+        "key_id": list_keys(house.hub, OPERATOR, "zed")[0].id,
+    }
+    for client in made.callers.values():
+        # Its first use is noted.
+        client.get(f"{API}/user/whoami")
+    return made
+
+
+def publish(ada: httpx.Client) -> dict[str, str]:
+    """Ada's private environment with all that belongs to one; what its addresses are made of."""
+    push = Push(ada, "hidden", visibility="PRIVATE").run()
+    begun = Push(ada, "hidden", version="0.2.0", code="# more")
+    begun.environment_id = push.environment_id
+    lock = Lock(1, sha256(push.wheel), "0.1.14", "v0", "3.11", "date", ())
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/lock", json=to_builtins(lock)))
+    body = {"name": "a run", "environments": [{"id": push.environment_id}], "is_public": True}
+    evaluation = ada.post(f"{API}/evaluations/", json=body).raise_for_status().json()
+    one = {"name": "ONE", "value": "hunter2"}
+    environment = f"{HUB}/{push.environment_id}"
+    return {
+        "owner": "ada",
+        "name": "hidden",
+        "version": "0.1.0",
+        "package": "hidden",
+        "id": push.environment_id,
+        "evaluation": evaluation["evaluation_id"],
+        "wheel_id": data(begun.declare_wheel())["wheel_id"],
+        "version_id": data(begun.declare_version())["version_id"],
+        "secret_id": data(ada.post(f"{environment}/secrets", json=one))["id"],
+        "own_secret": data(ada.post(f"{API}/secrets", json=one))["id"],
+        "variable_id": data(ada.post(f"{environment}/variables", json=one))["id"],
+        "sha256": sha256(push.wheel),
+        "filename": push.wheel_filename,
+    }
+
+
+def body_of(operation: Operation, values: Values) -> dict[str, Any]:
+    """A good body, about `values` where the body names anything."""
+    artifact = {
+        "content_hash": "0" * 64,
+        "filename": f"{values['name']}-0.3.0-py3-none-any.whl",
+        "sha256": "0" * 64,
+        "semantic_version": "0.3.0",
+    }
+    lock = Lock(1, values["sha256"], "0.1.14", "v0", "3.11", "date", ())
+    bodies: dict[str, dict[str, Any]] = {
+        "ArtifactRequest": artifact,
+        "EvaluationRequest": {"name": "b", "environments": [{"id": values["id"]}]},
+        "Lock": to_builtins(lock),
+        "LookupRequest": {"id": values["id"]},
+        "NewSecret": {"name": "TWO", "value": "x"},
+        "NewVariable": {"name": "TWO", "value": "x"},
+        "SampleBatch": {"samples": [{"example_id": 1, "reward": 1.0}]},
+        "SecretChange": {"value": "y"},
+        "VariableChange": {"value": "y"},
+    }
+    return bodies.get(getattr(operation.takes, "__name__", ""), {})
+
+
+def path_of(path: str, values: Values) -> str:
+    prefix = API if path.startswith(API) else ""
+    path = path.removeprefix(API)
+    if path.startswith("/evaluations/"):
+        values = {**values, "id": values["evaluation"]}
+    if path.startswith("/secrets/") or "/link/" in path:
+        values = {**values, "secret_id": values["own_secret"]}
+    return prefix + re.sub(r"\{(\w+)\}", lambda part: values[part[1]], path)
+
+
+def names_something(operation: Operation) -> bool:
+    parts = re.findall(r"\{(\w+)\}", operation.path)
+    takes = getattr(operation.takes, "__name__", "")
+    return bool({*parts} & {*NAMING}) or takes in ("LookupRequest", "EvaluationRequest")
+
+
+def ask(
+    world: World,
+    client: httpx.Client,
+    method: str,
+    path: str,
+    values: Values,
+    operation: Operation | None = None,
+) -> tuple[int, str, list[str], int]:
+    """Status, body without names, names of headers, and how many statements it took."""
+    body = body_of(operation, values) if operation else None
+    with world.house.statements() as seen:
+        answer = client.request(method, path_of(path, values), json=body)
+    text = answer.text
+    for value in {*values.values(), "ada"}:
+        text = re.sub(rf"(?<!\w){value}(?!\w)", "…", text)
+    return answer.status_code, text, sorted(answer.headers), len(seen)
+
+
+def id_of(operation: Operation) -> str:
+    return f"{operation.method} {operation.path}"
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])
+@pytest.mark.parametrize("operation", [*filter(names_something, OPERATIONS)], ids=id_of)
+def test_private_is_answered_as_what_does_not_exist(
+    world: World, operation: Operation, who: str
+) -> None:
+    client = world.callers[who]
+    # A key for one team makes no evaluations of its user, whatever they are about.
+    expected = (404, 403) if operation.path == "/evaluations" else (404,)
+    if operation.needs_key and who == "nobody":
+        expected = (401,)
+    for absent in world.absent:
+        hidden_answer, absent_answer = (
+            ask(world, client, operation.method, API + operation.path, values, operation)
+            for values in (world.hidden, absent)
+        )
+        assert hidden_answer == absent_answer
+        assert hidden_answer[0] in expected, hidden_answer
+
+
+ROUTES = [route.path for route in (*files.ROUTES, *index.ROUTES)]
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])
+@pytest.mark.parametrize("path", ROUTES)
+def test_private_files_and_index_pages_do_not_exist(world: World, path: str, who: str) -> None:
+    client = world.callers[who]
+    _, elsewhere = world.absent
+    hidden = ask(world, client, "GET", path + "/", world.hidden)
+    assert hidden == ask(world, client, "GET", path + "/", elsewhere)
+    assert hidden[0] == 404
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_owner_reads_what_is_private_everywhere(world: World, path: str) -> None:
+    for who in ("ada", "reader"):
+        answer = world.callers[who].get(path_of(path, world.hidden) + "/")
+        assert answer.status_code in (200, 308), (who, path)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [o for o in OPERATIONS if o.needs_key],
+    ids=id_of,
+)
+def test_nobody_is_asked_for_a_key(world: World, operation: Operation) -> None:
+    for client in (world.house.client(), world.house.client("prime_sk_unknown")):
+        path = path_of(API + operation.path, world.hidden)
+        answer = client.request(operation.method, path, content=b"no JSON")
+        assert (answer.status_code, answer.json()["code"]) == (401, "not_logged_in")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        o
+        for o in OPERATIONS
+        if names_something(o)
+        and o.method != "GET"
+        and o.needs_key
+        and id_of(o) != OWN
+        and "/star" not in o.path
+        and not o.path.startswith(NOTHING_THERE)
+    ],
+    ids=id_of,
+)
+def test_key_that_reads_writes_nothing(world: World, operation: Operation) -> None:
+    body = body_of(operation, world.hidden)
+    path = path_of(API + operation.path, world.hidden)
+    answer = world.callers["reader"].request(operation.method, path, json=body)
+    assert answer.status_code == 403, answer.text
+    assert names(world.callers["ada"]) == ["hidden"]
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])
+def test_private_is_in_no_list_and_no_count(world: World, who: str) -> None:
+    client = world.callers[who]
+    for query in (
+        "",
+        "search=hidden",
+        "owner=ada",
+        "visibility=PRIVATE",
+        "tags=x",
+        "mine_only=true",
+    ):
+        page = client.get(f"{HUB}/?{query}").json()
+        assert (page["data"], page["total_count"]) == ([], 0), query
+    if who != "nobody":
+        listed = client.get(f"{API}/evaluations/").json()
+        assert listed["evaluations"] == []
+        assert listed["total"] == 0
