@@ -156,7 +156,8 @@ class Evaluations:
             "GET", f"{_path(evaluation_id)}/samples", query=query, seconds=TRANSFER_SECONDS
         )
         found = answer.read_exactly(SamplePage)
-        found.has_more = found.has_more or found.hasMore
+        # The public hub names the total alone.
+        found.has_more = found.has_more or found.hasMore or found.page * found.limit < found.total
         return found
 
     def all_samples(self, evaluation_id: str, *, limit: int = 100) -> Iterator[bytes]:

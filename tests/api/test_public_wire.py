@@ -12,7 +12,13 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
+from prime_cli.wire.evaluations import (
+    EnvironmentReference,
+    EvaluationRequest,
+    EvaluationUpdate,
+)
 from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
+from tests.helpers.replay import Replay
 
 TINY = EnvRef("ada", "tiny-v18")
 WHEEL = ArtifactRequest(
@@ -67,9 +73,28 @@ CALLS: dict[str, Call] = {
     ),
     "uploads.finish_wheel": lambda hub, _: hub.uploads.finish_wheel("env_1", "whl_1"),
     "uploads.finish_version": lambda hub, _: hub.uploads.finish_version("env_1", "ver_1").success,
+    "evaluations.create": lambda hub, _: (
+        hub.evaluations.create(
+            EvaluationRequest("run", [EnvironmentReference("env_1")], metadata={}, is_public=False)
+        ).evaluation_id
+    ),
+    "evaluations.push": lambda hub, _: hub.evaluations.push("ev_1", [{"example_id": 0}]).samples,
+    "evaluations.finalize": lambda hub, _: hub.evaluations.finalize("ev_1", {"reward": 0.5}).status,
+    "evaluations.list": lambda hub, _: (
+        hub.evaluations.list(
+            environment_name="ada/tiny-v18", suite_id="suite_1", team_id="team-x"
+        ).total
+    ),
+    "evaluations.get": lambda hub, _: hub.evaluations.get("ev_1").metrics,
+    "evaluations.samples": lambda hub, _: hub.evaluations.samples("ev_1", page=2, limit=5).total,
+    "evaluations.all_samples": lambda hub, _: list(hub.evaluations.all_samples("ev_1")),
+    "evaluations.update": lambda hub, _: hub.evaluations.update(
+        "ev_1", EvaluationUpdate(name="renamed", tags=[])
+    ),
+    "evaluations.delete": lambda hub, _: hub.evaluations.delete("ev_1"),
 }
 
-OURS = {"locks.get", "locks.put"}
+OURS = {"locks.get", "locks.put", "evaluations.history"}
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 
 
@@ -120,3 +145,15 @@ def test_metadata_is_sent_whole_as_the_official_client_does() -> None:
     body = httpx.Response(200, content=sent[0].content).json()
     assert body["metadata"].keys() == METADATA.keys()
     assert "size" not in body
+
+
+def test_samples_are_read_to_the_last_page_where_only_their_total_is_said() -> None:
+    def page(number: int) -> dict[str, object]:
+        samples = [{"example_id": number}]
+        counts = {"total": 3, "page": number, "limit": 1, "total_pages": 3}
+        return {"evaluation_id": "ev_1", "samples": samples, **counts}
+
+    path = "GET /api/v1/evaluations/ev_1/samples?page={}&limit=1"
+    replay = Replay({path.format(number): page(number) for number in (1, 2, 3)})
+    hub = HubClient(replay.origin, key="k1", transport=replay)
+    assert len(list(hub.evaluations.all_samples("ev_1", limit=1))) == 3

@@ -8,6 +8,11 @@ from typing import Any
 import httpx
 
 
+def keys(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Body:
     """The keys of a JSON object: those that are always sent, and those that may be."""

@@ -6,7 +6,8 @@ request of ours that no entry allows is one that nobody has seen that hub take.
 
 import httpx
 
-from tests.helpers.exchanges import Body, Exchange
+from tests.helpers import public_evaluations
+from tests.helpers.exchanges import Body, Exchange, keys
 
 HASH = "c65b3405071a79cbb0cf323d43791b5bd756a5938ea0fb8520d35c8722db0640"
 TEAM = {
@@ -56,12 +57,6 @@ NEWEST = {
     "created_at": "2026-11-21T02:16:41Z",
 }
 ENTRY = {"name": "README.md", "path": "README.md", "is_directory": False, "size": 7}
-
-
-def keys(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
 
 _HUB = "/api/v1/environmentshub"
 _METADATA = Body(
@@ -146,6 +141,7 @@ EXCHANGES = (
     Exchange("PUT", "/upload/{}", b"", query=keys("sig"), headers=_UPLOADED, anonymous=True),
     Exchange("GET", "/tiny_v18-0.1.0-py3-none-any.whl", b"wheel", anonymous=True),
     Exchange("GET", "/ada/simple/tiny-v18/", b"<a href=x.whl>x.whl</a>"),
+    *public_evaluations.EXCHANGES,
 )
 
 
@@ -162,6 +158,8 @@ class PublicWire(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
+        if request.url.path == "/api/v1/capabilities":  # asks which hub it is; none of ours
+            return httpx.Response(404, json={"detail": "Not Found"})
         exchange = find_exchange(request.method, request.url.path)
         assert exchange is not None, f"nobody has seen {request.method} {request.url}"
         faults = [fault for fault in exchange.find_faults(request) if fault]
