@@ -1,4 +1,8 @@
-"""The bytes of an upload: taken in pieces, verified, and only then kept."""
+"""The bytes of an upload: taken in pieces, verified, and only then kept.
+
+An upload's address is good until they are kept, or until it expires. A client that was not told so
+declares the artefact again: it is given a new address, or none when nothing is to be sent.
+"""
 
 import contextlib
 import hashlib
@@ -8,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, delete, select
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import make_folder, storage_errors
@@ -28,7 +32,10 @@ class IncomingFile:
     No more than `allowed` bytes are taken.
     """
 
-    def __init__(self, artifact: Row[Any], path: Path, descriptor: int, allowed: int) -> None:
+    def __init__(
+        self, token: str, artifact: Row[Any], path: Path, descriptor: int, allowed: int
+    ) -> None:
+        self.token = token
         self.artifact = artifact
         self.path = path
         self.size = 0
@@ -63,7 +70,7 @@ class IncomingFile:
 
 
 def begin_upload(hub: Hub, token: str) -> IncomingFile:
-    """Open a file for the holder of `token`; raises NotFound when it is not, or no more."""
+    """Open a file for the holder of `token`; raises NotFound for one that is used or expired."""
     with hub.database.read() as connection:
         row = connection.execute(
             select(artifacts)
@@ -75,7 +82,8 @@ def begin_upload(hub: Hub, token: str) -> IncomingFile:
         ).one_or_none()
     if row is None:
         raise NotFound(
-            "This upload address is not known or has expired", hint="run the same upload again"
+            "This upload address is not known, was used or has expired",
+            hint="run the same upload again",
         )
     limits = hub.settings.limits
     allowed = limits.wheel_bytes if row.kind == WHEEL else limits.sources_bytes
@@ -83,11 +91,15 @@ def begin_upload(hub: Hub, token: str) -> IncomingFile:
     with storage_errors(folder):
         _remove_leftovers(folder)
         descriptor, path = tempfile.mkstemp(prefix=f"{row.id}.", dir=folder)
-    return IncomingFile(row, Path(path), descriptor, allowed)
+    return IncomingFile(token, row, Path(path), descriptor, allowed)
 
 
 def end_upload(hub: Hub, incoming: IncomingFile) -> None:
-    """Keep the bytes if they are those that were declared; raises IntegrityError if not."""
+    """Keep the bytes if they are those that were declared; raises IntegrityError if not.
+
+    The address is used up in the transaction that says so. It may have expired while the bytes
+    came: that it was good when they began to is enough.
+    """
     incoming.end()
     artifact = incoming.artifact
     checks.check_received(
@@ -98,6 +110,8 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
     )
     hub.storage.put(incoming.path, artifact.sha256)
     with hub.database.write() as connection:
+        used = uploads.c.token_sha256 == token_digest(incoming.token)
+        connection.execute(delete(uploads).where(used))
         known = mark_received(hub, connection, artifact.id, incoming.size)
     if not known:
         forget_blobs(hub, [artifact.sha256])

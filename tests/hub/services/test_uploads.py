@@ -9,7 +9,7 @@ from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.settings import UploadLimits
 from prime_cli.hub.storage.files import FileStorage
 from tests.helpers.storage import blobs_of
-from tests.hub.pushing import Push, data, open_app, sha256
+from tests.hub.pushing import Push, data, names, open_app, sha256
 
 
 class FullDisk(FileStorage):
@@ -95,6 +95,61 @@ def test_upload_address_expires(folder: Path) -> None:
     push, url = started(client)
     now += timedelta(hours=2)
     assert client.put(url, content=push.wheel).status_code == 404
+
+
+def test_upload_address_works_once(client: httpx.Client) -> None:
+    push, url = started(client)
+    assert client.put(url, content=push.wheel).status_code == 200
+    again = client.put(url, content=push.wheel)
+    assert (again.status_code, again.json()["code"]) == (404, "not_found")
+    push.run()
+    assert client.put(url, content=push.wheel).status_code == 404
+
+
+def test_upload_address_that_got_other_bytes_works_on(client: httpx.Client) -> None:
+    push, url = started(client)
+    assert client.put(url, content=push.wheel[:-1]).status_code == 422
+    assert client.put(url, content=push.wheel).status_code == 200
+
+
+def test_upload_address_takes_one_artefact_only(client: httpx.Client) -> None:
+    push, wheel_url = started(client)
+    sources_url = data(push.declare_version())["upload_url"]
+    for url, content in ((wheel_url, push.sources), (sources_url, push.wheel)):
+        assert client.put(url, content=content).status_code == 422
+    assert client.put(wheel_url, content=push.wheel).status_code == 200
+    assert client.put(sources_url, content=push.sources).status_code == 200
+
+
+def test_upload_whose_answer_was_lost_is_not_sent_twice(client: httpx.Client) -> None:
+    push, url = started(client)
+    client.put(url, content=push.wheel)
+    sources_url = data(push.declare_version())["upload_url"]
+    client.put(sources_url, content=push.sources)
+    # As a client does that was told nothing: everything from the start.
+    assert data(push.declare_wheel())["upload_url"] is None
+    assert data(push.declare_version())["upload_url"] != sources_url
+    push.run()
+    assert names(client) == ["word"]
+
+
+def test_upload_that_began_in_time_may_end_after_it(folder: Path) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    client = open_app(folder, clock=lambda: now)
+    push, url = started(client)
+
+    def slow() -> Iterator[bytes]:
+        nonlocal now
+        yield push.wheel[:10]
+        now += timedelta(hours=2)
+        other = Push(open_app(folder, clock=lambda: now), name="other")
+        other.begin()
+        other.declare_wheel()
+        yield push.wheel[10:]
+
+    assert client.put(url, content=slow()).status_code == 200
+    assert client.put(url, content=push.wheel).status_code == 404
+    push.run()
 
 
 def test_full_disk_is_said_in_a_sentence(folder: Path) -> None:
