@@ -8,7 +8,6 @@ from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.simple_tree import SimpleTree
 from prime_cli.hub.storage import Storage
 
-
 OPERATOR = "cli"
 
 

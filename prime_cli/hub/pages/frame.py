@@ -14,6 +14,15 @@ h1 { font-size: 1.4rem }
 label { display: block; margin: 1rem 0 .3rem }
 input { font: inherit; width: 100%; padding: .5rem; box-sizing: border-box }
 button { font: inherit; padding: .5rem 1.2rem; margin: 1rem .5rem 0 0 }
+.wide { max-width: 64rem }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
+td, th { border-bottom: 1px solid #8884; padding: .35rem .6rem; text-align: left;
+  vertical-align: top }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+pre, code { font: .9em/1.5 ui-monospace, monospace }
+pre { background: #8881; padding: .8rem; overflow-x: auto; white-space: pre-wrap }
+.faint { color: #777 }
+rect { fill: #4a7dc4 }
 .problem { border-left: 4px solid #b00020; padding: .2rem .8rem }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #111 } }
 """
@@ -33,12 +42,13 @@ _HEADERS = {
 }
 
 
-def page(title: str, body: str, status: int = 200) -> Response:
+def page(title: str, body: str, status: int = 200, *, wide: bool = False) -> Response:
     """A whole page; `title` is plain text and `body` is HTML."""
+    width = ' class="wide"' if wide else ""
     text = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1>\n{body}</main></body></html>\n"
+        f"<body{width}><main><h1>{escape(title)}</h1>\n{body}</main></body></html>\n"
     )
     return Response(text, status, headers=_HEADERS, media_type="text/html")

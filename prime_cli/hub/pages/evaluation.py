@@ -1,0 +1,100 @@
+"""The page of one evaluation."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from starlette.responses import Response
+
+from prime_cli.hub.pages.elements import Cell, environment_link, number, section, table, text
+from prime_cli.hub.pages.frame import page
+from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
+
+_SHOWN = 600
+"""Characters of a prompt or completion on the page."""
+_BARS = 10
+_BAR_WIDTH, _HEIGHT = 40, 100
+
+
+def show_evaluation(
+    detail: EvaluationDetail, samples: Sequence[Mapping[str, Any]], rewards: Sequence[float]
+) -> Response:
+    """What came out, how the rewards are spread, and the first samples."""
+    names = ", ".join(environment_link(name) for name in detail.environment_names)
+    summary = detail.summary
+    counts = f"{summary.samples} samples, {summary.errors} errors" if summary else "no samples yet"
+    body = (
+        f"<p>{escape(detail.model_name or 'A model')} on {names or 'nothing on this hub'} · "
+        f"{escape(detail.status)} · {counts}</p>\n"
+        + section("Metrics", _metrics(summary.metrics if summary else {}))
+        + section("Rewards", draw_histogram(rewards))
+        + section(f"First {len(samples)} samples", _samples(samples))
+    )
+    return page(detail.name, body, wide=True)
+
+
+def draw_histogram(rewards: Sequence[float]) -> str:
+    """Bars from the least reward to the greatest, as SVG."""
+    if not rewards:
+        return '<p class="faint">There are none.</p>'
+    least, most = min(rewards), max(rewards)
+    counts = [0] * _BARS
+    for reward in rewards:
+        part = (reward - least) / (most - least) if most > least else 0.0
+        counts[min(int(part * _BARS), _BARS - 1)] += 1
+    bars = "".join(_bar(index, count, max(counts)) for index, count in enumerate(counts))
+    label = f"{len(rewards)} rewards from {least:.3f} to {most:.3f}"
+    return (
+        f'<svg role="img" aria-label="{label}" width="{_BARS * _BAR_WIDTH}" '
+        f'height="{_HEIGHT}">{bars}</svg><p class="faint">{label}</p>'
+    )
+
+
+def _bar(index: int, count: int, highest: int) -> str:
+    height = round(count / highest * _HEIGHT)
+    return (
+        f'<rect x="{index * _BAR_WIDTH}" y="{_HEIGHT - height}" width="{_BAR_WIDTH - 2}" '
+        f'height="{height}"><title>{count}</title></rect>'
+    )
+
+
+def _metrics(metrics: Mapping[str, MetricSummary]) -> str:
+    rows = [
+        (
+            text(name),
+            number(metric.count),
+            number(metric.mean),
+            number(metric.std),
+            number(metric.min),
+            number(metric.max),
+        )
+        for name, metric in metrics.items()
+    ]
+    heads = ("Metric", "Samples", "Mean", "Standard deviation", "Least", "Greatest")
+    return table(heads, rows, "There are none.")
+
+
+def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        (
+            text(sample.get("example_id")),
+            _message(sample.get("prompt")),
+            _message(sample.get("completion")),
+            _reward(sample.get("reward")),
+        )
+        for sample in samples
+    ]
+    return table(("Example", "Prompt", "Completion", "Reward"), rows, "There are none.")
+
+
+def _message(value: Any) -> Cell:
+    """The text of a chat, or of anything else, cut to what a table holds."""
+    if isinstance(value, list):
+        parts = [str(turn.get("content")) for turn in value if isinstance(turn, dict)]
+        value = "\n".join(parts)
+    shown = "" if value is None else str(value)
+    return Cell(f"<pre>{escape(shown[:_SHOWN])}{'…' if len(shown) > _SHOWN else ''}</pre>")
+
+
+def _reward(value: Any) -> Cell:
+    return number(float(value)) if isinstance(value, int | float) else text("error")

@@ -1,0 +1,50 @@
+"""README texts as HTML. They are written by anybody, and must stay text.
+
+CommonMark and tables by markdown-it-py: raw HTML is shown as it is written, links lead to http,
+https or mail, and pictures become links, since a page of the hub loads nothing from elsewhere.
+"""
+
+from functools import cache
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+_ALLOWED = ("http://", "https://", "mailto:", "#")
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.validateLink = _is_allowed  # type: ignore[method-assign]
+    markdown.core.ruler.push("harmless", _make_harmless)
+    markdown.add_render_rule("image", _show_as_link)
+    return markdown
+
+
+def render_markdown(text: str) -> str:
+    """HTML without scripts, styles, forms, pictures or addresses of other schemes."""
+    rendered: str = _renderer().render(text)
+    return rendered
+
+
+def _is_allowed(url: str) -> bool:
+    return url.strip().lower().startswith(_ALLOWED)
+
+
+def _make_harmless(state: StateCore) -> None:
+    """No link passes on where it was followed from, or vouches for where it leads."""
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("rel", "nofollow noopener noreferrer ugc")
+
+
+def _show_as_link(_self: Any, tokens: list[Token], index: int, *_rest: Any) -> str:
+    source = str(tokens[index].attrGet("src") or "")
+    label = escape(tokens[index].content or source)
+    if not _is_allowed(source):
+        return label
+    return f'<a href="{escape(source, quote=True)}" rel="nofollow noopener noreferrer">{label}</a>'

@@ -1,0 +1,123 @@
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from prime_cli.hub.pages.evaluation import draw_histogram
+from tests.hub.pushing import Push, data, open_app
+
+API = "/api/v1"
+
+
+@pytest.fixture
+def word(client: httpx.Client) -> Push:
+    push = Push(client, metadata={"description": "Guess <words>", "tags": ["game"]})
+    return push.run()
+
+
+def evaluate(client: httpx.Client, push: Push, **more: Any) -> str:
+    """A finished evaluation with two samples; its id."""
+    body = {
+        "name": "first <run>",
+        "environments": [{"id": push.environment_id}],
+        "model_name": "tiny",
+        "is_public": True,
+    }
+    made = client.post(f"{API}/evaluations/", json=body | more).raise_for_status().json()
+    samples = [
+        {
+            "example_id": number,
+            "prompt": [{"role": "user", "content": "<script>alert(1)</script>"}],
+            "completion": "x" * 1000,
+            "reward": float(number),
+        }
+        for number in range(2)
+    ]
+    address = f"{API}/evaluations/{made['evaluation_id']}"
+    client.post(f"{address}/samples", json={"samples": samples}).raise_for_status()
+    client.post(f"{address}/finalize", json={}).raise_for_status()
+    return str(made["evaluation_id"])
+
+
+def test_first_page_lists_and_searches(client: httpx.Client, word: Push) -> None:
+    page = client.get("/")
+    assert 'href="/dashboard/environments/ada/word"' in page.text
+    assert "Guess &lt;words&gt;" in page.text
+    assert "ada/word" not in client.get("/?search=nothing").text
+    assert "ada/word" in client.get("/?search=word").text
+
+
+def test_search_is_shown_as_it_was_typed(client: httpx.Client) -> None:
+    page = client.get("/", params={"search": '"><script>alert(1)</script>'})
+    assert "<script>" not in page.text
+    assert "&lt;script&gt;" in page.text
+
+
+def test_environment_page_says_how_to_use_it(client: httpx.Client, word: Push) -> None:
+    page = client.get("/dashboard/environments/ada/word")
+    assert "prime env install ada/word" in page.text
+    assert "pyproject.toml" in page.text
+    assert "0.1.0" in page.text
+
+
+def test_page_may_run_and_load_nothing(client: httpx.Client, word: Push) -> None:
+    for path in ("/", "/dashboard/environments/ada/word"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'")
+        assert "unsafe" not in policy
+
+
+def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -> None:
+    wanted = evaluate(client, word)
+    page = client.get(f"/dashboard/evaluations/{wanted}")
+    assert page.status_code == 200
+    assert "first &lt;run&gt;" in page.text
+    assert "2 rewards from 0.000 to 1.000" in page.text
+    assert "<script>" not in page.text
+    assert "x" * 600 + "…" in page.text
+    environment = client.get("/dashboard/environments/ada/word")
+    assert f"/dashboard/evaluations/{wanted}" in environment.text
+
+
+@pytest.mark.parametrize("path", ["environments/ada/nothing", "evaluations/ev_nothing"])
+def test_what_is_not_there_is_a_page_too(client: httpx.Client, path: str) -> None:
+    page = client.get(f"/dashboard/{path}")
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert "not found" in page.text
+
+
+def test_browser_without_a_key_sees_nothing_private(folder: Path) -> None:
+    push = Push(open_app(folder), "secret", visibility="PRIVATE").run()
+    hidden = evaluate(open_app(folder), push, is_public=False)
+    nobody = open_app(folder, accounts=True)
+    assert "secret" not in nobody.get("/").text
+    assert nobody.get("/dashboard/environments/ada/secret").status_code == 404
+    assert nobody.get(f"/dashboard/evaluations/{hidden}").status_code == 404
+
+
+@pytest.mark.parametrize("rewards", [[1.0], [0.5, 0.5], [0.0, 1.0, 2.0], [-1.0, 5.5]])
+def test_every_reward_is_in_a_bar(rewards: list[float]) -> None:
+    drawn = draw_histogram(rewards)
+    counts = [int(part.partition("<")[0]) for part in drawn.split("<title>")[1:]]
+    assert sum(counts) == len(rewards)
+
+
+def test_no_rewards_are_no_bars() -> None:
+    assert "<svg" not in draw_histogram([])
+
+
+def test_first_page_goes_on(client: httpx.Client) -> None:
+    for number in range(21):
+        Push(client, f"env-{number:02}", code=f"x = {number}").run()
+    first = client.get("/")
+    address = first.text.partition('href="/?')[2].partition('"')[0].replace("&amp;", "&")
+    second = client.get(f"/?{address}")
+    assert "ada/env-00" in second.text
+    assert "ada/env-00" not in first.text
+
+
+def test_data_of_a_push_is_what_the_page_shows(client: httpx.Client, word: Push) -> None:
+    detail = data(client.get(f"{API}/environmentshub/ada/word/@latest"))
+    assert detail["content_hash"][:12] in client.get("/dashboard/environments/ada/word").text
