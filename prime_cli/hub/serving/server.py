@@ -19,7 +19,11 @@ from prime_cli.hub.serving.options import ServeOptions
 
 GRACE_SECONDS = 30
 """How long requests under way may take to end after the hub was told to stop."""
-_HEADER_MILLISECONDS = 15_000
+_IDLE_MILLISECONDS = 75_000
+"""How long a connection may wait for a request, or take to send its head.
+
+Proxies keep theirs for 60 seconds, and one that asks just as we hang up would have to answer 502.
+"""
 _KILLED = 130
 
 _LOGGING = {
@@ -63,7 +67,7 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         workers=options.workers,
         http=HTTPModes.http1,
         websockets=False,
-        http1_settings=HTTP1Settings(header_read_timeout=_HEADER_MILLISECONDS),
+        http1_settings=HTTP1Settings(header_read_timeout=_IDLE_MILLISECONDS),
         log_level=LogLevels.error,
         log_dictconfig=_LOGGING,
         ssl_cert=options.tls_cert,

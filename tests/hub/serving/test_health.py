@@ -67,7 +67,7 @@ def test_metrics_are_shown_on_this_machine(app: AnswerHealth) -> None:
 
 
 def test_metrics_are_shown_to_admins_elsewhere(app: AnswerHealth, hub: Hub) -> None:
-    key = make_admin(hub, "root")
+    key = make_admin(hub, "boss")
     for headers, status in (
         ({}, 401),
         ({"authorization": "Bearer guess"}, 401),

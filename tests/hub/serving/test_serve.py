@@ -14,7 +14,7 @@ from tests.hub.pushing import Push
 
 
 def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
-    with serve(tmp_path / "hub", "--admin", "root") as hub:
+    with serve(tmp_path / "hub", "--admin", "boss") as hub:
         assert set(hub.variables) == {
             "PRIME_API_BASE_URL",
             "PRIME_FRONTEND_URL",
@@ -23,7 +23,7 @@ def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
         }
         assert hub.key not in hub.err.read_text()
         with hub.client() as client:
-            assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "root"
+            assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "boss"
         assert hub.stop() == 0
     with serve(tmp_path / "hub") as again:
         assert again.out.read_text() == ""
@@ -109,8 +109,8 @@ def test_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
 
 
 def test_options_may_be_variables(tmp_path: Path) -> None:
-    env = {"PRIME_HUB_ADMIN": "root", "PRIME_HUB_LOG_FORMAT": "none"}
+    env = {"PRIME_HUB_ADMIN": "boss", "PRIME_HUB_LOG_FORMAT": "none"}
     with serve(tmp_path / "hub", env=env) as hub, hub.client() as client:
-        assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "root"
+        assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "boss"
         assert hub.stop() == 0
     assert "{" not in hub.err.read_text()
