@@ -79,10 +79,10 @@ def test_public_environment_is_installed_without_a_key(user: User, workspace: Wo
     assert loaded(workspace, slug) == "0.2.0"
 
 
-def test_pip_installs_and_upgrades(user: User, tmp_path: Path) -> None:
+def test_newest_and_then_a_pinned_version_are_installed_by_pip(user: User, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path / "workspace", "--seed")
     slug = publish_versions(user)
-    for version, shown in (("@0.1.0", "0.1.0"), ("", "0.2.0")):
+    for version, shown in (("", "0.2.0"), ("@0.1.0", "0.1.0")):
         user.prime(
             "env", "install", slug + version, "--with", "pip", variables=workspace.active
         ).ok()
