@@ -30,7 +30,8 @@ def document_words(texts: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for text in texts:
-        for word in (*_fold(text), *_fold(_HUMP.sub(" ", text))):
+        parted = _HUMP.sub(" ", text)
+        for word in (*_fold(text), *(() if parted == text else _fold(parted))):
             if len(found) == _MOST:
                 return list(found)
             found[word] = None
@@ -38,6 +39,9 @@ def document_words(texts: Iterable[str]) -> list[str]:
 
 
 def _fold(text: str) -> Iterator[str]:
+    if text.isascii():
+        yield from (run[:LONGEST] for run in _RUN.findall(text.lower()))
+        return
     plain = unicodedata.normalize("NFKD", text).casefold()
     # Once more: what casefold makes of some letters has accents again.
     letters = unicodedata.normalize("NFKD", plain)
