@@ -76,14 +76,13 @@ def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> 
     if not rows:
         return
     columns = list(rows[0])
+    into = f"{table.name} ({', '.join(columns)})"
     driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "sqlite":
-        names, values = ", ".join(columns), ", ".join(f":{column}" for column in columns)
-        driver.executemany(
-            f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({values})", rows
-        )
+        values = ", ".join(f":{column}" for column in columns)
+        driver.executemany(f"INSERT INTO {into} VALUES ({values})", rows)
         return
-    with driver.cursor().copy(f"COPY {table.name} ({', '.join(columns)}) FROM STDIN") as copy:
+    with driver.cursor().copy(f"COPY {into} FROM STDIN") as copy:
         for row in rows:
             copy.write_row([row[column] for column in columns])
 
