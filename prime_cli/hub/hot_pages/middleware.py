@@ -14,7 +14,7 @@ from prime_cli.hub.hot_pages.page import Page, render
 from prime_cli.hub.hot_pages.serials import open_serials
 from prime_cli.hub.hot_pages.shelf import Entry, Shelf
 
-OK, NOT_FOUND = HTTPStatus.OK, HTTPStatus.NOT_FOUND
+_KEPT = (HTTPStatus.OK, HTTPStatus.NOT_FOUND)
 _METHODS = ("GET", "HEAD")
 _log = logging.getLogger(__name__)
 
@@ -31,8 +31,6 @@ class HotPages:
         self.app = app
         self.shelf = Shelf(hub.settings.hot_page_bytes)
         self._serials = open_serials(hub)
-        # What is not here may be on another hub a moment later.
-        self._kept = (OK,) if hub.settings.upstream else (OK, NOT_FOUND)
         self._making: dict[tuple[Address, int], asyncio.Task[Page]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,6 +81,6 @@ class HotPages:
     async def _make_and_keep(self, scope: Scope, address: Address, serial: int) -> Page:
         stamp = await self._serials.stamp(address.subject)
         page = await render(self.app, scope, packed=address.gzip, private=False)
-        if stamp is not None and page.status in self._kept and not page.is_fleeting:
+        if stamp is not None and page.status in _KEPT and not page.is_fleeting:
             self.shelf.put(address, Entry(page, serial, stamp))
         return page

@@ -22,6 +22,9 @@ from prime_cli.hub.services.owners import UPSTREAM
 Row = tuple[int, int, str, int]
 """Serials of all together and of the owner, the owner's type, the environment's serial."""
 
+_ABSENT = ""
+"""The type of an owner who is not here."""
+
 _SERIAL = "SELECT value FROM counters WHERE name = 'catalogue'"
 _STAMP = """
     SELECT coalesce((SELECT value FROM counters WHERE name = 'everything'), 0),
@@ -44,16 +47,17 @@ class Serials(Protocol):
     async def stamp(self, subject: Subject) -> Stamp | None:
         """The serials of all together and of the subject; -1 for what is not there.
 
-        None for what belongs to an owner of another hub, where it may change meanwhile.
+        None for what belongs to an owner of another hub, where it may change meanwhile: an owner
+        who is mirrored, or who is not here while there is an upstream to ask.
         """
 
 
 def open_serials(hub: Hub) -> Serials:
     """The fastest way to ask this hub's database."""
-    database = hub.database
-    if database.engine.dialect.name == "sqlite":
-        return SqliteSerials(database)
-    return PooledSerials(database)
+    foreign = frozenset({UPSTREAM, _ABSENT} if hub.settings.upstream else {UPSTREAM})
+    if hub.database.engine.dialect.name == "sqlite":
+        return SqliteSerials(hub.database, foreign)
+    return PooledSerials(hub.database, foreign)
 
 
 class SqliteSerials:
@@ -62,7 +66,8 @@ class SqliteSerials:
     Readers do not wait for whoever writes, so this is done in the event loop.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, foreign: frozenset[str]) -> None:
+        self._foreign = foreign
         self._connection = sqlite3.connect(
             database.name, isolation_level=None, check_same_thread=False, timeout=1
         )
@@ -78,7 +83,7 @@ class SqliteSerials:
         rows = self._connection.execute(
             _STAMP, {"owner": subject.owner, "name": subject.name}
         ).fetchall()
-        return _as_stamp(subject, rows[0])
+        return _as_stamp(subject, rows[0], self._foreign)
 
 
 class PooledSerials:
@@ -87,7 +92,8 @@ class PooledSerials:
     Those that come while one is under way wait for the next: it begins after all of them came.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, foreign: frozenset[str]) -> None:
+        self._foreign = foreign
         self._database = database
         self._next: asyncio.Future[int] | None = None
         self._asking: asyncio.Task[None] | None = None
@@ -118,7 +124,7 @@ class PooledSerials:
 
     def _read_stamp(self, subject: Subject) -> Stamp | None:
         with self._database.read() as connection:
-            return _as_stamp(subject, _read_row(connection, subject))
+            return _as_stamp(subject, _read_row(connection, subject), self._foreign)
 
 
 def _read_row(connection: Connection, subject: Subject) -> Row:
@@ -127,9 +133,9 @@ def _read_row(connection: Connection, subject: Subject) -> Row:
     return everything, owner, kind, environment
 
 
-def _as_stamp(subject: Subject, row: Row) -> Stamp | None:
+def _as_stamp(subject: Subject, row: Row, foreign: frozenset[str]) -> Stamp | None:
     """Of an environment its own serial counts, of an owner the owner's."""
     everything, owner, kind, environment = row
-    if kind == UPSTREAM:
+    if kind in foreign:
         return None
     return (everything, owner) if subject.name is None else (everything, environment)

@@ -1,16 +1,14 @@
-"""A served hub in this process, seen by somebody without a key, and its owner on another way in."""
+"""A served hub in this process, seen by somebody without a key."""
 
 from pathlib import Path
 from typing import Any
 
-import httpx
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
-from tests.hub.pushing import open_app
 
 JSON = {"accept": "application/vnd.pypi.simple.v1+json"}
 
@@ -46,8 +44,3 @@ def anonymous(data: Path, **settings: Any) -> TestClient:
     return TestClient(
         served_app(data, **settings), base_url="http://hub.local", follow_redirects=False
     )
-
-
-def unhurried(data: Path) -> httpx.Client:
-    """Somebody without a key at an application that keeps no pages ready."""
-    return open_app(data, accounts=True)
