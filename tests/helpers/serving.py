@@ -6,7 +6,7 @@ import signal
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,11 @@ class ServedHub:
         self.process.send_signal(number)
         return self.process.wait(_SECONDS)
 
+    def kill(self) -> None:
+        """`kill -9` to all of its processes at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(_SECONDS)
+
     def client(self, key: str | None = None) -> httpx.Client:
         """A plain client, as the admin unless `key` says otherwise; an empty one is nobody."""
         key = self.variables.get("PRIME_API_KEY", "") if key is None else key
@@ -52,20 +57,24 @@ def serve(
     *argv: str,
     env: Mapping[str, str] | None = None,
     verify: ssl.SSLContext | bool = True,
+    within: Sequence[str] = (),
 ) -> Iterator[ServedHub]:
     """Run `prime hub serve --data DATA --port 0 ARGV` until the block ends.
 
-    `env` is added to the test's own; `verify` is the certificate to trust, if it has TLS.
+    `env` is added to the test's own; `verify` is the certificate to trust, if it has TLS; `within`
+    is a command that becomes the one behind it.
     """
     data.parent.mkdir(parents=True, exist_ok=True)
     out, err = data.with_name(f"{data.name}.out"), data.with_name(f"{data.name}.err")
     with out.open("wb") as stdout, err.open("wb") as stderr:
         process = subprocess.Popen(
-            [*COMMAND, "hub", "serve", "--data", str(data), "--port", "0", *argv],
+            [*within, *COMMAND, "hub", "serve", "--data", str(data), "--port", "0", *argv],
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
+            # A group of its own, so that its workers can be killed with it.
+            start_new_session=True,
         )
     try:
         variables = _wait_for_start(process, out, err)

@@ -47,7 +47,10 @@ class Login:
 
 
 def begin(house: House) -> Login:
-    client = house.client()
+    return begin_at(house.client())
+
+
+def begin_at(client: httpx.Client) -> Login:
     body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key()), "limits": {"maxTunnels": 3}}
     answer = client.post(GENERATE, json=body)
     assert answer.status_code == 200

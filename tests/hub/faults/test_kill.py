@@ -1,0 +1,63 @@
+"""`kill -9` of the served hub at moments by chance: what was under way is there whole or not at
+all, and the same command of the client ends it well.
+
+`PRIME_TEST_SEED=…` repeats the choices of a run; each run prints its own. `benchmarks/kill` does
+the same more often.
+"""
+
+import os
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.kills.rounds import Tally, run_rounds
+from tests.helpers.postgres import fresh_database
+from tests.helpers.s3 import BUCKET, S3Server, s3_server
+from tests.helpers.serving import serve
+
+__all__ = ["s3_server"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "killpg"), reason="there is no kill -9 here"),
+]
+
+
+@contextmanager
+def announced_seed() -> Iterator[int]:
+    """The seed of this run, told to whoever reads its output, also when it fails."""
+    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
+    print(f"PRIME_TEST_SEED={seed}")
+    yield seed
+
+
+def report(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print("", *tally.lines(), sep="\n  ")
+
+
+def test_nothing_is_there_in_part_on_sqlite_and_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "hub"
+    with announced_seed() as seed:
+        tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=50)
+    report(tally, capsys)
+    with closing(sqlite3.connect(data / "hub.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_nothing_is_there_in_part_on_postgres_and_a_bucket(
+    tmp_path: Path, s3_server: S3Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fresh_database("template0") as database, announced_seed() as seed:
+        argv = ("--database", database, "--storage", f"s3://{BUCKET}/killed-{seed}")
+        start = partial(serve, tmp_path / "hub", *argv, env=s3_server.environ)
+        tally = run_rounds(start, tmp_path / "made", seed=seed, rounds=10)
+    report(tally, capsys)
