@@ -39,6 +39,12 @@ class ServedHub:
         self.process.send_signal(number)
         return self.process.wait(_SECONDS)
 
+    @property
+    def children(self) -> list[int]:
+        """The ids of the processes that it has started (Linux): its workers, and Python's own."""
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in listed.split()]
+
     def kill(self) -> None:
         """`kill -9` to all of its processes at once."""
         os.killpg(self.process.pid, signal.SIGKILL)

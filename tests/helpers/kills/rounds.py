@@ -44,6 +44,13 @@ class Tally:
     rounds: int = 0
     seconds: float = 0
 
+    def add(self, other: "Tally") -> None:
+        """Count what another run has found as well."""
+        self.found += other.found
+        self.requests += other.requests
+        self.rounds += other.rounds
+        self.seconds += other.seconds
+
     def lines(self) -> list[str]:
         """For people."""
         found = (

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.helpers.serving import ServedHub, serve
+from tests.hub import evaluating
 from tests.hub.faults.shared_hub import attempt
 from tests.hub.pushing import HUB, Push, data, names
 
@@ -29,9 +30,10 @@ MOUNT = 'mount -t tmpfs -o size=24m tmpfs "$0" && exec "$@"'
 
 @dataclass
 class SmallDisk:
-    """A served hub, and how to take and give room on its disk (in bytes; None is all)."""
+    """A served hub, its data, and how to leave room on its disk (in bytes; None is all)."""
 
     hub: ServedHub
+    data: Path
     leave: Callable[[int | None], None]
 
 
@@ -57,26 +59,21 @@ def tmpfs(data: Path) -> Iterator[SmallDisk]:
                 with ballast.open("wb") as file:
                     os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(seen).free - room)
 
-        yield SmallDisk(hub, leave)
+        yield SmallDisk(hub, seen, leave)
 
 
 @contextmanager
 def file_limit(data: Path) -> Iterator[SmallDisk]:
     """No disk, but a limit on how long a file may become, which the kernel enforces alike."""
     with serve(data) as hub:
-        pids = [hub.process.pid, *children_of(hub.process.pid)]
+        pids = [hub.process.pid, *hub.children]
 
         def leave(room: int | None) -> None:
             soft = resource.RLIM_INFINITY if room is None else room
             for pid in pids:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
 
-        yield SmallDisk(hub, leave)
-
-
-def children_of(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in listed.split()]
+        yield SmallDisk(hub, data, leave)
 
 
 @pytest.fixture(params=["disk", "limit"])
@@ -108,6 +105,8 @@ def test_publish_is_refused_and_finished_when_there_is_room(
     second = Push(client, version="0.2.0", code=f"# {os.urandom(1_500_000).hex()}\n")
     disk.leave(MEBIBYTE)
     require_refused(attempt(second))
+    # What had come is not kept either, which would take the room of others.
+    assert list((disk.data / "incoming").iterdir()) == []
     disk.leave(0)
     require_refused(attempt(second))
     # Nothing of it is there, and what was there before is not harmed.
@@ -122,3 +121,26 @@ def test_publish_is_refused_and_finished_when_there_is_room(
     detail = data(client.get(f"{HUB}/admin/word/@latest"))
     assert client.get(detail["wheel_url"]).content == second.wheel
     assert second.wheel_filename in client.get("/admin/simple/word/").text
+
+
+def test_samples_are_refused_and_count_once_when_there_is_room(
+    disk: SmallDisk, client: httpx.Client
+) -> None:
+    Push(client).run()
+    evaluation = evaluating.made(client, environments=[{"id": "admin/word"}])
+    batches = [
+        [{"example_id": n, "rollout_number": 0, "reward": 1, "text": os.urandom(20_000).hex()}]
+        for n in range(3)
+    ]
+    assert evaluating.push(client, evaluation, batches[0]).is_success
+    disk.leave(0)
+    require_refused(evaluating.push(client, evaluation, batches[1]))
+    require_refused(evaluating.finalize(client, evaluation))
+    assert evaluating.samples_of(client, evaluation) == batches[0]
+    disk.leave(None)
+    for batch in batches:
+        assert evaluating.push(client, evaluation, batch).is_success
+    assert evaluating.finalize(client, evaluation).is_success
+    assert evaluating.samples_of(client, evaluation) == [
+        sample for batch in batches for sample in batch
+    ]

@@ -7,18 +7,23 @@ the same more often.
 
 import os
 import random
+import signal
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.helpers.kills.rounds import Tally, run_rounds
 from tests.helpers.postgres import fresh_database
+from tests.helpers.raw_upload import RawUpload
 from tests.helpers.s3 import BUCKET, S3Server, s3_server
-from tests.helpers.serving import serve
+from tests.helpers.serving import ServedHub, serve
+from tests.hub.pushing import Push, data, names
 
 __all__ = ["s3_server"]
 
@@ -61,3 +66,42 @@ def test_nothing_is_there_in_part_on_postgres_and_a_bucket(
         start = partial(serve, tmp_path / "hub", *argv, env=s3_server.environ)
         tally = run_rounds(start, tmp_path / "made", seed=seed, rounds=10)
     report(tally, capsys)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
+def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
+        before = workers_of(hub)
+        push = Push(client, code=f"# {random.randbytes(200_000).hex()}\n")
+        push.begin()
+        with RawUpload(data(push.declare_wheel())["upload_url"], len(push.wheel)) as upload:
+            upload.send(push.wheel[:100_000])
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+            # Nobody answers, or the connection just ends.
+            with suppress(ConnectionError):
+                assert upload.status() == 0
+        for _ in range(1000):
+            if len(workers_of(hub) - before) == 2:
+                break
+            time.sleep(0.03)
+        answer = retried(lambda: client.get("/readyz"))
+        assert answer.json() == {"status": "ready"}
+        assert names(client) == []
+        push.run()
+        assert names(client) == ["word"]
+
+
+def workers_of(hub: ServedHub) -> set[int]:
+    """The processes that serve; Python's own helpers have no `spawn_main` in their command."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline") for pid in hub.children}
+    return {pid for pid, path in commands.items() if b"spawn_main" in path.read_bytes()}
+
+
+def retried(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """The first answer, once there is somebody to give it."""
+    for _ in range(1000):
+        with suppress(httpx.TransportError):
+            return ask()
+        time.sleep(0.03)
+    raise AssertionError("nobody answers")
