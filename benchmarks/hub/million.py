@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.hub.invented import World
 from prime_cli.hub.db import tables
 from prime_cli.hub.db.engine import Database
+from prime_cli.hub.db.partial_indexes import ARTIFACTS, ENVIRONMENTS
 from prime_cli.hub.listings import list_everything
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.settings import HubSettings
@@ -67,9 +68,13 @@ def _without_indexes(connection: Connection) -> Iterator[None]:
     indexes = [index for table in tables.metadata.tables.values() for index in table.indexes]
     for index in indexes:
         index.drop(connection, checkfirst=True)
+    for name in (partial := ENVIRONMENTS | ARTIFACTS):
+        connection.exec_driver_sql(f"DROP INDEX {name}")
     yield
     for index in indexes:
         index.create(connection)
+    for statement in partial.values():
+        connection.exec_driver_sql(statement)
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, insert, select, union_all, update
+from sqlalchemy import Connection, Row, delete, exists, insert, select, text, union_all, update
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.context import Caller, Hub
@@ -155,7 +155,8 @@ def drop_abandoned(hub: Hub, connection: Connection) -> set[str]:
     connection.execute(delete(uploads).where(uploads.c.expires_at < hub.now()))
     rows = connection.execute(
         delete(artifacts)
-        .where(~artifacts.c.published, artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS))
+        # As in the index, word for word: SQLite takes it for no other condition.
+        .where(text("NOT published"), artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS))
         .returning(artifacts.c.sha256)
     )
     return {row.sha256 for row in rows}

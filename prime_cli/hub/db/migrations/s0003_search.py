@@ -18,9 +18,8 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from prime_cli.hub.db import full_text
 from prime_cli.hub.db.migrations.columns import text
+from prime_cli.hub.db.partial_indexes import ARTIFACTS, ENVIRONMENTS
 from prime_cli.hub.listings import list_everything
-
-_ORDERS = ("normalized_name", "created_at", "updated_at", "stars")
 
 
 def upgrade(op: Operations) -> None:
@@ -38,16 +37,8 @@ def _index_what_is_walked(op: Operations) -> None:
         "UPDATE environments SET stars ="
         " (SELECT count(*) FROM stars WHERE stars.environment_id = environments.id)"
     )
-    listed = sql("latest_version_id IS NOT NULL")
-    for order in _ORDERS:
-        for columns in (["visibility", order], ["owner_id", "visibility", order]):
-            op.create_index(
-                f"ix_environments_{'_'.join(columns)}",
-                "environments",
-                [*columns, "id", "latest_version_id"],
-                sqlite_where=listed,
-                postgresql_where=listed,
-            )
+    for statement in ENVIRONMENTS.values():
+        op.execute(statement)
 
 
 def _index_what_is_looked_up(op: Operations) -> None:
@@ -69,13 +60,8 @@ def _mark_published(op: Operations) -> None:
         op.execute(
             f"UPDATE artifacts SET published = true WHERE id IN (SELECT {column} FROM versions)"  # noqa: S608
         )
-    op.create_index(
-        "ix_artifacts_unpublished",
-        "artifacts",
-        ["created_at"],
-        sqlite_where=sql("published = 0"),
-        postgresql_where=sql("NOT published"),
-    )
+    for statement in ARTIFACTS.values():
+        op.execute(statement)
 
 
 def _create_search(op: Operations) -> None:

@@ -15,9 +15,8 @@ from sqlalchemy import (
     text,
 )
 
-from prime_cli.hub.db.tables.base import metadata
-
-_ORDERS = ("normalized_name", "created_at", "updated_at", "stars")
+from prime_cli.hub.db.partial_indexes import ARTIFACTS, ENVIRONMENTS
+from prime_cli.hub.db.tables.base import make_with, metadata
 
 
 def _environment_key() -> Column[str]:
@@ -31,22 +30,6 @@ def _environment_key() -> Column[str]:
 def _serial() -> Column[int]:
     """The catalogue's serial when something last changed that pages about the row show."""
     return Column("serial", BigInteger, nullable=False, server_default=text("0"))
-
-
-def _walked(*columns: str) -> Index:
-    """An index that is walked in the order of its last column; of what lists show only.
-
-    With the version in it SQLite need not look into the rows that an offset passes over.
-    """
-    listed = text("latest_version_id IS NOT NULL")
-    return Index(
-        f"ix_environments_{'_'.join(columns)}",
-        *columns,
-        "id",
-        "latest_version_id",
-        sqlite_where=listed,
-        postgresql_where=listed,
-    )
 
 
 owners = Table(
@@ -85,9 +68,8 @@ environments = Table(
     Column("stars", Integer, nullable=False, server_default=text("0")),
     _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
-    *(_walked("visibility", order) for order in _ORDERS),
-    *(_walked("owner_id", "visibility", order) for order in _ORDERS),
 )
+make_with(environments, *ENVIRONMENTS.values())
 
 artifacts = Table(
     "artifacts",
@@ -110,13 +92,8 @@ artifacts = Table(
     # Whether a version has it; what stays without one is forgotten some day.
     Column("published", Boolean, nullable=False, server_default=text("false")),
     Index(None, "environment_id", "content_hash"),
-    Index(
-        "ix_artifacts_unpublished",
-        "created_at",
-        sqlite_where=text("published = 0"),
-        postgresql_where=text("NOT published"),
-    ),
 )
+make_with(artifacts, *ARTIFACTS.values())
 
 # METADATA of wheels, in a table of its own: nothing reads it but installers.
 wheel_metadata = Table(

@@ -8,7 +8,6 @@ words from `hub.words` and never take a text apart themselves.
 from typing import Any
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Column,
     Dialect,
@@ -17,13 +16,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    event,
 )
-from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from prime_cli.hub.db import full_text
-from prime_cli.hub.db.tables.base import metadata
+from prime_cli.hub.db.tables.base import make_with, metadata
 
 
 class Tokens(TypeDecorator[list[str]]):
@@ -48,11 +45,6 @@ class Tokens(TypeDecorator[list[str]]):
         return [token.strip("'") for token in str(value).split()]
 
 
-def _only(dialect: str, statement: str) -> ExecutableDDLElement:
-    made: ExecutableDDLElement = DDL(statement)  # type: ignore[no-untyped-call]
-    return made.execute_if(dialect=dialect)
-
-
 listed = Table(
     "listed",
     metadata,
@@ -71,6 +63,5 @@ tallies = Table(
     Column("count", BigInteger, nullable=False),
 )
 
-for dialect, statements in (("sqlite", full_text.SQLITE), ("postgresql", full_text.POSTGRES)):
-    for statement in statements:
-        event.listen(listed, "after_create", _only(dialect, statement))
+make_with(listed, *full_text.SQLITE, dialect="sqlite")
+make_with(listed, *full_text.POSTGRES, dialect="postgresql")
