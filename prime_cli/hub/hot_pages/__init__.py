@@ -1,1 +1,1 @@
-"""Pages that everybody may see, kept ready to be sent: an index answers few of them very often."""
+"""Pages and files that everybody may see, ready to be sent: few are asked for very often."""

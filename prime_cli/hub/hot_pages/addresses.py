@@ -16,6 +16,7 @@ _ENVIRONMENT = re.compile(
     f"|/files/{_PART}/{_PART}/[^/]+/[^/]+\\.metadata"
 )
 _INDEX = re.compile(f"/{_PART}/simple/(?:{_PART}/)?|/{_PART}/{_PART}/simple/(?:[^/]+/)?")
+_FILE = re.compile(f"/files/{_PART}/{_PART}/[0-9a-f]{{64}}/[^/]+")
 _LONGEST = 500
 
 
@@ -30,21 +31,27 @@ class Address(NamedTuple):
     """One representation of one page; equal ones are answered with equal bytes.
 
     `form` is the media type that the caller likes best, where there are several, and "" elsewhere.
+    A file is never packed.
     """
 
     path: str
     form: str
     gzip: bool
     subject: Subject
+    is_file: bool
 
 
 class Asked(NamedTuple):
-    """The headers of a request that matter here; `anonymous` is who sends nothing of a person."""
+    """The headers of a request that matter here; `anonymous` is who sends nothing of a person.
+
+    `whole` is false where a part of a file is asked for.
+    """
 
     accept: str
     encoding: str
     if_none_match: str
     anonymous: bool
+    whole: bool
 
 
 def find_address(scope: Scope, asked: Asked) -> Address | None:
@@ -55,16 +62,18 @@ def find_address(scope: Scope, asked: Asked) -> Address | None:
     path: str = scope["path"]
     if scope["query_string"] or len(path) > _LONGEST:
         return None
-    subject, has_forms = _read_path(path)
-    form = choose_form(asked.accept) if has_forms else ""
-    if subject is None or form is None:
+    subject, kind = _read_path(path)
+    if kind is _FILE:
+        return Address(path, form="", gzip=False, subject=subject, is_file=True)
+    form = choose_form(asked.accept) if kind is _INDEX else ""
+    if kind is None or form is None:
         return None
-    return Address(path, form, accepts_gzip(asked.encoding), subject)
+    return Address(path, form, accepts_gzip(asked.encoding), subject, is_file=False)
 
 
 def read_asked(scope: Scope) -> Asked:
     """What the headers say; several `Accept` are one list (RFC 9110)."""
-    accept, encoding, if_none_match, anonymous = "", "", "", True
+    accept, encoding, if_none_match, anonymous, whole = "", "", "", True, True
     for name, value in scope["headers"]:
         match name:
             case b"accept":
@@ -76,7 +85,9 @@ def read_asked(scope: Scope) -> Asked:
                 if_none_match = value.decode("latin-1")
             case b"authorization" | b"cookie":
                 anonymous = False
-    return Asked(accept, encoding, if_none_match, anonymous)
+            case b"range":
+                whole = False
+    return Asked(accept, encoding, if_none_match, anonymous, whole)
 
 
 @lru_cache(maxsize=512)
@@ -86,14 +97,10 @@ def accepts_gzip(encoding: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _read_path(path: str) -> tuple[Subject | None, bool]:
-    """What a path is about, if it is one of these, and whether there are several forms of it."""
-    found = _ENVIRONMENT.fullmatch(path)
-    has_forms = found is None
-    if has_forms and "/simple/" in path:
-        found = _INDEX.fullmatch(path)
-    if found is None:
-        return None, False
-    owner, name, owner_too, name_too = found.groups()
-    name = name or name_too
-    return Subject(owner or owner_too, None if name is None else normalize_name(name)), has_forms
+def _read_path(path: str) -> tuple[Subject, re.Pattern[str] | None]:
+    """What a path is about, and which of the patterns it fits, if any."""
+    for kind in (_ENVIRONMENT, _FILE, _INDEX):
+        if found := kind.fullmatch(path):
+            owner, name = (*(part for part in found.groups() if part is not None), None)[:2]
+            return Subject(owner or "", name and normalize_name(name)), kind
+    return Subject("", None), None

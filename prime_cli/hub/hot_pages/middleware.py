@@ -1,4 +1,4 @@
-"""Answers what is asked most often before the request is routed, from pages that are ready."""
+"""Answers what is asked most often before the request is routed: pages and files that are ready."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub
 from prime_cli.hub.hot_pages.addresses import Address, Asked, find_address, read_asked
-from prime_cli.hub.hot_pages.page import Page, render
+from prime_cli.hub.hot_pages.page import Page, pass_on, render
 from prime_cli.hub.hot_pages.serials import open_serials
 from prime_cli.hub.hot_pages.shelf import Entry, Shelf
 
@@ -23,8 +23,9 @@ class HotPages:
     """Keeps what nobody in particular is answered; what anybody in particular is, never.
 
     Every request asks for the serial first, so a page that has changed is never sent, whichever
-    process has changed it. Requests with credentials go on to the application, and come back with
-    an ETag all the same. For a hub with accounts that is served: elsewhere nobody is anonymous.
+    process has changed it. Requests with credentials go on to the application, and pages come
+    back with an ETag all the same. Of a file no bytes are kept, only where it is and what is told
+    of it. For a hub with accounts that is served: elsewhere nobody is anonymous.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -41,23 +42,50 @@ class HotPages:
         address = find_address(scope, asked)
         if address is None:
             await self.app(scope, receive, send)
+        elif address.is_file:
+            await self._send_file(scope, receive, send, address, asked)
+        else:
+            page = await self._find(scope, address, asked)
+            await page.send(scope, send, asked.if_none_match)
+
+    async def _send_file(
+        self, scope: Scope, receive: Receive, send: Send, address: Address, asked: Asked
+    ) -> None:
+        """Send a file that is known and there; of all others the application knows what to say."""
+        if not (asked.anonymous and asked.whole):
+            await self.app(scope, receive, send)
             return
-        page = await self._find(scope, address, asked)
-        await page.send(scope, send, asked.if_none_match)
+        stamp = None
+        try:
+            page, serial = await self._look(address)
+            if page is not None and page.is_there():
+                await page.send(scope, send, asked.if_none_match)
+                return
+            stamp = await self._serials.stamp(address.subject)
+        except (sqlite3.Error, PrimeError) as error:
+            _log.warning("The serial cannot be read: %s", error)
+        page = await pass_on(self.app, scope, receive, send)
+        if page is not None and stamp is not None:
+            self.shelf.put(address, Entry(page, serial, stamp))
 
     async def _find(self, scope: Scope, address: Address, asked: Asked) -> Page:
         if not asked.anonymous:
             return await render(self.app, scope, packed=address.gzip, private=True)
         try:
-            serial = await self._serials.serial()
-            entry = self.shelf.get(address)
-            if entry is not None and await self._is_right(entry, address, serial):
-                return entry.page
-            return await self._make(scope, address, serial)
+            page, serial = await self._look(address)
+            return page or await self._make(scope, address, serial)
         except (sqlite3.Error, PrimeError) as error:
             # The application meets the same, and knows how to say it.
             _log.warning("The serial cannot be read: %s", error)
             return await render(self.app, scope, packed=address.gzip, private=False)
+
+    async def _look(self, address: Address) -> tuple[Page | None, int]:
+        """The page that is ready and still right, if any, and the serial of now."""
+        serial = await self._serials.serial()
+        entry = self.shelf.get(address)
+        if entry is not None and await self._is_right(entry, address, serial):
+            return entry.page, serial
+        return None, serial
 
     async def _is_right(self, entry: Entry, address: Address, serial: int) -> bool:
         """Whether nothing has changed since, or only what the page does not show."""

@@ -4,45 +4,74 @@ import gzip
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from starlette.types import ASGIApp, Message, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Headers = list[tuple[bytes, bytes]]
 
 _OF_ONE_ANSWER = frozenset(
     {b"if-none-match", b"if-modified-since", b"if-range", b"range", b"accept-encoding"}
 )
+# RFC 9110, section 15.4.5.
+_OF_NOT_MODIFIED = frozenset({b"cache-control", b"etag", b"vary"})
+_PATHSEND = "http.response.pathsend"
 _WORTH_PACKING = 1024
 _LEVEL = 6
 
 
+class LocalFile(NamedTuple):
+    """A file of this machine, and its size in bytes."""
+
+    path: Path
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An answer; `etag` is empty unless its status is 200. `endpoint` is what the router chose."""
+    """An answer; `etag` is empty unless its status is 200. `endpoint` is what the router chose.
+
+    The body of a `file` is what the file holds; the server's own code sends it.
+    """
 
     status: int
     headers: Headers
     body: bytes
     etag: bytes
     endpoint: Any
+    file: LocalFile | None = None
 
     @property
     def is_fleeting(self) -> bool:
         """Whether it says itself that it must not be kept."""
         return any(k == b"cache-control" and b"no-store" in v for k, v in self.headers)
 
+    def is_there(self) -> bool:
+        """Whether the file, if it is one, is still there, in its length."""
+        try:
+            return self.file is None or self.file.path.stat().st_size == self.file.size
+        except OSError:
+            return False
+
     async def send(self, scope: Scope, send: Send, if_none_match: str) -> None:
         """Answer GET or HEAD with it (RFC 9110, section 13.1.2)."""
         scope["endpoint"] = self.endpoint
+        body: Message = {"type": "http.response.body", "body": b"", "more_body": False}
         if if_none_match and self.etag and _matches(if_none_match, self.etag.decode()):
-            status, body = int(HTTPStatus.NOT_MODIFIED), b""
-            headers = [(k, v) for k, v in self.headers if not k.startswith(b"content-")]
+            status = int(HTTPStatus.NOT_MODIFIED)
+            headers = [(k, v) for k, v in self.headers if k in _OF_NOT_MODIFIED]
         else:
             status, headers = self.status, self.headers.copy()
-            body = b"" if scope["method"] == "HEAD" else self.body
+            if scope["method"] != "HEAD":
+                body = self._body()
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+        await send(body)
+
+    def _body(self) -> Message:
+        if self.file is not None:
+            return {"type": _PATHSEND, "path": str(self.file.path)}
+        return {"type": "http.response.body", "body": self.body, "more_body": False}
 
 
 async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> Page:
@@ -71,6 +100,31 @@ async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> 
         private=private,
         endpoint=inner.get("endpoint"),
     )
+
+
+async def pass_on(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Page | None:
+    """Let `app` answer the caller; the same answer as a page if it was a whole file by its path.
+
+    An application does so only for a server that can, and then it can the next time too.
+    """
+    start: Message = {}
+    path = ""
+
+    async def note(message: Message) -> None:
+        nonlocal path
+        if message["type"] == "http.response.start":
+            start.update(message)
+        elif message["type"] == _PATHSEND:
+            path = message["path"]
+        await send(message)
+
+    await app(scope, receive, note)
+    if not path:
+        return None
+    headers = dict(start["headers"])
+    file = LocalFile(Path(path), int(headers[b"content-length"]))
+    etag = headers[b"etag"]
+    return Page(start["status"], start["headers"], b"", etag, scope.get("endpoint"), file)
 
 
 def make_page(

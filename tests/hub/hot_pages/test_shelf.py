@@ -7,7 +7,9 @@ from prime_cli.hub.hot_pages.shelf import Entry, Shelf
 
 
 def address(number: int) -> Address:
-    return Address(f"/ada/simple/word-{number}/", "text/html", False, Subject("ada", str(number)))
+    subject = Subject("ada", str(number))
+    path = f"/ada/simple/word-{number}/"
+    return Address(path, "text/html", gzip=False, subject=subject, is_file=False)
 
 
 def entry(size: int) -> Entry:
