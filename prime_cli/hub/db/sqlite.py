@@ -19,6 +19,9 @@ _BUSY_SECONDS = 30
 _LEAST_ROOM = 64 * 1024
 """Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
 
+_KEPT = 16
+"""Connections that stay open for the next request; to open one takes longer than to read."""
+
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
 
 
@@ -50,7 +53,12 @@ def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
     """
     url = URL.create("sqlite", database=str(path))
     engine = create_engine(
-        url, pool_size=1, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True
+        url,
+        pool_size=_KEPT,
+        # As few as are needed at once, and one where nothing happens at once.
+        pool_use_lifo=True,
+        connect_args={"timeout": _BUSY_SECONDS},
+        hide_parameters=True,
     )
 
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, delete
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, stars
+from prime_cli.hub.db.tables import artifacts, environments
 from prime_cli.hub.services.access import (
     PUBLIC,
     find_by_id,
@@ -49,9 +49,9 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             content_hash=version.content_hash,
             sha256=version.sources_sha256,
             metadata=metadata_of(version),
-            latest_version=_summary(select_latest(connection, environment)),
+            latest_version=_summary(_latest(connection, environment, version)),
             package_url=_file(hub, environment, version.sources_sha256, version.sources_filename),
-            stars=_stars(connection, environment.id),
+            stars=environment.stars,
             created_at=version.created_at,
             updated_at=environment.updated_at,
             wheel_sha256=version.wheel_sha256,
@@ -137,6 +137,6 @@ def _summary(version: Row[Any] | None) -> VersionSummary | None:
     return VersionSummary(version.semantic_version, version.content_hash, version.created_at)
 
 
-def _stars(connection: Connection, environment_id: str) -> int:
-    count = select(func.count()).where(stars.c.environment_id == environment_id)
-    return int(connection.execute(count).scalar_one())
+def _latest(connection: Connection, environment: Row[Any], version: Row[Any]) -> Row[Any] | None:
+    is_latest = version.id == environment.latest_version_id
+    return version if is_latest else select_latest(connection, environment)

@@ -1,8 +1,9 @@
 """What the package index lists, and the index files of an embedded hub."""
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, exists, select, update
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
@@ -83,7 +84,13 @@ def _any_stale(hub: Hub) -> bool:
 
 
 def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]]:
-    query = (
+    return list(connection.execute(_wheels_of(), {"of": environment_id}))
+
+
+@cache
+def _wheels_of() -> Select[Any]:
+    """Made once, since to put it together takes longer than to run it."""
+    return (
         select(
             artifacts.c.filename,
             artifacts.c.sha256,
@@ -97,10 +104,9 @@ def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]
         )
         .join(versions, versions.c.wheel_id == artifacts.c.id)
         .outerjoin(wheel_metadata, wheel_metadata.c.wheel_id == artifacts.c.id)
-        .where(versions.c.environment_id == environment_id)
+        .where(versions.c.environment_id == bindparam("of"))
         .order_by(versions.c.number.desc())
     )
-    return list(connection.execute(query))
 
 
 def _indexed(row: Row[Any], url: str) -> IndexedWheel:

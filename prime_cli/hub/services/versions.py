@@ -1,9 +1,10 @@
 """Finalised versions of environments: finding one, listing them, deleting one."""
 
+from functools import cache
 from typing import Any
 
 from packaging.utils import canonicalize_version
-from sqlalchemy import Connection, Row, Select, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, or_, select, update
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.refs import LATEST, EnvRef
@@ -31,6 +32,7 @@ wheels = artifacts.alias("wheels")
 sources = artifacts.alias("sources")
 
 
+@cache
 def select_versions() -> Select[Any]:
     """Rows of `versions` with the files of their wheel and source archive."""
     return (
@@ -53,17 +55,13 @@ def select_versions() -> Select[Any]:
 
 def find_version(connection: Connection, environment: Row[Any], wanted: str) -> Row[Any]:
     """The version that `wanted` names: `latest`, a version, or a content hash; else NotFound."""
-    query = select_versions().where(versions.c.environment_id == environment.id)
     if wanted == LATEST:
-        query = query.where(versions.c.id == environment.latest_version_id)
+        values = {"wanted_id": environment.latest_version_id}
+        row = connection.execute(_select_by_id(), values).first()
     else:
-        query = query.where(
-            or_(
-                versions.c.version_key == canonicalize_version(wanted),
-                versions.c.content_hash == wanted,
-            )
-        )
-    row = connection.execute(query).first()
+        key = canonicalize_version(wanted)
+        values = {"of": environment.id, "key": key, "hash": wanted}
+        row = connection.execute(_select_by_name(), values).first()
     if row is None:
         slug = f"{environment.owner}/{environment.name}"
         if environment.latest_version_id is None:
@@ -73,6 +71,20 @@ def find_version(connection: Connection, environment: Row[Any], wanted: str) -> 
             hint=f"see the versions with `prime env versions {slug}`",
         )
     return row
+
+
+@cache
+def _select_by_id() -> Select[Any]:
+    """Made once, as most requests ask it; so is the next."""
+    return select_versions().where(versions.c.id == bindparam("wanted_id"))
+
+
+@cache
+def _select_by_name() -> Select[Any]:
+    named = or_(
+        versions.c.version_key == bindparam("key"), versions.c.content_hash == bindparam("hash")
+    )
+    return select_versions().where(versions.c.environment_id == bindparam("of"), named)
 
 
 def select_latest(connection: Connection, environment: Row[Any]) -> Row[Any] | None:
