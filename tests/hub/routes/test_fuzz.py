@@ -77,7 +77,7 @@ def api(folder: Path, key: str) -> Any:
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
-def lead_somewhere(case: schemathesis.Case, there: dict[str, list[str]]) -> None:
+def lead_somewhere(case: "schemathesis.Case[Any]", there: dict[str, list[str]]) -> None:
     """Put what is there into two of three addresses, as what was made up decides."""
     for name, made_up in (case.path_parameters or {}).items():
         choice = len(str(made_up))
