@@ -10,15 +10,15 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.helpers.kills.rounds import Tally, run_rounds
+from tests.helpers.kills.rounds import run_rounds
 from tests.helpers.postgres import fresh_database
 from tests.helpers.raw_upload import RawUpload
 from tests.helpers.s3 import BUCKET, S3Server, s3_server
@@ -33,39 +33,31 @@ pytestmark = [
 ]
 
 
-@contextmanager
-def announced_seed() -> Iterator[int]:
-    """The seed of this run, told to whoever reads its output, also when it fails."""
+@pytest.fixture
+def seed() -> int:
+    """Another one for each run, told to whoever reads why it failed."""
     seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
     print(f"PRIME_TEST_SEED={seed}")
-    yield seed
+    return seed
 
 
-def report(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
-    with capsys.disabled():
-        print("", *tally.lines(), sep="\n  ")
-
-
-def test_nothing_is_there_in_part_on_sqlite_and_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_there_in_part_on_sqlite_and_files(tmp_path: Path, seed: int) -> None:
     data = tmp_path / "hub"
-    with announced_seed() as seed:
-        tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=50)
-    report(tally, capsys)
+    tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=50)
+    print(*tally.lines(), sep="\n")
     with closing(sqlite3.connect(data / "hub.db")) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
 def test_nothing_is_there_in_part_on_postgres_and_a_bucket(
-    tmp_path: Path, s3_server: S3Server, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, seed: int, s3_server: S3Server
 ) -> None:
-    with fresh_database("template0") as database, announced_seed() as seed:
+    with fresh_database("template0") as database:
         argv = ("--database", database, "--storage", f"s3://{BUCKET}/killed-{seed}")
         start = partial(serve, tmp_path / "hub", *argv, env=s3_server.environ)
         tally = run_rounds(start, tmp_path / "made", seed=seed, rounds=10)
-    report(tally, capsys)
+    print(*tally.lines(), sep="\n")
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
