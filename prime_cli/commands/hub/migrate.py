@@ -23,7 +23,7 @@ def migrate(
       prime hub migrate --database postgresql://hub@db/hub
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    hub = open_hub_data(data, database)
+    hub = open_hub_data(data, database, new=True)
 
     from prime_cli.hub.db.tables import SCHEMA
 

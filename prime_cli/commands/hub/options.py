@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import prime_home
 
 if TYPE_CHECKING:
@@ -50,13 +51,22 @@ def data_folder(given: Path | None) -> Path:
     return given or prime_home() / "served"
 
 
-def open_hub_data(data: Path | None, database: str | None, storage: str | None = None) -> "Hub":
+def open_hub_data(
+    data: Path | None, database: str | None, storage: str | None = None, *, new: bool = False
+) -> "Hub":
     """The hub that the options name, to work on beside the processes that serve it.
 
-    Raises what `open_hub` and `open_storage` raise.
+    Only with `new` may it be made here: a mistyped folder is not an empty hub. Raises NotFound
+    for a folder without a hub, and what `open_hub` and `open_storage` raise.
     """
     from prime_cli.hub.opening import open_hub
     from prime_cli.hub.serving.options import ServeOptions
 
-    options = ServeOptions(data=data_folder(data), database=database, storage=storage)
+    folder = data_folder(data)
+    if not (new or database or (folder / "hub.db").exists()):
+        raise NotFound(
+            f"There is no hub in {folder}",
+            hint="name its folder with `--data`, or make one with `prime hub serve`",
+        )
+    options = ServeOptions(data=folder, database=database, storage=storage)
     return open_hub(options.settings())

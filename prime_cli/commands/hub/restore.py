@@ -29,7 +29,7 @@ def restore(
     See also: `prime hub backup`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    hub = open_hub_data(data, database, storage)
+    hub = open_hub_data(data, database, storage, new=True)
 
     from prime_cli.hub.upkeep.restore import read_backup
 

@@ -3,25 +3,43 @@
 import errno
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
 from prime_cli.hub.serving.options import ServeOptions
 
 
-def find_port(host: str, port: int) -> int:
-    """`port`, or a free one for 0, once it is known that nobody listens there.
+@contextmanager
+def reserve_port(host: str, port: int) -> Iterator[int]:
+    """`port`, or a free one for 0: nobody listens there, and only the workers can begin to.
 
     The workers share their port among them, and the system would let any other process of this
-    user share it too. Raises Conflict when it is taken, NotAllowed, UsageError for a bad host.
+    user share it too. So it is bound alone, and shared from then on: another hub that starts at
+    the same time asks for it alone, and is refused. Raises Conflict when it is taken, NotAllowed,
+    UsageError for a bad host.
     """
+    with _bind_alone(host, port) as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        yield int(reserved.getsockname()[1])
+
+
+def _bind_alone(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            return int(probe.getsockname()[1])
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            # A hub that was just stopped leaves connections behind; they are not in the way.
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+        else:
+            return bound
     except OSError as error:
         raise _refusal(host, port, error) from error
 

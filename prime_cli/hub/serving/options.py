@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from prime_cli.core.errors import UsageError
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
@@ -74,7 +76,12 @@ class ServeOptions:
         return not (self.host in _LOOPBACK or self.tls_cert or self.trusted_proxies)
 
     def settings(self) -> HubSettings:
-        """The settings of the application; raises UsageError for a storage that is none."""
+        """The settings of the application.
+
+        Raises UsageError for a storage that is none, and for addresses that are not absolute.
+        """
+        if self.public_url is not None:
+            _check_origin("--public-url", self.public_url)
         return HubSettings(
             data=self.data,
             owner=self.admin,
@@ -92,4 +99,21 @@ class ServeOptions:
     def _upstream(self) -> Upstream | None:
         if self.upstream is None or self.open_upstream is None:
             return None
+        _check_origin("--upstream", self.upstream)
         return self.open_upstream(self.upstream)
+
+
+def _check_origin(option: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    else:
+        sound = sound and not (parts.query or parts.fragment or "@" in parts.netloc)
+    if not sound:
+        # What is not shown may hold a password.
+        raise UsageError(
+            f"`{option}` is not the address of a hub",
+            hint=f"write it as `{option} https://hub.example.org`",
+        )

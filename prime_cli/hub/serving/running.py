@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.serving.first_start import make_admin
-from prime_cli.hub.serving.listening import check_certificate, find_port
+from prime_cli.hub.serving.listening import check_certificate, reserve_port
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import read_networks
 from prime_cli.hub.serving.server import serve
@@ -23,15 +23,16 @@ class Started:
 def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
     """Serve until told to stop; `announce` is called once nothing can be in the way any more.
 
-    Raises what `check_certificate`, `read_networks`, `find_port`, `open_hub` and `make_admin`
+    Raises what `check_certificate`, `read_networks`, `reserve_port`, `open_hub` and `make_admin`
     raise.
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
-    options = replace(options, port=find_port(options.host, options.port))
-    hub = open_hub(options.settings())
-    key = make_admin(hub, options.admin)
-    # The processes that serve open their own.
-    hub.database.engine.dispose()
-    started = Started(options.url, hub.database.name, key)
-    serve(options, lambda: announce(started))
+    with reserve_port(options.host, options.port) as port:
+        options = replace(options, port=port)
+        hub = open_hub(options.settings())
+        key = make_admin(hub, options.admin)
+        # The processes that serve open their own.
+        hub.database.engine.dispose()
+        started = Started(options.url, hub.database.name, key)
+        serve(options, lambda: announce(started))

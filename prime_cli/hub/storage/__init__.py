@@ -1,12 +1,15 @@
 """Where the bytes of wheels and source archives are kept, by their SHA-256."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from prime_cli.core.errors import UsageError
+
+_SCHEME = re.compile(r"s3:|[a-z][a-z0-9+.-]+://")
 
 
 class StoredBlob(NamedTuple):
@@ -70,6 +73,11 @@ def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) 
                 hint='install "prime-cli[hub]"',
             ) from error
         return open_bucket(location, environ)
+    if isinstance(location, str) and _SCHEME.match(location):
+        raise UsageError(
+            f"`{location}` is neither a folder nor a bucket",
+            hint="write a bucket as `s3://bucket/prefix`",
+        )
     from prime_cli.hub.storage.files import FileStorage
 
     return FileStorage(Path(location))

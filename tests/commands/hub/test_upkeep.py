@@ -55,3 +55,13 @@ def test_gc_says_what_it_would_and_did_delete(prime: Prime, hub: Path) -> None:
 def test_migrate_says_the_schema(prime: Prime, hub: Path) -> None:
     told = prime("hub", "migrate", "--data", str(hub), "--output", "json").ok().json
     assert told["database"] == str(hub / "hub.db")
+
+
+@pytest.mark.parametrize("argv", [("backup", "x.tar"), ("gc",), ("user", "list"), ("audit",)])
+def test_mistyped_folder_is_not_an_empty_hub(
+    prime: Prime, tmp_path: Path, argv: tuple[str, ...]
+) -> None:
+    refused = prime("hub", *argv, "--data", str(tmp_path / "hbu"))
+    assert refused.code == ExitCode.NOT_FOUND
+    assert "There is no hub in" in refused.err
+    assert not (tmp_path / "hbu").exists()

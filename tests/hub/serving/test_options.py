@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.core.errors import UsageError
 from prime_cli.hub.serving.options import ServeOptions
 
 ROOT = Path(__file__).parents[3]
@@ -21,6 +22,21 @@ ROOT = Path(__file__).parents[3]
 )
 def test_address_of_a_hub_is_one_that_clients_can_call(options: ServeOptions, url: str) -> None:
     assert options.url == url
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ServeOptions(Path("x"), public_url="hub.example.org"),
+        ServeOptions(Path("x"), public_url="ftp://hub.example.org"),
+        ServeOptions(Path("x"), public_url="https://hub.example.org:99999"),
+        ServeOptions(Path("x"), upstream="https://ada:s3cret@hub.example.org", open_upstream=repr),  # type: ignore[arg-type]
+    ],
+)
+def test_address_that_no_client_can_call_is_refused(options: ServeOptions) -> None:
+    with pytest.raises(UsageError, match="is not the address of a hub") as raised:
+        options.settings()
+    assert "s3cret" not in str(raised.value)
 
 
 def test_key_of_the_seal_is_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from prime_cli.core.errors import Conflict
+from prime_cli.hub.serving.listening import reserve_port
 from tests.helpers.certificates import make_certificate
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.serving import serve
@@ -37,6 +39,16 @@ def test_taken_port_is_told_before_anything_is_served(tmp_path: Path) -> None:
     assert (done.code, done.out) == (7, "")
     assert f"Port {port} of 127.0.0.1 is taken" in done.err
     assert not (tmp_path / "hub").exists()
+
+
+def test_hubs_that_start_at_the_same_time_do_not_share_a_port() -> None:
+    with reserve_port("127.0.0.1", 0) as port:
+        with pytest.raises(Conflict, match=f"Port {port} of 127.0.0.1 is taken"):
+            reserve_port("127.0.0.1", port).__enter__()
+        with socket.create_server(("127.0.0.1", port), reuse_port=True):
+            # As a worker does: what is reserved without listening gets no connections.
+            for _ in range(20):
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
 
 def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:

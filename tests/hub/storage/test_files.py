@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import StorageFailed
+from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.storage.files import FileStorage
 
@@ -14,6 +14,12 @@ def test_location_without_a_scheme_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "incoming").write_bytes(b"word")
     open_storage(str(tmp_path / "blobs")).put(tmp_path / "incoming", DIGEST)
     assert (tmp_path / "blobs" / "ab" / DIGEST).read_bytes() == b"word"
+
+
+@pytest.mark.parametrize("location", ["s3:/bucket", "gs://bucket/prefix", "file:///srv/blobs"])
+def test_mistyped_bucket_is_not_a_folder(location: str) -> None:
+    with pytest.raises(UsageError, match="is neither a folder nor a bucket"):
+        open_storage(location)
 
 
 def test_folder_that_cannot_be_written_is_a_storage_failure(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def add(
     See also: `prime hub token add`, `prime hub team add`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    hub = open_hub_data(data, database)
+    hub = open_hub_data(data, database, new=True)
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.users import create_user
