@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.session import Session
 from tests.helpers.cli import Prime
-from tests.helpers.database import drop_databases
+from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
 from tests.helpers.wheelhouse import wheelhouse
 
@@ -64,7 +64,8 @@ def clean_environment(
 
 @pytest.fixture(scope="module", autouse=True)
 def databases() -> Iterator[None]:
-    """Removes what the module's hubs have made on a server, if they have."""
+    """Removes what the module's hubs have made on a server, if the run is to have one."""
+    start_server()
     yield
     drop_databases()
 

@@ -32,6 +32,14 @@ def location_of(data: Path) -> Path | str:
     return database_of(data) or data / "hub.db"
 
 
+def start_server() -> None:
+    """Start what `database_of` needs before processes that a test starts would do so themselves."""
+    if ON_POSTGRES:
+        from tests.helpers.postgres import shared_server
+
+        shared_server()
+
+
 def drop_databases() -> None:
     """Remove what `database_of` has made in this process."""
     from tests.helpers.postgres import shared_server
