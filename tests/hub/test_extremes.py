@@ -93,7 +93,3 @@ def test_query_with_nul_is_refused(client: httpx.Client) -> None:
 @pytest.mark.parametrize("query", ["offset=2147483648", "offset=9223372036854775808", "limit=-1"])
 def test_number_out_of_range_is_refused(client: httpx.Client, query: str) -> None:
     assert client.get(f"{HUB}/?{query}").status_code == 422
-
-
-def test_last_offset_is_answered(client: httpx.Client) -> None:
-    assert names(client, "offset=2147483647") == []
