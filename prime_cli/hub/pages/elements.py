@@ -42,17 +42,24 @@ def day(moment: str | None) -> Cell:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], empty: str) -> str:
     """Rows under heads, or a sentence when there are none."""
-    lines = ["".join(_cell("td", cell) for cell in row) for row in rows]
+    lines = list(rows)
     if not lines:
         return f'<p class="faint">{escape(empty)}</p>'
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+    columns = zip(heads, lines[0], strict=True)
+    head = _row("th", [Cell(escape(name), cell.number) for name, cell in columns])
+    body = "".join(_row("td", line) for line in lines)
+    return (
+        f'<div class="table"><table><thead>{head}</thead>\n<tbody>\n{body}</tbody></table></div>\n'
+    )
 
 
 def section(title: str, html: str) -> str:
     """A part of a page."""
     return f"<h2>{escape(title)}</h2>\n{html}\n"
+
+
+def _row(tag: str, cells: Iterable[Cell]) -> str:
+    return f"<tr>{''.join(_cell(tag, cell) for cell in cells)}</tr>\n"
 
 
 def _cell(tag: str, cell: Cell) -> str:

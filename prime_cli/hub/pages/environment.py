@@ -28,11 +28,17 @@ def show_environment(
         f"{' · ' + escape(tags) if tags else ''} · {detail.stars or 0} stars</p>\n"
         + section("Use it", _commands(slug, detail))
         + section("Evaluations", _evaluations(history))
-        + section("Read me", render_markdown(readme) if readme else "<p>There is none.</p>")
+        + section("Read me", _readme(readme))
         + section("Versions", _versions(versions))
         + section("Files", _files(files))
     )
     return page(slug, body, wide=True)
+
+
+def _readme(source: str) -> str:
+    if not source:
+        return '<p class="faint">There is none.</p>'
+    return f'<div class="readme">{render_markdown(source)}</div>'
 
 
 def _commands(slug: str, detail: EnvironmentDetail) -> str:

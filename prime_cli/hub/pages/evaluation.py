@@ -14,6 +14,7 @@ _SHOWN = 600
 """Characters of a prompt or completion on the page."""
 _BARS = 10
 _BAR_WIDTH, _HEIGHT = 40, 100
+_WIDTH = _BARS * _BAR_WIDTH
 
 
 def show_evaluation(
@@ -45,8 +46,8 @@ def draw_histogram(rewards: Sequence[float]) -> str:
     bars = "".join(_bar(index, count, max(counts)) for index, count in enumerate(counts))
     label = f"{len(rewards)} rewards from {least:.3f} to {most:.3f}"
     return (
-        f'<svg role="img" aria-label="{label}" width="{_BARS * _BAR_WIDTH}" '
-        f'height="{_HEIGHT}">{bars}</svg><p class="faint">{label}</p>'
+        f'<svg role="img" aria-label="{label}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}">{bars}</svg><p class="faint">{label}</p>'
     )
 
 

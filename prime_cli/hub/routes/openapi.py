@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from prime_cli import __version__
 from prime_cli.hub.dispatch import hub_of
+from prime_cli.hub.pages.elements import Cell, table, text
+from prime_cli.hub.pages.frame import page
 from prime_cli.hub.routes.answers import answer
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.urls import API
@@ -111,32 +113,23 @@ def _json(description: str, schema: Any) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def page(operations: Sequence[Operation]) -> str:
+def show(operations: Sequence[Operation]) -> Response:
     """The same for people: one row for each operation."""
     rows = [
-        f"<tr><td>{escape(op.method)}</td><td><code>{escape(API + op.path)}</code></td>"
-        f"<td>{escape(op.summary)}</td><td>{'yes' if op.needs_key else ''}</td></tr>"
+        (
+            text(op.method),
+            Cell(f"<code>{escape(API + op.path)}</code>"),
+            text(op.summary),
+            text("yes" if op.needs_key else ""),
+        )
         for op in operations
     ]
-    return _PAGE.format(rows="\n".join(rows))
+    heads = ("Method", "Address", "What it does", "Key")
+    return page("The hub's API", _FOREWORD + table(heads, rows, "There is none."), wide=True)
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The hub's API</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem }}
-table {{ border-collapse: collapse; width: 100% }}
-td, th {{ border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left }}
-</style></head><body>
-<h1>The hub's API</h1>
-<p>Machines read <a href="/openapi.json">/openapi.json</a>. A key goes into the header
-<code>Authorization: Bearer KEY</code>.</p>
-<table><thead><tr><th>Method</th><th>Address</th><th>What it does</th><th>Key</th></tr></thead>
-<tbody>
-{rows}
-</tbody></table></body></html>
+_FOREWORD = """<p>Machines read <a href="/openapi.json">/openapi.json</a>. A key goes into the
+header <code>Authorization: Bearer KEY</code>.</p>
 """
 
 
@@ -147,6 +140,6 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
         return answer(describe(operations, hub_of(request).settings.public_url))
 
     async def docs(_request: Request) -> Response:
-        return HTMLResponse(page(operations))
+        return show(operations)
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]

@@ -86,7 +86,7 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
 def require_user(caller: Caller) -> None:
     """Raise NotLoggedIn when nobody known asks."""
     if not caller.slug:
-        raise NotLoggedIn("This needs an API key", hint="log in with `prime login`")
+        raise NotLoggedIn("This needs an API key", hint="set PRIME_API_KEY to a key of this hub")
 
 
 def require_owner(caller: Caller, row: Row[Any]) -> None:

@@ -84,7 +84,9 @@ def revoke_key(hub: Hub, caller: Caller, key_id: str) -> None:
         if row is None and caller.operates:
             row = _find_by_prefix(connection, key_id)
         if row is None or not _may_revoke(caller, row):
-            raise NotFound(f"Key `{key_id[:80]}` not found")
+            raise NotFound(
+                f"Key `{key_id[:80]}` not found", hint="see keys with `prime hub token list`"
+            )
         connection.execute(delete(keys).where(keys.c.id == row.id))
         record(hub, connection, caller, "key.revoke", row.user, key=row.id, name=row.name)
 
