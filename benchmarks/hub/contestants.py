@@ -67,7 +67,8 @@ def pypiserver(work: Path, count: int) -> Iterator[Server]:
     """A folder of wheels behind pypiserver, with its cache."""
     bin_ = _venv(work, "pypiserver[passlib,cache]")
     argv = [str(bin_ / "pypi-server"), "run", "-i", "127.0.0.1", "-p", str(PORT)]
-    argv += ["--disable-fallback", str(_wheels(work, count))]
+    # Anybody may upload.
+    argv += ["--disable-fallback", "-P", ".", "-a", ".", str(_wheels(work, count))]
     page = f"{URL}/simple/project-1/"
     with _running("pypiserver", argv, work, ready="/simple/", page=page) as server:
         yield server
@@ -115,7 +116,8 @@ def _wait(process: "subprocess.Popen[bytes]", url: str) -> None:
             if httpx.get(url).status_code == httpx.codes.OK:
                 return
         except httpx.TransportError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     raise SystemExit(f"{process.args} did not answer")
 
 
@@ -145,21 +147,30 @@ def _wheels(work: Path, count: int) -> Path:
 
 
 def _fill_devpi(count: int) -> None:
-    """Make an index of the user root, and upload as twine does."""
-    with httpx.Client(base_url=URL, timeout=_SECONDS) as client:
-        login = client.post("/+login", json={"user": "root", "password": ""})
-        token = login.raise_for_status().json()["result"]["password"]
-        client.auth = ("root", token)
+    """Make an index of the user root, and upload to it."""
+    with devpi_client() as client:
         client.put("/root/dev", json={"type": "stage", "bases": []}).raise_for_status()
         for number in range(count):
             name = f"project-{number}"
-            fields = {
-                ":action": "file_upload",
-                "name": name,
-                "version": "0.1.0",
-                "filetype": "bdist_wheel",
-                "pyversion": "py3",
-                "metadata_version": "2.1",
-            }
-            wheel = f"project_{number}-0.1.0-py3-none-any.whl", make_wheel(name)
-            client.post("/root/dev/", data=fields, files={"content": wheel}).raise_for_status()
+            upload(client, "/root/dev/", name, "0.1.0", make_wheel(name))
+
+
+def devpi_client() -> httpx.Client:
+    """A client with the rights of devpi's user root."""
+    login = httpx.post(f"{URL}/+login", json={"user": "root", "password": ""})
+    token = login.raise_for_status().json()["result"]["password"]
+    return httpx.Client(base_url=URL, timeout=_SECONDS, auth=("root", token))
+
+
+def upload(client: httpx.Client, path: str, name: str, version: str, wheel: bytes) -> None:
+    """Send a wheel as twine does."""
+    fields = {
+        ":action": "file_upload",
+        "name": name,
+        "version": version,
+        "filetype": "bdist_wheel",
+        "pyversion": "py3",
+        "metadata_version": "2.1",
+    }
+    filename = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    client.post(path, data=fields, files={"content": (filename, wheel)}).raise_for_status()

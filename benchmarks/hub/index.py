@@ -10,15 +10,10 @@ one environment that is asked again and again, `all` of up to 50,000 that are as
 """
 
 import argparse
-import os
 import random
-import re
 import sqlite3
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -26,11 +21,11 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.hub.contestants import Server, devpi, nginx, ours, pypiserver
+from benchmarks.hub.measuring import load
 
 SECONDS = 3
 CONNECTIONS = 32
 _JSON = "accept: application/vnd.pypi.simple.v1+json"
-_TICK = 1e9
 _WARM_UP = 20
 
 
@@ -72,39 +67,17 @@ def report(
     server: Server, count: int, what: str, url: str, *headers: str, script: Path | None = None
 ) -> None:
     """Ask `url` for a while and print how many answers a core's second gave."""
-    argv = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency"]
-    argv += [word for header in headers for word in ("-H", header)]
-    argv += ["-s", str(script)] if script else []
+    options = [word for header in headers for word in ("-H", header)]
+    options += ["-s", str(script)] if script else []
     for _ in range(_WARM_UP):
         httpx.get(url)
-    with _measured(server.process.pid) as used:
-        said = subprocess.run([*argv, url], check=True, capture_output=True, text=True).stdout
-    requests = int(_find(r"(\d+) requests in", said))
-    p99 = _milliseconds(_find(r"\n\s+99%\s+(\S+)", said))
-    bad = " " + _find(r"(Non-2xx.*)", said) if "Non-2xx" in said and what != "not there" else ""
-    rate = requests / used[0]
+    done = load(server.process.pid, url, connections=CONNECTIONS, seconds=SECONDS, options=options)
+    bad = f" {done.bad}" if done.bad and what != "not there" else ""
     print(
-        f"{server.name:22} {count:>9}  {what:24} {rate:>10.0f} {p99:>8.1f} "
-        f"{os.getloadavg()[0]:>5.1f}{bad}",
+        f"{server.name:22} {count:>9}  {what:24} {done.per_core:>10.0f} {done.p99:>8.1f} "
+        f"{done.machine:>5.1f}{bad}",
         flush=True,
     )
-
-
-@contextmanager
-def _measured(pid: int) -> Iterator[list[float]]:
-    """A list that holds, after the block, the CPU seconds of a process and all its children."""
-    before, used = _cpu(pid), [0.0]
-    yield used
-    used[0] = _cpu(pid) - before
-
-
-def _cpu(pid: int) -> float:
-    """Seconds on a CPU of all threads of a process tree (schedstat counts nanoseconds)."""
-    total = 0.0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        total += int((task / "schedstat").read_text().split()[0]) / _TICK
-        total += sum(_cpu(int(child)) for child in (task / "children").read_text().split())
-    return total
 
 
 def _public(database: Path, most: int = 50_000) -> list[tuple[str, str]]:
@@ -131,18 +104,6 @@ def _lua(paths: list[str]) -> str:
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",") if part]
-
-
-def _find(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    if found is None:
-        raise SystemExit(f"wrk did not say {pattern}:\n{text}")
-    return found[1]
-
-
-def _milliseconds(text: str) -> float:
-    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()  # type: ignore[union-attr]
-    return float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
 
 
 if __name__ == "__main__":
