@@ -47,7 +47,7 @@ class HubSettings:
     embedded: bool = True
     accounts: bool = False
     public_url: str = "http://hub.local"
-    database: str | None = None
+    database: str | None = field(default=None, repr=False)
     storage: Storage | None = None
     clock: Callable[[], datetime] = utc_now
     limits: UploadLimits = field(default_factory=UploadLimits)

@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,7 +45,7 @@ class ServeOptions:
     data: Path
     host: str = HOST
     port: int = PORT
-    database: str | None = None
+    database: str | None = field(default=None, repr=False)
     storage: str | None = None
     public_url: str | None = None
     admin: str = "admin"

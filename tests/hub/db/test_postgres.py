@@ -2,6 +2,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -10,6 +11,8 @@ from prime_cli.core.errors import StorageFailed, Unreachable, UsageError
 from prime_cli.hub.db.postgres import open_postgres
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import counters
+from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.settings import HubSettings
 from tests.helpers.postgres import fresh_database, shared_server
 
 SECRET = "hunter2"
@@ -78,6 +81,12 @@ def test_password_is_in_no_repr(url: str) -> None:
     database = open_database(url.replace("prime@", f"prime:{SECRET}@") + f"&password={SECRET}")
     engine = database.engine
     assert SECRET not in f"{database!r} {engine!r} {engine.url!r} {engine.pool!r} {database.name}"
+
+
+def test_settings_do_not_show_the_url(tmp_path: Path) -> None:
+    url = f"postgresql://ada:{SECRET}@127.0.0.1/hub"
+    assert SECRET not in repr(HubSettings(data=tmp_path, owner="ada", database=url))
+    assert SECRET not in repr(ServeOptions(data=tmp_path, database=url))
 
 
 def test_failed_statement_does_not_show_its_values(url: str) -> None:
