@@ -1,6 +1,7 @@
 """A page that cannot be shown, and why."""
 
 from html import escape
+from http import HTTPStatus
 
 from starlette.responses import Response
 
@@ -16,4 +17,5 @@ def show_problem(error: PrimeError) -> Response:
         "<p>Pages show what everybody may see; with a key, <code>prime env info</code> and the API "
         "show what is yours.</p>\n"
     )
-    return page("Not to be shown", body, status_of(error))
+    status = status_of(error)
+    return page("Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown", body, status)
