@@ -5,7 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select, tuple_, union_all
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Row,
+    Select,
+    and_,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.db.tables import environments
@@ -23,6 +34,8 @@ DEEPEST = 100_000
 """No page is found by its offset beyond; a database counts through all that is before it."""
 
 _MOST_WALKS = 16
+
+_Keys = Select[Any] | CompoundSelect[Any]
 
 
 @dataclass(frozen=True)
@@ -72,10 +85,11 @@ def walk(connection: Connection, shelves: Iterable[Shelf], part: Slice) -> list[
     if len(conditions) > _MOST_WALKS:
         conditions[_MOST_WALKS:] = [or_(*conditions[_MOST_WALKS:])]
     walks = [part.keys().where(each, _beyond(part)) for each in conditions]
-    merged = union_all(*walks) if len(walks) > 1 else walks[0]
-    columns = list(merged.selected_columns)
-    order = [columns[1], columns[0]]
-    page = merged.order_by(*(each.desc() if part.descending else each.asc() for each in order))
+    if len(walks) > 1 and connection.dialect.name == "postgresql":
+        # It merges what is sorted already, and sorts whole tables otherwise.
+        most = part.offset + part.limit + 1
+        walks = [select(_in_order(each, part).limit(most).subquery()) for each in walks]
+    page = _in_order(union_all(*walks) if len(walks) > 1 else walks[0], part)
     return list(connection.execute(page.limit(part.limit + 1).offset(part.offset)))
 
 
@@ -89,6 +103,12 @@ def cut(found: Sequence[Row[Any]], part: Slice) -> list[Row[Any]]:
     if part.descending:
         rows.reverse()
     return rows[part.offset : part.offset + part.limit + 1]
+
+
+def _in_order(keys: _Keys, part: Slice) -> _Keys:
+    identity, key = keys.selected_columns
+    places = (key, identity)
+    return keys.order_by(*(each.desc() if part.descending else each.asc() for each in places))
 
 
 def _place(row: Row[Any]) -> tuple[Any, str]:

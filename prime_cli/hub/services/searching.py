@@ -14,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     column,
     exists,
+    func,
     literal_column,
     select,
     table,
@@ -26,7 +27,7 @@ MOST_HITS = 1000
 """A search finds no more than so many environments: those that were listed last."""
 
 _SHORTEST_BEGINNING = 3
-_MOST_COMPLETIONS = 64
+_MOST_COMPLETIONS = 32
 _MOST_LOOKED_AT = 5000
 
 Clauses = list[Sequence[str]]
@@ -68,12 +69,29 @@ def newest_hits(connection: Connection, clauses: Clauses) -> Select[tuple[str]]:
     else:
         # A plan that fits rare words would take seconds for common ones, and the other way round.
         connection.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
-        hits = (
-            select(listed.c.environment_id)
-            .where(_matches_on_postgres(clauses))
-            .order_by(listed.c.number.desc())
-        )
+        newest = listed.c.number.desc()
+        if _is_better_looked_up(connection, clauses):
+            # No index has this order, so the planner is left with the one of the words.
+            newest = (listed.c.number + 0).desc()
+        hits = select(listed.c.environment_id).where(_matches_on_postgres(clauses)).order_by(newest)
     return hits.limit(MOST_HITS)
+
+
+def _is_better_looked_up(connection: Connection, clauses: Clauses) -> bool:
+    """Whether it is cheaper to look up all hits than to go back from the newest environment.
+
+    PostgreSQL's planner would know, but for what a comparison with many words takes: measured,
+    a fifth of what it takes to read a row, for each word.
+    """
+    tokens = {token for clause in clauses for token in clause}
+    rows = connection.execute(select(tallies).where(tallies.c.token.in_(sorted(tokens))))
+    counts = {token: int(count) for token, count in rows}
+    newest = connection.execute(select(func.max(listed.c.number))).scalar_one() or 1
+    share = 1.0
+    for clause in clauses:
+        share *= min(1.0, sum(counts.get(token, 0) for token in clause) / newest)
+    walked = min(newest, MOST_HITS / share) if share else newest
+    return walked * (1 + len(tokens) / 5) > share * newest
 
 
 def is_hit(connection: Connection, clauses: Clauses) -> ColumnElement[bool]:
