@@ -25,7 +25,7 @@ def test_help_is_printed_and_fits_eighty_columns(node: Node, prime: Prime) -> No
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_table_says_what_the_command_says(group: Node) -> None:
     target = "prime_cli.commands"
-    name = group.path.removeprefix("prime").strip()
+    name = group.path.removeprefix("prime").strip().replace(" ", ".")
     table = load(f"{target}.{name}:app" if name else f"{target}:app").table
     told = {each.name: each.summary for each in group.commands}
     assert {name: summary for name, (_, summary) in table.items()} == told

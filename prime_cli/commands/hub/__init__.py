@@ -12,10 +12,16 @@ app = group(
         "team": (f"{_HERE}.team:app", "Let several users publish as one owner."),
         "token": (f"{_HERE}.token:app", "Make, list and revoke API keys."),
         "approve": (f"{_HERE}.approve:approve", "Let a client in that waits for `prime login`."),
-        "audit": (f"{_HERE}.audit:audit", "Show what was done on a hub."),
-        "migrate": (f"{_HERE}.migrate:migrate", "Bring the database to this release's schema."),
+        "audit": (f"{_HERE}.audit:audit", "Show what was done on a hub, the newest first."),
+        "migrate": (
+            f"{_HERE}.migrate:migrate",
+            "Bring a hub's database to the schema of this release.",
+        ),
         "gc": (f"{_HERE}.gc:gc", "Delete what nobody needs any more."),
-        "backup": (f"{_HERE}.backup:backup", "Write everything of a hub to one file."),
+        "backup": (
+            f"{_HERE}.backup:backup",
+            "Write everything of a hub to one file, while it serves.",
+        ),
         "restore": (f"{_HERE}.restore:restore", "Fill an empty hub from a backup."),
     },
 )

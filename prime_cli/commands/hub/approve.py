@@ -24,6 +24,8 @@ def approve(
     \b
     Example:
       prime hub approve K7QXM2WD --user ada
+    \b
+    See also: `prime hub audit`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

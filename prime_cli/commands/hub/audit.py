@@ -39,6 +39,8 @@ def audit(
     \b
     Example:
       prime hub audit --action version.publish --on ada/
+    \b
+    See also: `prime hub token list`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

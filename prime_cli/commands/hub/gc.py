@@ -23,6 +23,8 @@ def gc(
     \b
     Example:
       prime hub gc --dry-run
+    \b
+    See also: `prime hub backup`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database, storage)

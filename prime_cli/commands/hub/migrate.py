@@ -21,6 +21,8 @@ def migrate(
     \b
     Example:
       prime hub migrate --database postgresql://hub@db/hub
+    \b
+    See also: `prime hub backup`, `prime hub serve`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database, new=True)

@@ -24,7 +24,7 @@ def restore(
 
     \b
     Example:
-      prime hub restore hub.tar --database postgresql://hub@db/hub --storage s3://environments
+      prime hub restore hub.tar --database postgresql://hub@db/hub
     \b
     See also: `prime hub backup`.
     """

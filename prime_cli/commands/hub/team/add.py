@@ -33,6 +33,8 @@ def add(
     \b
     Example:
       prime hub team add lab --member ada:admin --member bob
+    \b
+    See also: `prime hub team list`, `prime hub user add`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

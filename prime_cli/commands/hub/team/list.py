@@ -20,6 +20,8 @@ def list_all(
     \b
     Example:
       prime hub team list
+    \b
+    See also: `prime hub team add`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

@@ -29,6 +29,8 @@ def remove(
     \b
     Example:
       prime hub team remove lab --member bob
+    \b
+    See also: `prime hub team list`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

@@ -54,7 +54,9 @@ def add(
 
     \b
     Example:
-      PRIME_API_KEY=$(prime hub token add ada --name ci --scope read --expires 30d)
+      prime hub token add ada --name ci --scope read --expires 30d
+    \b
+    See also: `prime hub token list`, `prime whoami`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     seconds = None if expires is None else parse_duration(expires)

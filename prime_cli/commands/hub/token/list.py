@@ -27,6 +27,8 @@ def list_all(
     \b
     Example:
       prime hub token list --user ada
+    \b
+    See also: `prime hub token add`, `prime hub token remove`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)

@@ -20,6 +20,8 @@ def list_all(
     \b
     Example:
       prime hub user list --output json
+    \b
+    See also: `prime hub user add`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)
