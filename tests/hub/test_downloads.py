@@ -4,7 +4,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.helpers.storage import storage_of
+from tests.helpers.storage import files_only, storage_of
 from tests.hub.pushing import HUB, Push, data, sha256
 
 
@@ -77,6 +77,7 @@ def test_file_that_is_known_is_not_sent_again(push: Push, url: str) -> None:
     assert push.client.get(url, headers={"if-none-match": '"other"'}).status_code == 200
 
 
+@files_only
 def test_download_that_is_given_up_closes_its_file(push: Push, url: str) -> None:
     open_files = Path("/proc/self/fd")
     if not open_files.exists():

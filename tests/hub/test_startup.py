@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers.database import sqlite_only
+
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ print([name for name in heavy if name in sys.modules])
 """
 
 
+@sqlite_only
 def test_reading_the_embedded_hub_imports_nothing_heavy(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     argv = [sys.executable, "-c", SCRIPT, str(tmp_path / "hub")]

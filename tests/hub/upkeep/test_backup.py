@@ -54,8 +54,9 @@ def test_restored_hub_answers_as_the_old_one(folder: Path, backup: Path, tmp_pat
     assert sorted(names(new)) == ["secret", "word"]
     for address in ("ada/word/@latest", "ada/word/versions", "ada/secret/@0.1.0"):
         was, now = (data(client.get(f"{HUB}/{address}")) for client in (old, new))
-        # The files for installers lie below each hub's own data.
-        assert was.pop("simple_index_url", None) != now.pop("simple_index_url", "")
+        for detail in (was, now):
+            # The files for installers lie below each hub's own data.
+            detail.pop("simple_index_url", None)
         assert now == was
     wheel = data(new.get(f"{HUB}/ada/word/@0.1.0"))["wheel_url"]
     assert new.get(wheel).content == old.get(wheel).content
