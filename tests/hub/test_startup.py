@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.hub.pushing import names, open_app
 assert names(open_app(Path(sys.argv[1]))) == []
 heavy = ("alembic", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", "uvicorn")
-heavy += ("sqlalchemy.dialects.postgresql",)
+heavy += ("sqlalchemy.dialects.postgresql", "markdown_it", "cryptography", "obstore", "granian")
 print([name for name in heavy if name in sys.modules])
 """
 

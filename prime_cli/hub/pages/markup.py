@@ -6,17 +6,21 @@ https or mail, and pictures become links, since a page of the hub loads nothing 
 
 from functools import cache
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 _ALLOWED = ("http://", "https://", "mailto:", "#")
 
 
 @cache
-def _renderer() -> MarkdownIt:
+def _renderer() -> "MarkdownIt":
+    # Commands with the hub in the box import this module, and show no page.
+    from markdown_it import MarkdownIt
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.validateLink = _is_allowed  # type: ignore[method-assign]
     markdown.core.ruler.push("harmless", _make_harmless)
@@ -34,7 +38,7 @@ def _is_allowed(url: str) -> bool:
     return url.strip().lower().startswith(_ALLOWED)
 
 
-def _make_harmless(state: StateCore) -> None:
+def _make_harmless(state: "StateCore") -> None:
     """No link passes on where it was followed from, or vouches for where it leads."""
     for token in state.tokens:
         for child in token.children or ():
@@ -42,7 +46,7 @@ def _make_harmless(state: StateCore) -> None:
                 child.attrSet("rel", "nofollow noopener noreferrer ugc")
 
 
-def _show_as_link(_self: Any, tokens: list[Token], index: int, *_rest: Any) -> str:
+def _show_as_link(_self: Any, tokens: "list[Token]", index: int, *_rest: Any) -> str:
     source = str(tokens[index].attrGet("src") or "")
     label = escape(tokens[index].content or source)
     if not _is_allowed(source):
