@@ -39,19 +39,25 @@ def find(
     """
     if not shelves or wanted.words == ():
         return []
-    clauses: Clauses = [[shelf.token for shelf in shelves]]
-    clauses += [[tag_token(tag)] for tag in wanted.tags]
+    clauses: Clauses = [[tag_token(tag)] for tag in wanted.tags]
     clauses += [complete(connection, word) for word in wanted.words or ()]
-    # The tokens say the same; here it is asked of the tables themselves.
-    seen = columns.where(or_(*(shelf.holds for shelf in shelves)))
-    if not wanted.starred:
+    found = columns.where(or_(*(shelf.holds for shelf in shelves)))
+    if wanted.starred:
+        found = _starred_by(caller, found)
+        if clauses:
+            found = found.join(listed, listed.c.environment_id == environments.c.id)
+            found = found.where(is_hit(connection, clauses))
+    else:
+        # What others may not see must not take the places of what the caller sees.
+        clauses.append([shelf.token for shelf in shelves])
         hits = newest_hits(connection, clauses).subquery()
-        found = seen.join(hits, hits.c.environment_id == environments.c.id)
-        return list(connection.execute(found))
-    found = (
-        seen.join(stars, stars.c.environment_id == environments.c.id)
-        .join(owners, stars.c.owner_id == owners.c.id)
-        .join(listed, listed.c.environment_id == environments.c.id)
-        .where(owners.c.slug == caller.slug, is_hit(connection, clauses))
-    )
+        found = found.join(hits, hits.c.environment_id == environments.c.id)
     return list(connection.execute(found))
+
+
+def _starred_by(caller: Caller, found: Select[Any]) -> Select[Any]:
+    return (
+        found.join(stars, stars.c.environment_id == environments.c.id)
+        .join(owners, stars.c.owner_id == owners.c.id)
+        .where(owners.c.slug == caller.slug)
+    )
