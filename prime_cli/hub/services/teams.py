@@ -9,6 +9,7 @@ from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import members, owners
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.mirrored import forget_mirrored
 from prime_cli.hub.services.names import check_label, check_slug, require_free
 from prime_cli.hub.services.owners import TEAM, find_own_team, find_owner, find_team
 from prime_cli.hub.services.users import (
@@ -28,6 +29,7 @@ MEMBER: Role = "MEMBER"
 def create_team(hub: Hub, caller: Caller, slug: str, *, name: str = "") -> str:
     """The id of a new team without members; raises UsageError, Conflict or NotAllowed."""
     require_admin(caller)
+    forget_mirrored(hub, slug)
     with hub.database.write() as connection:
         return _create(hub, connection, caller, slug, name)
 
@@ -42,6 +44,7 @@ def add_to_team(
     """
     require_admin(caller)
     wanted = [read_member(user) for user in users]
+    forget_mirrored(hub, slug)
     with hub.database.write() as connection:
         found = find_owner(connection, slug)
         if found is None or found.type != TEAM or not wanted:

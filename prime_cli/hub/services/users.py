@@ -8,6 +8,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.mirrored import forget_mirrored
 from prime_cli.hub.services.names import (
     check_email,
     check_label,
@@ -39,6 +40,7 @@ def create_user(
     name = check_label(name, "name")
     if email is not None:
         check_email(email)
+    forget_mirrored(hub, slug)
     with hub.database.write() as connection:
         require_free(connection, slug, owner_id=None, admin=True)
         made = insert(owners).values(

@@ -12,9 +12,13 @@ from prime_cli.api.embedded import AppTransport
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.upstream import UpstreamHub
 from prime_cli.hub.app import create_app
+from prime_cli.hub.context import Caller
+from prime_cli.hub.opening import open_hub
+from prime_cli.hub.services.owners import find_owner
+from prime_cli.hub.services.users import create_user
 from prime_cli.hub.upstream import through
 from prime_cli.hub.upstream.through import ReadThrough
-from tests.hub.pushing import HUB, Push, data, open_app, settings_for
+from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for
 
 
 @dataclass
@@ -138,6 +142,21 @@ def test_owner_of_this_hub_is_never_looked_for_upstream(
     Push(here, "mine").run()
     assert here.get(f"{HUB}/bob/tool/@latest").status_code == 404
     assert wire.seen == []
+
+
+def test_name_that_only_the_upstream_has_is_free_for_a_user_here(
+    there: httpx.Client, here: httpx.Client, tmp_path: Path
+) -> None:
+    Push(there).run()
+    here.get(f"{HUB}/ada/word/@latest").raise_for_status()
+    hub = open_hub(settings_for(tmp_path / "here", accounts=True))
+    create_user(hub, Caller.operator(), "ada")
+    assert here.get(f"{HUB}/ada/word/@latest").status_code == 404
+    assert names(here) == []
+    with hub.database.read() as connection:
+        owner = find_owner(connection, "ada")
+    assert owner is not None
+    assert owner.type == "user"
 
 
 def test_what_the_upstream_has_not_is_asked_for_once(
