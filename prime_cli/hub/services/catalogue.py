@@ -65,7 +65,7 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
         if wanted.everything:
             rows, total = walk(connection, shelves, part), sum(shelves.values())
         else:
-            found = find(connection, caller, list(shelves), wanted, part.keys())
+            found = find(connection, caller, shelves, wanted, part.keys())
             rows, total = cut(found, part), len(found)
         shown = rows[: part.limit]
         items = _items(connection, caller, [row.id for row in shown])

@@ -28,7 +28,7 @@ class Wanted:
 def find(
     connection: Connection,
     caller: Caller,
-    shelves: list[Shelf],
+    shelves: dict[Shelf, int],
     wanted: Wanted,
     columns: Select[Any],
 ) -> list[Row[Any]]:
@@ -48,10 +48,7 @@ def find(
             found = found.join(listed, listed.c.environment_id == environments.c.id)
             found = found.where(is_hit(connection, clauses))
     else:
-        # What others may not see must not take the places of what the caller sees.
-        clauses.append([shelf.token for shelf in shelves])
-        hits = newest_hits(connection, clauses).subquery()
-        found = found.join(hits, hits.c.environment_id == environments.c.id)
+        found = newest_hits(connection, found, clauses, shelves)
     return list(connection.execute(found))
 
 

@@ -6,6 +6,7 @@ import pytest
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.opening import open_hub
+from prime_cli.hub.services import searching
 from prime_cli.hub.services.starring import set_star
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
@@ -93,3 +94,61 @@ def test_starred_environments_are_found_and_counted(folder: Path) -> None:
 )
 def test_query_that_makes_no_sense_is_refused(client: httpx.Client, query: str) -> None:
     assert client.get(f"{HUB}/?{query}").status_code == 422
+
+
+def test_private_hits_do_not_take_the_places_of_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "MOST_HITS", 2)
+    ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
+    for name in ("first-word", "second-word", "third-word"):
+        Push(ada, name=name).run()
+    for name in ("my-word", "our-word", "their-word"):
+        Push(bob, name=name, visibility="PRIVATE").run()
+    for passed_over in (0, 1000):
+        monkeypatch.setattr(searching, "_MOST_PASSED_OVER", passed_over)
+        found = ada.get(f"{HUB}/?search=word").json()
+        assert [item["name"] for item in found["data"]] == ["third-word", "second-word"]
+        assert found["total_count"] == 2
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "AAAA", "WyJuYW1lIl0", "é", "W" * 900, "%00", "WyJuYW1lIix0cnVlLDEsIjEiXQ"]
+)
+def test_cursor_that_no_list_has_given_is_refused(client: httpx.Client, cursor: str) -> None:
+    answer = client.get(f"{HUB}/?sort_by=name&cursor={cursor}")
+    assert answer.status_code == 422
+    assert "next_cursor" in answer.json()["hint"]
+
+
+def test_cursor_of_another_order_is_refused(catalogue: httpx.Client) -> None:
+    cursor = catalogue.get(f"{HUB}/?limit=1").json()["next_cursor"]
+    assert catalogue.get(f"{HUB}/?cursor={cursor}").is_success
+    assert catalogue.get(f"{HUB}/?cursor={cursor}&sort_by=name").status_code == 422
+    assert catalogue.get(f"{HUB}/?cursor={cursor}&sort_order=asc").status_code == 422
+    assert catalogue.get(f"{HUB}/?cursor={cursor}&offset=1").status_code == 422
+
+
+def test_offset_too_deep_says_how_to_go_on(client: httpx.Client) -> None:
+    answer = client.get(f"{HUB}/?offset=100001")
+    assert answer.status_code == 422
+    assert "cursor" in answer.json()["hint"]
+
+
+def test_search_for_too_many_words_is_refused(client: httpx.Client) -> None:
+    words = "+".join(f"word{number}" for number in range(17))
+    assert client.get(f"{HUB}/?search={words}").status_code == 422
+
+
+def test_environment_that_is_made_private_leaves_the_counts_of_others(folder: Path) -> None:
+    ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
+    push = Push(ada, name="chess").run()
+    for visibility, seen in (("PRIVATE", 0), ("PUBLIC", 1)):
+        push.visibility = visibility
+        push.begin()
+        for query in ("", "search=chess", "owner=ada"):
+            assert bob.get(f"{HUB}/?{query}").json()["total_count"] == seen
+            assert ada.get(f"{HUB}/?{query}").json()["total_count"] == 1
+    ada.delete(f"{HUB}/ada/chess").raise_for_status()
+    assert ada.get(f"{HUB}/?search=chess").json()["total_count"] == 0
+    assert ada.get(f"{HUB}/").json()["total_count"] == 0
