@@ -88,7 +88,7 @@ def kinds(hub: Hub, draw: random.Random) -> dict[str, Callable[[], Options]]:
         "beginning of words": lambda: {"search": draw.choice(mid)[:3]},
         "a word and a tag": lambda: {"search": draw.choice(mid), "tags": ("tag-1",)},
         f"offset {deep // 10}": lambda: {"offset": deep // 10 + draw.randint(0, 99)},
-        f"offset {deep}": lambda: {"offset": deep - draw.randint(0, 99)},
+        f"offset {deep}": lambda: {"offset": max(0, deep - draw.randint(0, 99))},
         "next page by cursor": lambda: {"cursor": next(cursors)},
         "detail": lambda: {"ref": draw.choice(slugs)},
         "detail of what is not there": lambda: {"ref": draw.choice(slugs) + "x"},
