@@ -8,6 +8,12 @@ from prime_cli.hub.services.environments import delete_environment
 from prime_cli.hub.services.owners import UPSTREAM, find_owner
 
 
+def mirror_caller(owner: str) -> Caller:
+    """Who writes what an upstream owner has published."""
+    its = frozenset({owner})
+    return Caller("upstream", reads=its, writes=its)
+
+
 def forget_mirrored(hub: Hub, slug: str) -> None:
     """Delete what is kept of the upstream owner `slug`, if there is one.
 
@@ -20,8 +26,7 @@ def forget_mirrored(hub: Hub, slug: str) -> None:
             return
         kept = select(environments.c.id).where(environments.c.owner_id == owner.id)
         ids = connection.execute(kept).scalars().all()
-    its = frozenset({slug})
     for environment_id in ids:
-        delete_environment(hub, Caller("upstream", reads=its, writes=its), environment_id)
+        delete_environment(hub, mirror_caller(slug), environment_id)
     with hub.database.write() as connection:
         connection.execute(delete(owners).where(owners.c.id == owner.id))

@@ -10,12 +10,13 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import owners, versions
 from prime_cli.hub.services.access import PUBLIC, find_environment, find_visible
 from prime_cli.hub.services.artifacts import mark_received
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.locks import put_lock
+from prime_cli.hub.services.mirrored import mirror_caller
 from prime_cli.hub.services.owners import UPSTREAM, find_owner
 from prime_cli.hub.services.publishing import (
     begin_version,
@@ -44,12 +45,6 @@ def mirror(hub: Hub, upstream: Upstream, ref: EnvRef) -> list[VersionItem]:
     newest_first = upstream.versions(found)
     _put_in_order(hub, found, newest_first)
     return newest_first
-
-
-def mirror_caller(owner: str) -> Caller:
-    """Who writes what an upstream owner has published."""
-    mine = frozenset({owner})
-    return Caller("upstream", reads=mine, writes=mine)
 
 
 def _check_identity(ref: EnvRef, detail: EnvironmentDetail) -> None:

@@ -10,9 +10,10 @@ from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.access import find_visible
+from prime_cli.hub.services.mirrored import mirror_caller
 from prime_cli.hub.services.owners import UPSTREAM, find_owner
 from prime_cli.hub.upstream import Upstream
-from prime_cli.hub.upstream.mirroring import mirror, mirror_caller
+from prime_cli.hub.upstream.mirroring import mirror
 from prime_cli.wire.environments import VersionItem
 
 FRESH_SECONDS = 60.0
