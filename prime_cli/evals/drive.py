@@ -1,46 +1,21 @@
 """The live part of a run: gateway and worker side by side, and the events between them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
 from prime_cli.evals.journal import Journal
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.recorder import Recorder, usage_counts
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.setup import Setup
 from prime_cli.evals.tally import Tally
 from prime_cli.evals.worker import make_spec, worker_variables
-from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.registry import Registry
-from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Event, Log, Rollout, Start
-
-
-@dataclass(frozen=True)
-class Setup:
-    """All that is settled before the first process starts.
-
-    `passed` are variables that the environment may read, `environ` those of this process, which
-    it may not.
-    """
-
-    run_id: str
-    plan: EvalPlan
-    interpreter: Interpreter
-    endpoint: Endpoint
-    registry: Registry
-    passed: Mapping[str, str]
-    environ: Mapping[str, str]
-    scrub: Scrubber
-    log: Path
-    offline: bool = False
 
 
 @dataclass
@@ -87,6 +62,7 @@ class Drive:
             gold=self._gold,
             environ=setup.environ,
             offline=setup.offline,
+            settings=setup.gateway,
         ) as gateway:
             self._recorder = Recorder(self._journal, self._tally, task, gateway.usage_of)
             try:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.progress import Progress
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.installed import read_distributions
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
 from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject
 from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
@@ -19,19 +19,11 @@ WORKSPACE = "workspace"
 """`found_by` of an interpreter that the user made and not we."""
 
 
-def choose_interpreter(
-    plan: EvalPlan,
-    subject: Subject,
-    *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    progress: Progress,
-    offline: bool = False,
-) -> Interpreter:
+def choose_interpreter(plan: EvalPlan, subject: Subject, around: Surroundings) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter."""
-    found = workspace_interpreter(plan, subject, cwd=cwd, environ=environ)
+    found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
     if found is not None:
-        progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+        around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
         return found
     return prepare_interpreter(
         subject.package,
@@ -39,8 +31,8 @@ def choose_interpreter(
         verifiers=plan.verifiers,
         python=plan.python,
         extra_wheels=subject.beside,
-        offline=offline,
-        progress=progress,
+        offline=around.offline,
+        progress=around.progress,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 
@@ -14,7 +13,7 @@ from prime_cli.core.errors import PrimeError, StorageFailed
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.evals.declared import declared_keys
-from prime_cli.evals.drive import Drive, Outcome, Setup
+from prime_cli.evals.drive import Drive, Outcome
 from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.evals.interpreter import choose_interpreter
 from prime_cli.evals.journal import Journal
@@ -28,14 +27,16 @@ from prime_cli.evals.manifest import (
 )
 from prime_cli.evals.metadata import official_metadata
 from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.results import write_results
 from prime_cli.evals.saved import summary_of
 from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.subject import Subject
+from prime_cli.evals.setup import Setup, Surroundings
 from prime_cli.evals.summary import Summary
 from prime_cli.evals.tally import Tally
 from prime_cli.evals.worker import passed_keys, secrets_of
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
@@ -51,38 +52,18 @@ class EvalResult:
     signal: int | None = None
 
 
-def run_evaluation(
-    plan: EvalPlan,
-    subject: Subject,
-    endpoint: Endpoint,
-    registry: Registry,
-    *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    progress: Progress,
-    offline: bool = False,
-) -> EvalResult:
-    """Run `plan`, below `cwd`; a finished rollout is on disk before the next one is counted.
+def run_evaluation(prepared: Prepared, around: Surroundings) -> EvalResult:
+    """Run what is prepared; a finished rollout is on disk before the next one is counted.
 
     Raises LoadFailed or EnvironmentFailed when the environment cannot be run or its process
     dies, ResolveFailed when no interpreter fits, StorageFailed. What was finished by then is
     kept, and its results are written.
     """
-    passed = passed_keys(plan, declared_keys(subject.package.path), environ, progress)
-    interpreter = choose_interpreter(
-        plan, subject, cwd=cwd, environ=environ, progress=progress, offline=offline
-    )
-    return run_in(
-        interpreter,
-        plan,
-        endpoint,
-        registry,
-        cwd=cwd,
-        environ=environ,
-        passed=passed,
-        progress=progress,
-        offline=offline,
-    )
+    plan, subject = prepared.plan, prepared.subject
+    declared = declared_keys(subject.package.path)
+    passed = passed_keys(plan, declared, around.environ, around.progress)
+    interpreter = choose_interpreter(plan, subject, around)
+    return run_in(interpreter, plan, prepared.endpoint, prepared.registry, around, passed=passed)
 
 
 def run_in(
@@ -90,15 +71,12 @@ def run_in(
     plan: EvalPlan,
     endpoint: Endpoint,
     registry: Registry,
+    around: Surroundings,
     *,
-    cwd: Path,
-    environ: Mapping[str, str],
     passed: Mapping[str, str],
-    progress: Progress,
-    offline: bool = False,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
-    folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
+    folder = new_run_folder(runs_folder(plan.environment.name, plan.model, around.cwd))
     setup = Setup(
         run_id=folder.run_id,
         plan=plan,
@@ -106,13 +84,14 @@ def run_in(
         endpoint=endpoint,
         registry=registry,
         passed=passed,
-        environ=environ,
-        scrub=Scrubber(secrets_of(endpoint, environ, passed)),
+        environ=around.environ,
+        scrub=Scrubber(secrets_of(endpoint, around.environ, passed)),
         log=folder.log,
-        offline=offline,
+        gateway=GatewaySettings(),
+        offline=around.offline,
     )
     with writing(folder):
-        return _Run(setup, folder).execute(progress)
+        return _Run(setup, folder).execute(around.progress)
 
 
 class _Run:

@@ -17,6 +17,7 @@ import msgspec
 from prime_cli.core.progress import Silent
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
 from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.setup import Surroundings
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
@@ -55,10 +56,8 @@ def run_live(
         planned,
         endpoint,
         Registry(),
-        cwd=folder,
-        environ=os.environ,
+        Surroundings(folder, os.environ, progress or Silent()),
         passed=passed or {},
-        progress=progress or Silent(),
     )
 
 

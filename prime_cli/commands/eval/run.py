@@ -21,6 +21,7 @@ from prime_cli.evals.locate import Places
 from prime_cli.evals.prepare import prepare
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.run import EvalResult, run_evaluation
+from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
 from prime_cli.session import Session
 
@@ -127,16 +128,8 @@ def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalR
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
-    return run_evaluation(
-        prepared.plan,
-        prepared.subject,
-        prepared.endpoint,
-        prepared.registry,
-        cwd=places.cwd,
-        environ=os.environ,
-        progress=session.progress,
-        offline=offline,
-    )
+    around = Surroundings(places.cwd, os.environ, session.progress, offline)
+    return run_evaluation(prepared, around)
 
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:

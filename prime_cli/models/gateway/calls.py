@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.identity import Identity
 from prime_cli.models.gateway.shapes import RequestHead
 
@@ -22,13 +23,14 @@ class Call:
 
 @dataclass(slots=True)
 class Reply:
-    """What is sent back: a whole body, or `chunks` of an event stream."""
+    """What is sent back: a whole body, or `chunks` of an event stream; `endpoint` gave it."""
 
     status: int
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     chunks: AsyncGenerator[bytes, None] | None = None
     estimated: bool = False
+    endpoint: Endpoint | None = None
 
 
 class CallFailed(Exception):

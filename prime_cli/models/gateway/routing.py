@@ -1,6 +1,6 @@
 """Where a call goes: by the name of the model that it asks for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import cycle
 
@@ -14,8 +14,10 @@ from prime_cli.models.endpoints import (
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.shapes import with_fields
-from prime_cli.models.gateway.upstream import Upstream
 from prime_cli.models.registry import Registry
+
+Send = Callable[[Endpoint, Call], Awaitable[Reply]]
+"""Puts a call to an endpoint."""
 
 
 class Router:
@@ -30,14 +32,14 @@ class Router:
         endpoint: Endpoint,
         registry: Registry,
         *,
-        upstream: Upstream,
+        send: Send,
         builtin: BuiltinModels,
         environ: Mapping[str, str],
         offline: bool,
     ) -> None:
         self._run = endpoint
         self._registry = registry
-        self._upstream = upstream
+        self._send = send
         self._builtin = builtin
         self._environ = environ
         self._offline = offline
@@ -52,10 +54,16 @@ class Router:
             route = self._learn(call.head.model or "")
         endpoint = next(route)
         if endpoint.builtin:
-            return await self._builtin(call, endpoint.model)
+            reply = await self._builtin(call, endpoint.model)
+        else:
+            reply = await self._forward(call, endpoint)
+        reply.endpoint = endpoint
+        return reply
+
+    async def _forward(self, call: Call, endpoint: Endpoint) -> Reply:
         if call.head.model not in (None, endpoint.model):
             call = replace(call, body=with_fields(call.body, model=endpoint.model))
-        return await self._upstream.send(endpoint, call)
+        return await self._send(endpoint, call)
 
     def _learn(self, name: str) -> Iterator[Endpoint]:
         try:

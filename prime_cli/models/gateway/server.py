@@ -24,16 +24,14 @@ from prime_cli.models.gateway.deadlines import Deadline
 from prime_cli.models.gateway.identity import POLICY, read_identity
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.oracle import GoldAnswers
-from prime_cli.models.gateway.retries import Retries, RetryPolicy
+from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.routing import Router
+from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.shapes import error_body, read_head
 from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import Upstream
 from prime_cli.models.registry import Registry
 from prime_cli.models.usage import Usage
-
-CALL_SECONDS = 1800.0
-"""The default deadline of one call; reasoning models do answer after many minutes."""
 
 _LARGEST_REQUEST = 512 * 1024 * 1024
 _LONGEST_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
@@ -55,9 +53,9 @@ class Gateway:
         gold: GoldAnswers | None = None,
         environ: Mapping[str, str] | None = None,
         offline: bool = False,
-        call_seconds: float = CALL_SECONDS,
-        retries: RetryPolicy | None = None,
+        settings: GatewaySettings | None = None,
     ) -> None:
+        settings = settings or GatewaySettings()
         self.token = secrets.token_urlsafe(32)
         self.base_url = ""
         self.socket_path: Path | None = None
@@ -67,16 +65,16 @@ class Gateway:
         router = Router(
             endpoint,
             registry or Registry(),
-            upstream=self._upstream,
+            send=self._upstream.send,
             builtin=BuiltinModels(gold or GoldAnswers(), run_id),
             environ=os.environ if environ is None else environ,
             offline=offline,
         )
         steps = (
-            Deadline(call_seconds),
+            Deadline(settings.call_seconds),
             ask_for_usage,
             self._ledger.read_answers,
-            Retries(retries or RetryPolicy()),
+            Retries(settings.retries),
         )
         self._answer = chain(steps, router)
 

@@ -7,6 +7,7 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.keys import Secret
 from prime_cli.models.usage import Usage
 from tests.helpers.gateway_client import Answered, ask, run
@@ -26,7 +27,7 @@ QUICK = RetryPolicy(rate_limited=3, failed=2, first_s=0.01, longest_s=0.5)
 
 async def ask_once(url: str, *, seconds: float = 20, stream: bool = False) -> Answered:
     endpoint = Endpoint("scripted", url, Secret("sk-real"))
-    async with Gateway(endpoint, environ={}, retries=QUICK, call_seconds=seconds) as gate:
+    async with Gateway(endpoint, environ={}, settings=GatewaySettings(seconds, QUICK)) as gate:
         return await ask(gate, stream=stream)
 
 
@@ -125,7 +126,9 @@ def test_hanging_up_stops_the_endpoint() -> None:
 
         async with (
             raw_server(generate) as url,
-            Gateway(Endpoint("scripted", url), environ={}, retries=QUICK) as gate,
+            Gateway(
+                Endpoint("scripted", url), environ={}, settings=GatewaySettings(retries=QUICK)
+            ) as gate,
         ):
             caller = asyncio.create_task(ask(gate, stream=stream))
             await begun.wait()
@@ -145,7 +148,9 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event() -> None:
     async def scenario() -> Answered:
         async with (
             raw_server(break_off) as url,
-            Gateway(Endpoint("scripted", url), environ={}, retries=QUICK) as gate,
+            Gateway(
+                Endpoint("scripted", url), environ={}, settings=GatewaySettings(retries=QUICK)
+            ) as gate,
         ):
             answered = await ask(gate, stream=True)
             assert gate.usage_total() == Usage(calls=1, uncounted=1)

@@ -1,0 +1,44 @@
+"""What is settled before a run starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.progress import Progress
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.scrub import Scrubber
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.registry import Registry
+from prime_cli.runtime.interpreters import Interpreter
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a run happens: runs are saved below `cwd`, `environ` is that of this process."""
+
+    cwd: Path
+    environ: Mapping[str, str]
+    progress: Progress
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that is settled before the first process starts.
+
+    `passed` are variables that the environment may read, `environ` those of this process, which
+    it may not.
+    """
+
+    run_id: str
+    plan: EvalPlan
+    interpreter: Interpreter
+    endpoint: Endpoint
+    registry: Registry
+    passed: Mapping[str, str]
+    environ: Mapping[str, str]
+    scrub: Scrubber
+    log: Path
+    gateway: GatewaySettings
+    offline: bool = False
