@@ -1,8 +1,9 @@
 """Folders of vf-eval read as if they were ours: metadata.json beside results.jsonl."""
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,29 +36,45 @@ def read_metadata(path: Path) -> dict[str, Any]:
 def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[Row]:
     """The rows of a results.jsonl, numbered by example and rollout.
 
-    verifiers 0.1.3 and 0.1.5 write examples 0..n-1 once per rollout, and an `id` that is wrong
-    whenever r > 1: there the position counts. Later ones write `example_id`, which repeats.
     Lines that are no JSON objects (a torn last one) are skipped, as the official `eval push` does.
     """
-    examples = _number_of_examples(metadata, results)
+    examples = number_of_examples(metadata, lambda: sum(1 for _ in _objects(results)))
+    return number_rows(_objects(results), examples)
+
+
+def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
+    """Rows of an evaluation of `examples` examples, numbered by example and rollout.
+
+    verifiers 0.1.3 and 0.1.5 write examples 0..n-1 once per rollout, and an `id` that is wrong
+    whenever r > 1 (the official `eval push` copies it to `example_id`): there the position counts.
+    Later ones write `example_id`, which repeats. One that is no number gets the number of its
+    first appearance.
+    """
     seen: Counter[int] = Counter()
-    for index, line in enumerate(_objects(results)):
-        if "example_id" in line:
-            example = int(line["example_id"])
-            rollout = int(_own(line).get("rollout", seen[example]))
-            seen[example] += 1
-        else:
+    names: dict[str, int] = {}
+    for index, line in enumerate(lines):
+        named = line.get("example_id")
+        if named is None or line.get("id") == named:
             rollout, example = divmod(index, examples)
+        else:
+            example = named if type(named) is int else names.setdefault(str(named), len(names))
+            rollout = _rollout_of(line, seen[example])
+            seen[example] += 1
         yield _row(line, example, rollout)
 
 
-def _number_of_examples(metadata: Mapping[str, Any], results: Path) -> int:
+def number_of_examples(metadata: Mapping[str, Any], count_rows: Callable[[], int]) -> int:
+    """How many examples `metadata` tells of; without it, what the number of rows comes to."""
     examples = metadata.get("num_examples")
     if isinstance(examples, int) and examples > 0:
         return examples
     rollouts = metadata.get("rollouts_per_example")
-    rows = sum(1 for _ in _objects(results))
-    return max(1, rows // max(1, rollouts if isinstance(rollouts, int) else 1))
+    return max(1, count_rows() // max(1, rollouts if isinstance(rollouts, int) else 1))
+
+
+def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
+    told = _own(line).get("rollout", line.get("rollout_number"))
+    return told if type(told) is int else otherwise
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -73,7 +90,10 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
+    reward = _number(line.get("reward"))
     failure = _failure(line.get("error"))
+    if failure is None and reward is not None and not math.isfinite(reward):
+        failure = Failure("environment", "NoReward", "The reward is not a finite number")
     metrics = line.get("metrics")
     timing = line.get("timing")
     return Row(
@@ -81,7 +101,7 @@ def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
         rollout=rollout,
         attempt=int(_own(line).get("attempt", 1)),
         # 0.1.14 stores 0.0 beside an error; an error is no score.
-        reward=None if failure else _number(line.get("reward")),
+        reward=None if failure else reward,
         metrics=metrics if isinstance(metrics, dict) else _flat_metrics(line),
         prompt=line.get("prompt"),
         completion=line.get("completion"),

@@ -1,0 +1,1 @@
+"""Evaluations on a hub: saved runs pushed to it, and read from it again."""

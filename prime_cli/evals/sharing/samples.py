@@ -1,0 +1,66 @@
+"""A rollout as a sample of an evaluation on a hub, and back."""
+
+from collections.abc import Iterable, Iterator
+from itertools import tee
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.official import number_rows
+from prime_cli.evals.results import official_row
+from prime_cli.evals.rows import SCHEMA, Row
+
+_SHARED = frozenset(
+    "example_id reward metrics prompt completion answer info task timing stop_condition "
+    "is_truncated".split()
+)
+"""Fields of a Row that a sample has under the same name with the same value."""
+
+
+def sample_of(row: Row) -> dict[str, Any]:
+    """What is pushed of `row`: the keys of results.jsonl without state columns, and four more.
+
+    `sample_id`, `rollout_number` and `attempt` tell hubs which rollout it is, so that one that
+    comes again replaces itself. `prime` holds every field that has no official spelling, so that
+    `row_of` gives the same row back.
+    """
+    own = {
+        name: msgspec.to_builtins(getattr(row, name))
+        for name in row.__struct_fields__
+        if name not in _SHARED
+    }
+    names = {
+        "sample_id": f"{row.example_id}.{row.rollout}",
+        "rollout_number": row.rollout,
+        "attempt": row.attempt,
+    }
+    # State columns stand in `prime` alone: as keys of the sample, hubs take numbers for scores.
+    return official_row(msgspec.structs.replace(row, state={})) | names | {"prime": own}
+
+
+def rows_of(samples: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
+    """The rows of samples: ours as they were, others numbered as `number_rows` does it.
+
+    Raises UsageError for samples of a newer prime.
+    """
+    # Side by side: of neither is ever more than one ahead.
+    given, numbered = tee(samples)
+    for sample, row in zip(given, number_rows(numbered, examples), strict=True):
+        yield _given_back(row, sample)
+
+
+def _given_back(row: Row, sample: dict[str, Any]) -> Row:
+    own = sample.get("prime")
+    if not isinstance(own, dict) or "schema" not in own:
+        return row
+    if own["schema"] > SCHEMA:
+        raise UsageError(
+            f"The samples were pushed by a newer prime (schema {own['schema']})",
+            hint="upgrade prime to read them",
+        )
+    shared = {name: sample[name] for name in _SHARED if name in sample}
+    try:
+        return msgspec.convert(shared | own, Row)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"A sample is not as prime pushed it: {error}") from error
