@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.core.paths import replacing, storage_errors
-from prime_cli.evals.journal import decode_row, last_attempts
+from prime_cli.core.paths import replacing
+from prime_cli.evals.index.run_index import index_journal
 from prime_cli.evals.rows import Row
 
 _ENCODER = msgspec.json.Encoder()
@@ -26,13 +26,7 @@ def write_results(journal: Path, results: Path) -> None:
 
 def ordered_rows(journal: Path) -> Iterator[Row]:
     """The last attempt of every rollout, sorted by example and rollout."""
-    offsets = last_attempts(journal)
-    if not offsets:
-        return
-    with storage_errors(journal), journal.open("rb") as file:
-        for offset in offsets.values():
-            file.seek(offset)
-            yield decode_row(file.readline())
+    return index_journal(journal).rows()
 
 
 def official_row(row: Row) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_the_model_gets_the_key_and_the_environment_does_not(
     result = run_live(tmp_path, interpreter, model.url, num_examples=1)
     assert model.calls[0].headers["authorization"] == f"Bearer {KEY}"
     files = [path for path in result.folder.path.iterdir() if path.is_file()]
-    assert not [path.name for path in files if KEY in path.read_text("utf-8")]
+    assert not [path.name for path in files if KEY.encode() in path.read_bytes()]
     assert "environment:" in result.folder.log.read_text("utf-8")
 
 
@@ -75,10 +75,10 @@ def test_a_passed_secret_is_in_no_file_even_when_the_environment_prints_it(
     passed = {"MY_KEY": "planted-secret-value"}
     result = run_live(tmp_path, interpreter, model.url, passed=passed)
     assert result.summary.reward.mean == 1.0
-    files = {path.name: path.read_text("utf-8") for path in result.folder.path.iterdir()}
-    assert not [name for name, text in files.items() if "planted-secret-value" in text]
-    assert "[MY_KEY]" in files["journal.jsonl"]
-    assert "[MY_KEY]" in files["worker.log"]
+    files = {path.name: path.read_bytes() for path in result.folder.path.iterdir()}
+    assert not [name for name, text in files.items() if b"planted-secret-value" in text]
+    assert b"[MY_KEY]" in files["journal.jsonl"]
+    assert b"[MY_KEY]" in files["worker.log"]
 
 
 def test_a_refused_call_is_an_error_and_not_a_score(
