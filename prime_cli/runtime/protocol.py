@@ -25,7 +25,8 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     `args` are load_environment's keywords (v1: the taskset's knobs), `extra` is set on the loaded
     environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
-    None takes the environment's own, else a plain chat loop.
+    None takes the environment's own, else a plain chat loop. For `prime env check`, `first` runs
+    only so many of the n examples, `survey` asks for a Survey, `watch_network` for Network events.
     """
 
     module: str
@@ -52,6 +53,9 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     independent_scoring: bool = False
     harness: str | None = None
     pythonpath: list[str] = []
+    first: int | None = None
+    survey: bool = False
+    watch_network: bool = False
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):
@@ -113,7 +117,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     `planned` counts all n * r rollouts, `owed` those that were not in `Spec.done`.
     `answers` maps an example's index to its gold answer, where it has one. `fingerprint` is the
     sha256 of the examples in order. `harness` is "in-process" where a v1 taskset runs without
-    processes of its own, else the harness's id; None for v0.
+    processes of its own, else the harness's id; None for v0. `weights` are those of the reward
+    functions; None where they cannot be told, or no survey was asked for.
     """
 
     examples: int
@@ -126,7 +131,28 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     answers: dict[str, Any] = {}
     oracle: bool = False
     fingerprint: str = ""
+    weights: dict[str, float] | None = None
     load_s: float = 0.0
+
+
+class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):
+    """What the examples show by themselves; `runtime/worker/survey.py` says what is counted.
+
+    `named` holds the indices of the first few examples behind each of the `counts`.
+    """
+
+    examples: int
+    answered: int
+    counts: dict[str, int] = {}
+    named: dict[str, list[int]] = {}
+
+
+class Network(msgspec.Struct, tag_field="t", tag="network", kw_only=True):
+    """The environment asked for a host outside this machine, for the first time in this phase."""
+
+    phase: Literal["load", "rollout"]
+    host: str
+    port: int | None = None
 
 
 class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):
@@ -174,7 +200,7 @@ class End(msgspec.Struct, tag_field="t", tag="end", kw_only=True):
     error: EndError | None = None
 
 
-Event = Hello | Start | Rollout | OracleReply | Log | End
+Event = Hello | Start | Survey | Network | Rollout | OracleReply | Log | End
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

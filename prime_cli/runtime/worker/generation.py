@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from .rows import Row
+from .survey import Example
 
 
 class Generation(Protocol):
@@ -27,6 +28,14 @@ class Generation(Protocol):
     @property
     def fingerprint(self) -> str:
         """The sha256 of the examples in order."""
+
+    @property
+    def described(self) -> list[Example]:
+        """The examples as `survey` reads them."""
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """{name of a reward: its weight}; None where that cannot be told."""
 
     def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""

@@ -18,11 +18,13 @@ from .garbage import seldom_collected
 from .generation import Generation
 from .identity import stamp_requests
 from .loading import import_module, installed_version
+from .network import ROLLOUT, NetworkWatch
 from .oracle import Oracle
 from .plain import plain
 from .rows import Row
 from .schedule import Schedule, Unit
 from .spec import Spec
+from .survey import survey
 
 PROTOCOL = 1
 FEWEST_THREADS = 32
@@ -62,6 +64,7 @@ class Session:
         self._events = events
         self._control = control
         self._started = time.perf_counter()
+        self._network = NetworkWatch(events)
 
     def run(self) -> None:
         """Raises StageFailed, with stage "interrupted" when the parent cancelled."""
@@ -94,6 +97,8 @@ class Session:
     def _prepare(self) -> None:
         spec = self._spec
         sys.path[:0] = spec.pythonpath
+        if spec.watch_network:
+            self._network.start()
         if spec.socket:
             spec.base_url = forward(spec.socket)
         if "OPENAI_API_KEY" not in os.environ:
@@ -122,6 +127,9 @@ class Session:
                 oracle.ask(message)
 
         self._announce(environment, units, has_oracle=bool(oracle))
+        if self._spec.survey:
+            self._events.send("survey", **survey(environment.described))
+        self._network.phase = ROLLOUT
         self._control.deliver_to(asyncio.get_running_loop(), on_message)
         try:
             await environment.serve(lambda: schedule.run(units, environment.lanes))
@@ -134,16 +142,21 @@ class Session:
 
     def _units(self, environment: Generation) -> list[Unit]:
         """What is owed, as units. A group that is not complete is owed whole."""
-        owed = self._spec.owed(len(environment.examples))
+        owed = self._spec.owed(self._used(environment))
         if environment.unit == "group":
             return [(example, list(range(self._spec.r))) for example, _ in owed]
         return [(example, [rollout]) for example, rollouts in owed for rollout in rollouts]
+
+    def _used(self, environment: Generation) -> int:
+        """How many of the examples are run."""
+        count, first = len(environment.examples), self._spec.first
+        return count if first is None else min(count, first)
 
     def _announce(self, environment: Generation, units: list[Unit], *, has_oracle: bool) -> None:
         self._events.send(
             "start",
             examples=len(environment.examples),
-            planned=len(environment.examples) * self._spec.r,
+            planned=self._used(environment) * self._spec.r,
             owed=sum(len(rollouts) for _, rollouts in units),
             unit=environment.unit,
             family=environment.family,
@@ -152,6 +165,7 @@ class Session:
             answers=environment.answers,
             oracle=has_oracle,
             fingerprint=environment.fingerprint,
+            weights=environment.weights if self._spec.survey else None,
             load_s=round(time.perf_counter() - self._started, 3),
         )
 

@@ -32,6 +32,9 @@ class Spec:
     independent_scoring: bool = False
     harness: str | None = None
     pythonpath: list[str] = field(default_factory=list)
+    first: int | None = None
+    survey: bool = False
+    watch_network: bool = False
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""

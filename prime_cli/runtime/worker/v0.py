@@ -13,6 +13,7 @@ from .loading import load_v0
 from .plain import plain
 from .rows import Row
 from .spec import Spec
+from .survey import Example
 from .usage import usage_of, was_truncated
 from .v0_a import FamilyA
 from .v0_b import FamilyB, FamilyBEarly
@@ -61,6 +62,23 @@ class V0:
             digest.update(json.dumps(kept, sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
 
+    @property
+    def described(self) -> list[Example]:
+        """The examples as `survey` reads them."""
+        return [
+            Example(
+                plain(row.get("prompt")),
+                plain(row.get("answer")),
+                [row.get("info"), row.get("task")],
+            )
+            for row in self.examples
+        ]
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """{name of a reward function: its weight}; None for a group of environments."""
+        return None if getattr(self.environment, "envs", None) else self._weights
+
     def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""
         row = self.examples[example]
@@ -93,7 +111,10 @@ class V0:
     def _read_examples(self) -> list[Row]:
         options = {} if self._spec.seed is None else {"seed": self._spec.seed}
         try:
-            dataset = self.environment.get_eval_dataset(n=self._spec.n, **options)
+            try:
+                dataset = self.environment.get_eval_dataset(n=self._spec.n, **options)
+            except IndexError:  # up to 0.1.4, when there are fewer than n
+                dataset = self.environment.get_eval_dataset(n=-1, **options)
             found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
         except Exception as error:
             raise failures.StageFailed("load", error) from error

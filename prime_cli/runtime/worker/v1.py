@@ -15,6 +15,7 @@ from .memory import free_mb, processes_that_fit
 from .plain import plain
 from .rows import Row
 from .spec import Spec
+from .survey import Example
 from .v1_rows import error_of, known_of
 
 KEY_VARIABLE = "PRIME_RUN_TOKEN"
@@ -59,6 +60,26 @@ class V1:
         for task in self.examples:
             digest.update(json.dumps(_data(task), sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
+
+    @property
+    def described(self) -> list[Example]:
+        """The tasks as `survey` reads them."""
+        found = []
+        for task in self.examples:
+            data = _data(task)
+            asked, answer = data.pop("prompt", None), data.pop("answer", None)
+            data.pop("idx", None)
+            found.append(Example(asked, answer, data))
+        return found
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """{name of a reward: its weight} of the first task; None where judges have a say."""
+        task = self.examples[0]
+        if not hasattr(task, "hooks") or getattr(task.config, "judges", None):
+            return None
+        rewards = task.hooks("reward")
+        return {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in rewards}
 
     def gold(self, example: int) -> tuple[Any, dict[str, Any]]:
         """(answer, the task's data) of an example, for an oracle."""

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import End, Event, Hello, Log, Rollout, Spec, Start
+from prime_cli.runtime.protocol import (
+    End,
+    Event,
+    Hello,
+    Log,
+    Network,
+    Rollout,
+    Spec,
+    Start,
+    Survey,
+)
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -24,6 +34,8 @@ class Said:
 
     hello: Hello | None = None
     start: Start | None = None
+    survey: Survey | None = None
+    asked: list[tuple[str, str]] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
     end: End | None = None
@@ -34,6 +46,10 @@ class Said:
                 self.hello = event
             case Start():
                 self.start = event
+            case Survey():
+                self.survey = event
+            case Network():
+                self.asked.append((event.phase, event.host))
             case Rollout():
                 self.rollouts.append(event)
             case Log():

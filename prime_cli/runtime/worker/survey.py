@@ -1,0 +1,117 @@
+"""What the examples themselves show, without asking a model: for `prime env check`."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .plain import plain
+
+SHORTEST_ANSWER = 8
+"""Shorter answers (a letter, a number, a name) stand in prompts by chance."""
+MOST_NAMED = 10
+"""Examples that are named for each finding; all are counted."""
+
+OPTION = re.compile(r"^\s*(?:\(?\w{1,2}[).:]|[-*•])\s+(.+)$", re.MULTILINE)
+FEWEST_OPTIONS = 2
+
+
+class Example(NamedTuple):
+    """What one example asks, its gold answer, and all the rest that tells it from others."""
+
+    prompt: Any
+    answer: Any
+    rest: Any = None
+
+
+def survey(examples: Iterable[Example]) -> dict[str, Any]:
+    """Counts, with the indices of the first few examples that each of them is about.
+
+    `empty` prompts hold nothing to read; `duplicates` repeat an earlier example in everything,
+    `conflicts` its prompt alone with another answer; `leaks` hold their answer word for word;
+    `answered` have a gold answer. A prompt that is None is left to the environment, which speaks
+    first.
+    """
+    found: dict[str, list[int]] = {name: [] for name in ("empty", "duplicates", "conflicts")}
+    found["leaks"] = []
+    seen: set[str] = set()
+    answers: dict[str, str] = {}
+    count = answered = 0
+    for index, example in enumerate(examples):
+        count += 1
+        answered += example.answer not in (None, "")
+        whole, asked = digest(example), digest([example.prompt, example.rest])
+        given = digest(example.answer)
+        if whole in seen:
+            found["duplicates"].append(index)
+        elif answers.get(asked, given) != given:
+            found["conflicts"].append(index)
+        seen.add(whole)
+        answers.setdefault(asked, given)
+        if example.prompt is not None and is_empty(example.prompt):
+            found["empty"].append(index)
+        if holds_answer(text_of(example.prompt), example.answer):
+            found["leaks"].append(index)
+    counts = {name: len(indices) for name, indices in found.items()}
+    named = {name: indices[:MOST_NAMED] for name, indices in found.items()}
+    return {"examples": count, "answered": answered, "counts": counts, "named": named}
+
+
+def holds_answer(prompt: str, answer: Any) -> bool:
+    """Whether the answer stands in the prompt word for word, other than as one of its options.
+
+    Letter case and white space do not count; answers below `SHORTEST_ANSWER` characters, and
+    those without any letter, are not looked for.
+    """
+    if not isinstance(answer, str):
+        return False
+    wanted = _folded(answer)
+    if len(wanted) < SHORTEST_ANSWER or not any(map(str.isalpha, wanted)):
+        return False
+    if not re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _folded(prompt)):
+        return False
+    options = [_folded(option) for option in OPTION.findall(prompt)]
+    is_choice = len(options) >= FEWEST_OPTIONS and any(wanted in option for option in options)
+    return not is_choice
+
+
+def is_empty(prompt: Any) -> bool:
+    """Whether there is nothing to read, see or hear in a prompt."""
+    if isinstance(prompt, str):
+        return not prompt.strip()
+    return not text_of(prompt).strip() and not any(map(_has_media, prompt or []))
+
+
+def text_of(prompt: Any) -> str:
+    """All text of a prompt: a string, or messages whose content is a string or parts."""
+    if isinstance(prompt, str):
+        return prompt
+    if not isinstance(prompt, list):
+        return ""
+    return "\n".join(text for message in prompt for text in _texts(message))
+
+
+def digest(value: Any) -> str:
+    """The sha256 of a value as JSON."""
+    return hashlib.sha256(json.dumps(plain(value), sort_keys=True).encode()).hexdigest()
+
+
+def _texts(message: Any) -> list[str]:
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _has_media(message: Any) -> bool:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return False
+    return any(
+        isinstance(part, dict) and part.get("type") not in (None, "text") for part in content
+    )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,81 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.runtime.worker.survey import Example, holds_answer, is_empty, survey, text_of
+from tests.helpers.scripted_model import ScriptedModel
+from tests.runtime.worker.runs import run_worker, small_spec
+
+CHOICE = "Which tower?\n(A) the Eiffel Tower\n(B) the Tower Bridge"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "held"),
+    [
+        ("The capital is  Port\nMoresby, say it", "port moresby", True),
+        ("The capital of Papua", "port moresby", False),
+        ("Pick A, B or C", "A", False),
+        ("What is 12 + 30?", "12", False),
+        ("Add 123456789 and 1", "123456789", False),
+        ("Say unpredictable things", "predictable", False),
+        (CHOICE, "the Eiffel Tower", False),
+        (CHOICE + "\nIt is the Eiffel Tower.", "the Eiffel Tower.", True),
+        ("anything", None, False),
+        ("anything", {"a": 1}, False),
+    ],
+)
+def test_an_answer_is_found_in_a_prompt_only_word_for_word(
+    prompt: str, answer: Any, held: bool
+) -> None:
+    assert holds_answer(prompt, answer) is held
+
+
+@pytest.mark.parametrize(
+    ("prompt", "empty"),
+    [
+        ("", True),
+        ("  \n", True),
+        ([], True),
+        ([{"role": "user", "content": " "}], True),
+        ([{"role": "user", "content": None}], True),
+        ([{"role": "user", "content": [{"type": "text", "text": ""}]}], True),
+        ([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}], False),
+        ([{"role": "system", "content": "x"}], False),
+    ],
+)
+def test_a_prompt_is_empty_when_nothing_can_be_read_or_seen(prompt: Any, empty: bool) -> None:
+    assert is_empty(prompt) is empty
+
+
+def test_texts_of_all_messages_and_parts_are_read() -> None:
+    parts = [{"type": "text", "text": "b"}, {"type": "image_url"}, "c"]
+    prompt = [{"role": "system", "content": "a"}, {"role": "user", "content": parts}, "d"]
+    assert text_of(prompt) == "a\nb"
+
+
+def test_what_is_found_is_counted_and_the_first_few_are_named() -> None:
+    same = Example("Say it", "it")
+    found = survey(
+        [same, Example("Say it", "no"), *[same] * 14, Example(" ", "x"), Example(None, "")]
+    )
+    assert found["examples"] == 18
+    assert found["answered"] == 17
+    assert found["counts"] == {"empty": 1, "duplicates": 14, "conflicts": 1, "leaks": 0}
+    assert found["named"]["duplicates"] == list(range(2, 12))
+    assert found["named"]["conflicts"] == [1]
+
+
+def test_examples_that_differ_in_anything_else_are_no_duplicates() -> None:
+    found = survey([Example("go", None, {"seed": n}) for n in range(3)])
+    assert found["counts"]["duplicates"] == found["counts"]["conflicts"] == 0
+
+
+def test_more_examples_are_surveyed_than_are_run(model: ScriptedModel, log: Path) -> None:
+    spec = small_spec(model, "calls_out", n=100, first=2, r=2, survey=True)
+    said = run_worker(spec, log)
+    assert said.survey is not None
+    assert said.survey.examples == said.survey.counts["leaks"] == 3
+    assert said.survey.counts["duplicates"] == 2
+    assert (said.started.planned, len(said.rollouts)) == (4, 4)
+    assert said.started.weights == {"<lambda>": 2.0}
