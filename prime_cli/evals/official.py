@@ -38,8 +38,8 @@ def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[R
 
     Lines that are no JSON objects (a torn last one) are skipped, as the official `eval push` does.
     """
-    examples = number_of_examples(metadata, lambda: sum(1 for _ in _objects(results)))
-    return number_rows(_objects(results), examples)
+    examples = number_of_examples(metadata, lambda: sum(1 for _ in read_objects(results)))
+    return number_rows((line for _, _, line in read_objects(results)), examples)
 
 
 def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
@@ -60,7 +60,7 @@ def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]
             example = named if type(named) is int else names.setdefault(str(named), len(names))
             rollout = _rollout_of(line, seen[example])
             seen[example] += 1
-        yield _row(line, example, rollout)
+        yield row_of_line(line, example, rollout)
 
 
 def number_of_examples(metadata: Mapping[str, Any], count_rows: Callable[[], int]) -> int:
@@ -77,19 +77,29 @@ def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
     return told if type(told) is int else otherwise
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Byte offset, length and content of each line that is a JSON object."""
+    offset = 0
     with storage_errors(path), path.open("rb") as file:
         for line in file:
-            try:
-                # The standard decoder: official files may hold NaN, which msgspec refuses.
-                value = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(value, dict):
-                yield value
+            value = decode_object(line)
+            if value is not None:
+                yield offset, len(line), value
+            offset += len(line)
 
 
-def _row(line: dict[str, Any], example: int, rollout: int) -> Row:
+def decode_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object that `line` holds, None when it holds none."""
+    try:
+        # The standard decoder: official files may hold NaN, which msgspec refuses.
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
+    """The row of one line, whose number is known."""
     reward = _number(line.get("reward"))
     failure = _failure(line.get("error"))
     if failure is None and reward is not None and not math.isfinite(reward):

@@ -9,10 +9,11 @@ from typing import Any
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.folder import RunFolder, is_being_written
+from prime_cli.evals.index.results_index import ResultsIndex
+from prime_cli.evals.index.run_index import RunIndex, index_journal
 from prime_cli.evals.journal import read_journal
 from prime_cli.evals.manifest import RUNNING, Manifest, load_manifest
-from prime_cli.evals.official import read_metadata, read_official_rows
-from prime_cli.evals.results import ordered_rows
+from prime_cli.evals.official import read_metadata
 from prime_cli.evals.rows import Row
 from prime_cli.evals.summary import EnvironmentFacts, Summary, score
 from prime_cli.evals.tally import Tally
@@ -31,10 +32,13 @@ class SavedRun:
 
     def rows(self) -> Iterator[Row]:
         """The last attempt of every rollout, by example and rollout."""
+        return self.index().rows()
+
+    def index(self) -> RunIndex:
+        """Its rollouts in order, each read when it is asked for; raises UsageError."""
         if self.manifest is not None:
-            return ordered_rows(self.folder.journal)
-        found = read_official_rows(self.folder.results, self.official or {})
-        return iter(sorted(found, key=lambda row: (row.example_id, row.rollout)))
+            return index_journal(self.folder.journal)
+        return ResultsIndex(self.folder.results, self.official or {})
 
     def summary(self) -> Summary:
         """The statistics, computed anew from the rows."""
