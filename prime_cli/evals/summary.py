@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.evals.statistics import bounds, spread
+from prime_cli.evals.statistics import bounds, precision, spread
 from prime_cli.evals.tally import Tally
 
 
@@ -34,13 +34,16 @@ class Reward(msgspec.Struct, frozen=True):
     """Mean and population std over the scored rollouts.
 
     `low` and `high` are the mean with errors left out and with errors counted as 0, the smaller
-    one first. All are null where there is nothing to average.
+    one first. `stderr` is the standard error of the mean and `interval` its 95 % interval, over
+    examples, errors left out. All are null where there is nothing to compute them from.
     """
 
     mean: float | None
     std: float | None
     low: float | None
     high: float | None
+    stderr: float | None = None
+    interval: tuple[float, float] | None = None
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -105,10 +108,18 @@ def score(tally: Tally, planned: int) -> Scores:
     rewards = tally.rewards()
     all_of_them = spread(rewards)
     limits = bounds(rewards, tally.errored)
+    exactness = precision(tally.by_example())
     metrics = {name: spread(values) for name, values in sorted(tally.metrics().items())}
     return Scores(
         counts=Counts(planned, tally.scored, tally.errored, tally.truncated),
-        reward=Reward(all_of_them.mean, all_of_them.std, limits.low, limits.high),
+        reward=Reward(
+            all_of_them.mean,
+            all_of_them.std,
+            limits.low,
+            limits.high,
+            exactness.stderr,
+            exactness.interval,
+        ),
         metrics={name: Metric(value.mean, value.std) for name, value in metrics.items()},
         rollouts={f"r{index + 1}": values for index, values in tally.by_rollout().items()},
         errors=[

@@ -90,6 +90,14 @@ class Tally:
             found.setdefault(rollout, []).append(score.reward)
         return dict(sorted(found.items()))
 
+    def by_example(self) -> list[list[float]]:
+        """The rewards of each example, those of errored rollouts left out."""
+        found: dict[int, list[float]] = {}
+        for (example, _), score in self._ordered():
+            if score.reward is not None:
+                found.setdefault(example, []).append(score.reward)
+        return list(found.values())
+
     def errors(self) -> list[tuple[Failure, int]]:
         """One failure per class and type, the first one met, and how often; most frequent first."""
         first: dict[tuple[str, str], Failure] = {}

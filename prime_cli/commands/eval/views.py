@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prime_cli.evals.summary import Summary
+from prime_cli.evals.summary import Reward, Summary
 
 _MOST_SHOWN = 12
 """Rewards of one rollout index that are printed; the rest is in the files."""
@@ -25,6 +25,8 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     lines.append(
         ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
     )
+    if summary.reward.stderr is not None:
+        lines.append(("", _precision(summary.reward)))
     if counts.errored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
         lines.append(("", f"between {low} and {high}, as errors are counted as 0 or left out"))
@@ -57,6 +59,14 @@ def _rollouts(summary: Summary) -> str:
     if counts.truncated:
         parts.append(f"{counts.truncated} truncated")
     return ", ".join(parts)
+
+
+def _precision(reward: Reward) -> str:
+    told = f"standard error {_number(reward.stderr)} over examples"
+    if reward.interval is None:
+        return told
+    low, high = reward.interval
+    return f"{told}, 95 % interval {_number(low)} to {_number(high)}"
 
 
 def _rewards(rewards: Sequence[float | None]) -> str:

@@ -13,7 +13,9 @@ def test_without_a_name_the_newest_run_is_shown(prime: Prime, tmp_path: Path) ->
     newest = save_run(tmp_path, row(0, reward=0.25), started="2026-02-01T00:00:00+00:00")
     shown = prime("eval", "show", "--output", "json", cwd=tmp_path).ok().json
     assert shown["run_id"] == newest.run_id
-    assert shown["reward"] == {"mean": 0.25, "std": 0.0, "low": 0.25, "high": 0.25}
+    assert shown["reward"] == {
+        "mean": 0.25, "std": 0.0, "low": 0.25, "high": 0.25, "stderr": None, "interval": None,
+    }  # fmt: skip
     assert shown["environment"]["ref"] == "ada/wordle@1.2"
     assert shown["counts"] == {"planned": 4, "scored": 1, "errored": 0, "truncated": 0}
 
