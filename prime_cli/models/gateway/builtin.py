@@ -10,6 +10,7 @@ import msgspec
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.completions import CHAT, TEXT, Turn, completion, completion_events
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleFailed, OracleQuestion
+from prime_cli.models.gateway.probes import PROBES, Probes
 
 ORACLE = "builtin/oracle"
 
@@ -35,6 +36,7 @@ class BuiltinModels:
         self._gold = gold
         self._run_id = run_id
         self._served = 0
+        self._probes = Probes()
 
     async def __call__(self, call: Call, model: str) -> Reply:
         if call.path == "models" and call.method == "GET":
@@ -45,11 +47,21 @@ class BuiltinModels:
             request = _decoder.decode(call.body)
         except msgspec.MsgspecError as error:
             raise _refusal(f"The request is not a completion's: {error}", 400) from error
-        said = await self._oracle(call, request) if model == ORACLE else last_user_text(request)
+        said = await self._say(call, request, model)
         self._served += 1
         turn = Turn.of(said, asked=_asked_words(request))
         name = f"{self._run_id}-{self._served}"
         return _reply(turn, call, request, name)
+
+    async def _say(self, call: Call, request: ChatRequest, model: str) -> Message:
+        if model == ORACLE:
+            return await self._oracle(call, request)
+        asked = last_user_text(request)
+        if model == PROBES:
+            return await self._probes.answer(
+                call.identity, lambda: self._oracle(call, request), asked
+            )
+        return asked
 
     async def _oracle(self, call: Call, request: ChatRequest) -> Message:
         if call.identity.example is None:
