@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import process_variables
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
@@ -90,6 +91,7 @@ def try_import(
     names: tuple[tuple[str, str], ...] = (),
     *,
     env: Mapping[str, str] | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Verdict:
     """Import `module` in the interpreter at `python` and look for the symbol of its generation.
 
@@ -97,14 +99,13 @@ def try_import(
     variables. Nothing that the module prints is shown.
     """
     request = json.dumps({"module": module, "names": names})
+    command = [str(python), "-I", str(_SCRIPT), request]
+    variables = process_variables(os.environ, {**_STAND_INS, **(env or {})})
+    if sandbox is not None:
+        command, variables = sandbox.wrap(command), sandbox.variables(variables)
     with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
         try:
-            completed = run(
-                [python, "-I", _SCRIPT, request],
-                cwd=Path(folder),
-                env=process_variables(os.environ, {**_STAND_INS, **(env or {})}),
-                timeout=_LONGEST_SECONDS,
-            )
+            completed = run(command, cwd=Path(folder), env=variables, timeout=_LONGEST_SECONDS)
         except TimedOut as error:
             words = f"not done after {_LONGEST_SECONDS} seconds"
             return Verdict(raised=Raised("TimeoutError", words, error.partial.last_lines()))

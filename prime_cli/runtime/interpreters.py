@@ -14,6 +14,7 @@ from prime_cli.runtime.layers import interpreters_folder, is_ready
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.resolver import verifiers_specifier
+from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.search import Found, Request, search
 from prime_cli.wire.locks import Lock
 
@@ -58,13 +59,15 @@ def prepare_interpreter(
     offline: bool = False,
     progress: Progress,
     env: Mapping[str, str] | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Interpreter:
     """An isolated interpreter for `package`, the one made before if there is one.
 
     `lock` is the one kept beside the version on its hub, `verifiers` and `python` what the user
     asked for by flag. `extra_wheels` gives wheels of required packages that no index has; it is
     called only when an interpreter must be made. `env` adds variables for the one import that
-    shows that it can be done. Says each step of the search in one line.
+    shows that it can be done; with a `sandbox` it is done within. Says each step of the search in
+    one line.
 
     Raises ResolveFailed when nothing fits, LoadFailed when the environment's own code raises at
     import, Offline, Unreachable, StorageFailed, UsageError.
@@ -79,6 +82,7 @@ def prepare_interpreter(
         offline=offline,
         env=dict(env or {}),
         home=home,
+        sandbox=sandbox,
     )
     known = _recall(request)
     if known is not None:

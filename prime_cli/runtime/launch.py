@@ -23,19 +23,22 @@ from prime_cli.runtime.protocol import (
     decode_event,
     encode_message,
 )
+from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.worker_log import Scrub, WorkerLog
 
 # One event holds a whole conversation; the worker itself shortens what is longer than this.
 LONGEST_LINE = 64 * 1024 * 1024
 SECONDS_TO_END = 5.0
+_SIGNALLED = 128
 
 
 class Worker:
     """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
 
     `env` is all that the process gets as environment variables. What it prints is appended to
-    `log_path`, each line through `scrub`. Leaving the context ends the process and everything that
-    it started; so does the end of this process, since the worker watches its stdin.
+    `log_path`, each line through `scrub`. With a `sandbox` it all happens within. Leaving the
+    context ends the process and everything that it started; so does the end of this process, since
+    the worker watches its stdin.
     """
 
     def __init__(
@@ -46,11 +49,13 @@ class Worker:
         env: Mapping[str, str],
         log_path: Path,
         scrub: Scrub = bytes,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.interpreter_python = interpreter_python
         self.spec = spec
         self.env = dict(env)
         self.log_path = log_path
+        self._sandbox = sandbox
         self._log = WorkerLog(log_path, scrub)
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
@@ -136,13 +141,19 @@ class Worker:
 
     async def _start(self, write_end: int, log: int) -> asyncio.subprocess.Process:
         script = Path(__file__).with_name("worker") / "__main__.py"
+        python = str(self.interpreter_python)
+        command = [python, "-I", "-X", "utf8", str(script), str(write_end)]
+        variables = self.env
+        if self._sandbox is not None:
+            command = self._sandbox.wrap(command)
+            variables = self._sandbox.variables(variables)
         try:
             return await asyncio.create_subprocess_exec(
-                *(str(self.interpreter_python), "-I", "-X", "utf8", str(script), str(write_end)),
+                *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=self.env,
+                env=variables,
                 pass_fds=(write_end,),
                 start_new_session=True,
             )
@@ -197,8 +208,9 @@ class Worker:
         self._forget_questions()
         code = await self._running().wait()
         await self._log.drain(1.0)
+        how = _how_it_died(code, walled=self._sandbox is not None)
         return EnvironmentFailed(
-            f"The environment's process died ({_how_it_died(code)})",
+            f"The environment's process died ({how})",
             hint=f"see {self.log_path}",
             detail=_last_lines(self.log_path),
         )
@@ -232,7 +244,9 @@ def _not_started() -> InternalError:
     return InternalError("The worker was not started: use it as a context")
 
 
-def _how_it_died(code: int) -> str:
+def _how_it_died(code: int, *, walled: bool) -> str:
+    if walled and code > _SIGNALLED:
+        code = _SIGNALLED - code  # as bubblewrap, like a shell, tells the signal
     if code >= 0:
         return f"exit code {code}"
     try:

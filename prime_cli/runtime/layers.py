@@ -6,8 +6,10 @@ all environments (and all edits of one) that locked the same; the upper one hold
 nor a compilation of a hundred packages.
 """
 
+import ast
 import os
 import platform
+import re
 import secrets
 import shutil
 import sys
@@ -28,6 +30,7 @@ from prime_cli.wire.locks import Lock
 
 _READY = "prime-ready"
 _JOIN = "prime_dependencies.pth"
+_ADDED = re.compile(r"import site; site\.addsitedir\((.+)\)")
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,36 @@ def is_ready(folder: Path) -> bool:
     return (folder / _READY).is_file() and executable_in(folder).exists()
 
 
-def prepare_dependencies(home: Path, lock: Lock, python: Python, *, offline: bool) -> Layer:
-    """The layer with the packages of `lock`.
+def base_of(venv: Path) -> list[Path]:
+    """The folders of the Python that a virtual environment was made with (PEP 405's `home`)."""
+    try:
+        lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    home = next((line.partition("=")[2] for line in lines if line.startswith("home")), "").strip()
+    binary = Path(home)
+    folders = {binary.parent, binary.resolve().parent, executable_in(venv).resolve().parent.parent}
+    return sorted(folder for folder in folders if home and folder != Path(folder.anchor))
+
+
+def below_of(folder: Path) -> Path | None:
+    """The layer that the one in `folder` stands on; None when it stands alone.
+
+    Read from our own `.pth` file alone, which is written after the wheel: what a package says in
+    one of its own is not believed.
+    """
+    for joined in folder.glob(f"lib/python*/site-packages/{_JOIN}"):
+        said = _ADDED.fullmatch(joined.read_text(encoding="utf-8").strip())
+        site = Path(ast.literal_eval(said[1])) if said else None
+        if site is not None and site.parents[2].parent == folder.parent:
+            return site.parents[2]
+    return None
+
+
+def prepare_dependencies(
+    home: Path, lock: Lock, python: Python, *, offline: bool, build: bool = True
+) -> Layer:
+    """The layer with the packages of `lock`; without `build`, of wheels alone.
 
     Hashes are enforced when the lock has them all, which one with a git commit has not. Raises
     ResolveFailed with uv's last lines, Unreachable, Offline, StorageFailed.
@@ -65,7 +96,8 @@ def prepare_dependencies(home: Path, lock: Lock, python: Python, *, offline: boo
         listed = folder / "prime-requirements.txt"
         listed.write_text(requirements, encoding="utf-8")
         words = ["--no-deps", "--requirement", str(listed)]
-        _install(folder, [*words, *(["--require-hashes"] if hashed else [])], offline=offline)
+        words += [*(["--require-hashes"] if hashed else []), *([] if build else ["--no-build"])]
+        _install(folder, words, offline=offline)
 
     return _publish(home, digest, python, fill, offline=offline)
 

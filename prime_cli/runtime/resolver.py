@@ -38,7 +38,8 @@ class Question:
     """What is to be resolved: a wheel, for one Python, with some verifiers, as of some time.
 
     `verifiers` is a PEP 440 specifier that is added to what the package declares; with `override`
-    it replaces that. `beside` are wheels that stand for packages which no index has.
+    it replaces that. `beside` are wheels that stand for packages which no index has. Without
+    `build` no package is built from source, which would run code of its.
     """
 
     package: WheelPackage
@@ -47,6 +48,7 @@ class Question:
     override: bool = False
     as_of: datetime | None = None
     beside: tuple[WheelPackage, ...] = ()
+    build: bool = True
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ def _words(question: Question, folder: Path) -> list[str]:
     needs.write_text("\n".join(lines) + "\n", encoding="utf-8")
     words = ["pip", "compile", str(needs), "--python", str(question.python.path), "--quiet"]
     words += ["--generate-hashes", "--no-header", "--no-annotate"]
+    if not question.build:
+        words.append("--no-build")
     if question.as_of is not None:
         words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
     if question.override:

@@ -24,6 +24,7 @@ from prime_cli.runtime.resolver import (
     Unresolvable,
     resolve,
 )
+from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.steps import Step, plan_steps
 from prime_cli.wire.locks import Lock
 
@@ -40,6 +41,7 @@ class Request:
     beside: tuple[WheelPackage, ...] = ()
     offline: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
 
     @property
     def variant(self) -> str:
@@ -206,9 +208,16 @@ class _Search:
             lock,
             python,
             offline=request.offline,
+            build=request.sandbox is None,
         )
         top = prepare_top(request.home, self._package, request.beside, below, python)
-        verdict = try_import(top.python, self._module, self._reading.names, env=request.env)
+        verdict = try_import(
+            top.python,
+            self._module,
+            self._reading.names,
+            env=request.env,
+            sandbox=request.sandbox,
+        )
         if verdict.imports:
             found = self._found(top, below, python, lock, verdict, found_by)
             if verdict.accepted or found_by == "--verifiers":
@@ -260,6 +269,7 @@ class _Search:
             override=step.override,
             as_of=step.as_of,
             beside=self._request.beside,
+            build=self._request.sandbox is None,
         )
 
     def _refuse(self, words: str, last: Verdict | Unresolvable | None) -> None:

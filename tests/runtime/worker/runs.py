@@ -19,6 +19,7 @@ from prime_cli.runtime.protocol import (
     Start,
     Survey,
 )
+from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -95,18 +96,26 @@ def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Sp
     return spec_for(model, module, **({"pythonpath": [ENVIRONMENTS, SMALL_VERIFIERS]} | fields))
 
 
-def worker_for(spec: Spec, log: Path, python: Path | None = None) -> Worker:
+def worker_for(
+    spec: Spec, log: Path, python: Path | None = None, sandbox: Sandbox | None = None
+) -> Worker:
     return Worker(
-        python or Path(sys.executable), spec, env=process_variables(os.environ), log_path=log
+        python or Path(sys.executable),
+        spec,
+        env=process_variables(os.environ),
+        log_path=log,
+        sandbox=sandbox,
     )
 
 
-def run_worker(spec: Spec, log: Path, python: Path | None = None) -> Said:
+def run_worker(
+    spec: Spec, log: Path, python: Path | None = None, sandbox: Sandbox | None = None
+) -> Said:
     """All events of a worker, from its start to its end."""
 
     async def listen() -> Said:
         said = Said()
-        async with asyncio.timeout(PATIENCE_S), worker_for(spec, log, python) as worker:
+        async with asyncio.timeout(PATIENCE_S), worker_for(spec, log, python, sandbox) as worker:
             async for event in worker.events():
                 said.hear(event)
         return said

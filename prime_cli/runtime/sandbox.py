@@ -1,0 +1,130 @@
+"""A wall around a process that runs code of others: bubblewrap, where the system has it.
+
+Inside is a read-only system, an interpreter, an empty home and an empty /tmp. There is no network,
+no other process to be seen, no capability, and no file of the user's.
+"""
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.process import TimedOut, run
+from prime_cli.runtime.layers import base_of, below_of
+
+HOME = "/tmp/home"  # noqa: S108 - of the sandbox's own, which is empty
+GATEWAY = Path("/run/prime/gateway.sock")
+"""Where the gateway's socket is within."""
+DATA = Path("/run/prime/data")
+"""Where data sets are kept within, from one run to the next."""
+
+_SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl",
+    "/etc/pki", "/etc/ca-certificates", "/etc/mime.types",
+)  # fmt: skip
+_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf")
+_WORKER = Path(__file__).parent / "worker"
+
+# Folders of the user's that do not exist within, and paths that mean nothing there.
+_LEFT_OUT = frozenset(
+    "TMPDIR TEMP TMP UV_CACHE_DIR XDG_CONFIG_HOME XDG_DATA_HOME SHELL "
+    "HF_HUB_CACHE HF_DATASETS_CACHE NLTK_DATA".split()
+)
+_PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy".split())
+
+_PROBE_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """How processes are walled in.
+
+    `data` is the one folder that they may write; `readable` are folders that they may read beside
+    the system's and the interpreter's; `socket` is the gateway's. With `network` they share that of
+    this machine.
+    """
+
+    program: Path
+    data: Path
+    network: bool = False
+    readable: tuple[Path, ...] = ()
+    socket: Path | None = None
+
+    def with_socket(self, socket: Path) -> "Sandbox":
+        """The same, with a door to the gateway."""
+        return replace(self, socket=socket)
+
+    def wrap(self, command: Sequence[str]) -> list[str]:
+        """`command`, whose first word is a Python in a virtual environment, within."""
+        words = [str(self.program), *_walls(network=self.network)]
+        for place in (*_SYSTEM, *(_NETWORK if self.network else ())):
+            words += ["--ro-bind-try", place, place]
+        for folder in (*_interpreter_folders(Path(command[0])), _WORKER, *self.readable):
+            words += ["--ro-bind", str(folder), str(folder)]
+        words += ["--bind", str(self.data), str(DATA)]
+        if self.socket is not None:
+            words += ["--ro-bind", str(self.socket), str(GATEWAY)]
+        return [*words, "--chdir", HOME, "--", *command]
+
+    def variables(self, env: Mapping[str, str]) -> dict[str, str]:
+        """`env` without what points to places that are not there."""
+        left_out = _LEFT_OUT if self.network else _LEFT_OUT | _PROXIES
+        kept = {name: value for name, value in env.items() if name not in left_out}
+        own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
+        if not self.network:
+            own |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+        return kept | own
+
+
+def find_sandbox(data: Path, *, network: bool) -> Sandbox:
+    """A Sandbox that was seen to work on this system; `data` is an existing folder.
+
+    Raises UsageError where there is no bubblewrap, or the system does not let it make namespaces.
+    """
+    found = shutil.which("bwrap")
+    if found is None or sys.platform != "linux":
+        where = "install bubblewrap (`apt install bubblewrap`)" if sys.platform == "linux" else None
+        raise UsageError(
+            "`--sandbox` needs bubblewrap, which this system does not have",
+            hint=where or "it exists for Linux alone: use a virtual machine or a container there",
+        )
+    sandbox = Sandbox(Path(found), data, network=network)
+    refusal = _try(sandbox)
+    if refusal is not None:
+        raise UsageError(
+            f"`--sandbox` cannot be had on this system: {refusal}",
+            hint="allow unprivileged user namespaces, or run in a virtual machine of its own",
+        )
+    return sandbox
+
+
+def _try(sandbox: Sandbox) -> str | None:
+    """Why nothing can be run within; None when it can."""
+    walls = _walls(network=sandbox.network)
+    binds = [word for place in _SYSTEM for word in ("--ro-bind-try", place, place)]
+    command = [str(sandbox.program), *walls, *binds, "--", "/usr/bin/env", "true"]
+    try:
+        completed = run(command, timeout=_PROBE_SECONDS)
+    except TimedOut:
+        return f"bubblewrap did not answer within {_PROBE_SECONDS} s"
+    return None if completed.ok else completed.last_lines(1) or f"exit code {completed.code}"
+
+
+def _walls(*, network: bool) -> list[str]:
+    # A user of its own without capabilities, also where root runs this; --new-session keeps it
+    # from typing into the terminal (TIOCSTI).
+    words = "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
+    words += " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
+    words += f" --tmpfs /tmp --dir {HOME} --tmpfs /run --dir {GATEWAY.parent}"
+    return [*words.split(), *(["--share-net"] if network else [])]
+
+
+def _interpreter_folders(python: Path) -> list[Path]:
+    """The virtual environment of `python`, the layer below it, and the Python that made them."""
+    venv = python.parent.parent
+    found = [venv, *base_of(venv)]
+    below = below_of(venv)
+    return found if below is None else [*found, below]

@@ -1,0 +1,144 @@
+"""What code of others finds in the sandbox: nothing of the user's, and no way out."""
+
+import json
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.runtime.acceptance import try_import
+from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
+from prime_cli.runtime.variables import process_variables
+from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.unix_sockets import unix_socket_of
+from tests.runtime.worker.runs import ENVIRONMENTS, SMALL_VERIFIERS, run_worker, small_spec
+
+needs_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None and not os.environ.get("CI"),
+    reason="needs bubblewrap (`apt install bubblewrap`)",
+)
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    data = tmp_path / "data"
+    data.mkdir()
+    found = find_sandbox(data, network=False)
+    readable = (Path(ENVIRONMENTS), Path(SMALL_VERIFIERS))
+    return Sandbox(found.program, data, readable=readable)
+
+
+@pytest.fixture
+def findings(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
+    """What an environment finds that looks around."""
+    beyond = tmp_path / "the users own folder"
+    beyond.mkdir()
+    with ScriptedModel() as model, socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        args = {"home": str(Path.home()), "beyond": str(beyond), "port": port}
+        spec = small_spec(model, "prying", args=args, socket=str(GATEWAY))
+        path = tmp_path / "g.sock"
+        with unix_socket_of(model, path):
+            walls = sandbox.with_socket(path)
+            ended = run_worker(spec, tmp_path / "worker.log", sandbox=walls).ended
+    assert ended.error is not None
+    found: dict[str, Any] = json.loads(ended.error.message)
+    return found
+
+
+@needs_bubblewrap
+def test_nothing_of_the_user_is_there(findings: dict[str, Any]) -> None:
+    assert findings["there"] == []
+    assert findings["beyond"] is False
+    assert findings["home"] == []
+    on_the_way = {part for python in (sys.prefix, sys.base_prefix) for part in Path(python).parts}
+    assert set(findings["users_home"]) <= on_the_way
+
+
+@needs_bubblewrap
+def test_only_its_own_tmp_can_be_written(findings: dict[str, Any], tmp_path: Path) -> None:
+    writes = findings["writes"]
+    assert writes.pop("/tmp") is True
+    assert set(writes.values()) <= {"OSError", "PermissionError", "FileNotFoundError"}
+    assert not (tmp_path / "the users own folder" / "prime-was-here").exists()
+
+
+@needs_bubblewrap
+def test_there_is_no_network_and_no_other_server_of_this_machine(findings: dict[str, Any]) -> None:
+    assert findings["out"] == "OSError"
+    assert findings["loopback"] == "ConnectionRefusedError"
+
+
+@needs_bubblewrap
+def test_it_has_no_rights_and_sees_no_other_process(findings: dict[str, Any]) -> None:
+    assert int(findings["capabilities"], 16) == 0
+    assert findings["uid"] != 0
+    assert findings["processes"] <= 3
+
+
+@needs_bubblewrap
+def test_variables_that_point_outside_are_left_out(findings: dict[str, Any]) -> None:
+    variables = findings["variables"]
+    assert variables["HOME"] == "/tmp/home"
+    assert variables["HF_HUB_OFFLINE"] == "1"
+    assert not {"UV_CACHE_DIR", "TMPDIR", "HTTPS_PROXY"} & set(variables)
+
+
+@needs_bubblewrap
+def test_rollouts_reach_the_model_through_the_socket_alone(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    path = tmp_path / "g.sock"
+    with ScriptedModel() as model, unix_socket_of(model, path):
+        spec = small_spec(model, n=2, socket=str(GATEWAY))
+        said = run_worker(spec, tmp_path / "w.log", sandbox=sandbox.with_socket(path))
+        assert {call.headers["x-prime-example"] for call in model.calls} == {"0", "1"}
+    assert said.ended.ok, said.ended
+    assert len(said.rollouts) == 2
+
+
+@needs_bubblewrap
+def test_what_it_keeps_as_data_is_there_the_next_time(sandbox: Sandbox) -> None:
+    code = "import os, pathlib; pathlib.Path(os.environ['HF_HOME'], 'kept').write_text('x')"
+    command = sandbox.wrap([sys.executable, "-I", "-c", code])
+    assert os.spawnve(os.P_WAIT, command[0], command, sandbox.variables({})) == 0
+    assert (sandbox.data / "kept").read_text(encoding="ascii") == "x"
+
+
+@needs_bubblewrap
+def test_a_module_is_tried_within_too(sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict = try_import(Path(sys.executable), "this", sandbox=sandbox)
+    assert verdict.raised is None
+    beyond = tmp_path / "prying_at_import.py"
+    beyond.write_text("open('/etc/passwd')", encoding="ascii")
+    walls = Sandbox(sandbox.program, sandbox.data, readable=(tmp_path,))
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import prying_at_import"
+    command = walls.wrap([sys.executable, "-I", "-c", code])
+    assert os.spawnve(os.P_WAIT, command[0], command, process_variables(os.environ)) == 1
+
+
+def test_a_system_without_bubblewrap_is_refused_with_a_way_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="needs bubblewrap") as caught:
+        find_sandbox(tmp_path, network=False)
+    assert caught.value.hint
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is for Linux")
+def test_a_system_that_allows_no_namespaces_is_refused_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    refusing = tmp_path / "bwrap"
+    said = "bwrap: setting up uid map: Permission denied"
+    refusing.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n", encoding="ascii")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(UsageError, match="setting up uid map"):
+        find_sandbox(tmp_path, network=False)
