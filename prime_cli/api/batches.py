@@ -13,6 +13,9 @@ MOST_BYTES = 25 * 1024 * 1024
 _HEAD = b'{"samples":['
 _TAIL = b"]}"
 
+MOST_SAMPLE_BYTES = MOST_BYTES - len(_HEAD) - len(_TAIL)
+"""Of one sample; larger ones fit into no request."""
+
 
 @dataclass
 class Batches:

@@ -16,6 +16,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.wire.envelope import Envelope
 from prime_cli.wire.evaluations import (
     EvaluationDetail,
+    EvaluationLogs,
     EvaluationPage,
     EvaluationRequest,
     EvaluationTicket,
@@ -49,6 +50,11 @@ class Evaluations:
         self._connection = connection
         self._knows_batches = knows_batches
 
+    @property
+    def knows_batches(self) -> bool:
+        """Whether the hub keeps a sample once that is sent twice, and one of two that name it."""
+        return self._knows_batches()
+
     def create(self, request: EvaluationRequest, *, key: str | None = None) -> EvaluationTicket:
         """A new evaluation.
 
@@ -71,8 +77,13 @@ class Evaluations:
         samples: Iterable[Mapping[str, Any] | bytes],
         *,
         progress: Progress | None = None,
+        total: int | None = None,
+        accepted: Callable[[int], None] | None = None,
     ) -> PushReport:
         """Send samples, objects or their JSON, in requests of at most 25 MiB.
+
+        `total` is how many are expected, for the progress; `accepted` is told the number of
+        samples in each batch once the hub has it.
 
         On a hub of ours a push that broke off is finished by the same push: it keeps a batch once,
         and a sample that names itself (`sample_id`, or `example_id` with `rollout_number`) once
@@ -81,7 +92,7 @@ class Evaluations:
         repeatable = self._knows_batches()
         batches = Batches(samples)
         sent = 0
-        with (progress or Silent()).task("Pushing samples", unit="samples") as task:
+        with (progress or Silent()).task("Pushing samples", total=total, unit="samples") as task:
             for body, count in batches:
                 self._connection.call(
                     "POST",
@@ -91,6 +102,8 @@ class Evaluations:
                     repeatable=repeatable,
                 )
                 sent += 1
+                if accepted is not None:
+                    accepted(count)
                 task.advance(count)
         return PushReport(batches.count, sent, batches.skipped)
 
@@ -180,6 +193,15 @@ class Evaluations:
         """Delete an evaluation with its samples."""
         self._connection.call("DELETE", _path(evaluation_id))
 
+    def logs(self, evaluation_id: str) -> str:
+        """What the run printed; empty where the hub has nothing of it."""
+        answer = self._connection.call("GET", _logs_path(evaluation_id))
+        return answer.convert(answer.body.get("logs") or "", str)
+
+    def put_logs(self, evaluation_id: str, text: str) -> None:
+        """Keep what the run printed, at most 1 MiB; hubs of ours alone (`LOGS_FEATURE`)."""
+        self._connection.call("PUT", _logs_path(evaluation_id), body=EvaluationLogs(text))
+
     def history(
         self,
         ref: EnvRef,
@@ -202,6 +224,10 @@ _ITEMS = list[EvaluationDetail]
 
 def _path(evaluation_id: str) -> str:
     return f"{ROOT}/{quote(evaluation_id, safe='')}"
+
+
+def _logs_path(evaluation_id: str) -> str:
+    return f"/hosted-evaluations/{quote(evaluation_id, safe='')}/logs"
 
 
 def _named_id(row: dict[str, Any]) -> dict[str, Any]:

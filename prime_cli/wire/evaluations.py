@@ -16,6 +16,10 @@ STATUSES = (PENDING, RUNNING, COMPLETED, FAILED, CANCELLED)
 
 FEATURE = "evaluations"
 """In the features of hubs that know a batch again when it is sent twice."""
+LOGS_FEATURE = "evaluation_logs"
+"""In the features of hubs that keep the log of a run beside its evaluation."""
+MOST_LOG_BYTES = 1024 * 1024
+"""Of a log, as UTF-8; what is longer is refused, so clients send its last part."""
 
 
 class EnvironmentReference(msgspec.Struct, omit_defaults=True):
@@ -176,6 +180,12 @@ class EvaluationUpdate(msgspec.Struct, omit_defaults=True):
     is_public: bool | None = None
     status: str | None = None
     error_message: str | None = None
+
+
+class EvaluationLogs(msgspec.Struct):
+    """`GET /hosted-evaluations/{id}/logs`, and the `PUT` that is ours: what the run printed."""
+
+    logs: str = ""
 
 
 class EvaluationChange(msgspec.Struct):

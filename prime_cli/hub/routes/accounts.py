@@ -12,6 +12,7 @@ from prime_cli.hub.routes.reading import caller_of, read_json
 from prime_cli.hub.services import identity
 from prime_cli.hub.services import teams as service
 from prime_cli.wire.accounts import Account, MemberPage, SlugRequest, TeamPage
+from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
 from prime_cli.wire.locks import Capabilities
 
 _TEAM = Text("teamId", "A team, to be told what the key may do as it")
@@ -58,7 +59,8 @@ async def members(request: Request) -> Response:
 async def capabilities(request: Request) -> Response:
     features = [
         "locks",
-        "evaluations",
+        FEATURE,
+        LOGS_FEATURE,
         "yank",
         "cursor",
         *(["keys"] if hub_of(request).settings.accounts else []),

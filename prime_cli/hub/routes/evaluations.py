@@ -8,10 +8,11 @@ from prime_cli.hub.routes.answers import answer, enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Number, Text
 from prime_cli.hub.routes.reading import caller_of, read_exact_json, ref_of
-from prime_cli.hub.services.evaluations import creating, finishing, history, reading
+from prime_cli.hub.services.evaluations import creating, finishing, history, logs, reading
 from prime_cli.wire.evaluations import (
     EvaluationChange,
     EvaluationDetail,
+    EvaluationLogs,
     EvaluationPage,
     EvaluationRequest,
     EvaluationTicket,
@@ -80,6 +81,17 @@ async def delete(request: Request) -> Response:
     return answer(await call(request, finishing.delete_evaluation, *args))
 
 
+async def get_logs(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call(request, logs.get_logs, *args))
+
+
+async def put_logs(request: Request) -> Response:
+    said = await read_exact_json(request, EvaluationLogs)
+    args = hub_of(request), caller_of(request), request.path_params["id"], said
+    return answer(await call(request, logs.put_logs, *args))
+
+
 async def list_history(request: Request) -> Response:
     query = history.HistoryQuery(
         model_name=_MODEL.read(request),
@@ -92,6 +104,8 @@ async def list_history(request: Request) -> Response:
 
 
 _ONE = "/evaluations/{id}"
+# Where official clients look for the log of any evaluation.
+_LOGS = "/hosted-evaluations/{id}/logs"
 
 OPERATIONS = (
     Operation(
@@ -142,6 +156,24 @@ OPERATIONS = (
         "Complete an evaluation",
         answers=FinalizeResult,
         takes=FinalizeRequest,
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "GET",
+        _LOGS,
+        get_logs,
+        "What the run of an evaluation printed",
+        answers=EvaluationLogs,
+        enveloped=False,
+    ),
+    Operation(
+        "PUT",
+        _LOGS,
+        put_logs,
+        "Keep what the run of an evaluation printed",
+        answers=EvaluationLogs,
+        takes=EvaluationLogs,
         enveloped=False,
         needs_key=True,
     ),

@@ -10,12 +10,18 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.migrations import s0001_environments, s0002_accounts, s0003_search
+from prime_cli.hub.db.migrations import (
+    s0001_environments,
+    s0002_accounts,
+    s0003_search,
+    s0004_evaluation_logs,
+)
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
     s0001_environments.upgrade,
     s0002_accounts.upgrade,
     s0003_search.upgrade,
+    s0004_evaluation_logs.upgrade,
 )
 
 

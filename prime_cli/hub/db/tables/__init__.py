@@ -16,6 +16,7 @@ from prime_cli.hub.db.tables.catalogue import (
 from prime_cli.hub.db.tables.evaluations import (
     batches,
     evaluated,
+    evaluation_logs,
     evaluations,
     samples,
 )
@@ -23,7 +24,7 @@ from prime_cli.hub.db.tables.operations import attempts, audit, counters
 from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 3
+SCHEMA = 4
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "counters",
     "environments",
     "evaluated",
+    "evaluation_logs",
     "evaluations",
     "former_slugs",
     "keys",

@@ -67,6 +67,15 @@ evaluated = Table(
     Column("semantic_version", String),
 )
 
+evaluation_logs = Table(
+    "evaluation_logs",
+    metadata,
+    Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    # What the run printed, its last part.
+    Column("body", Text, nullable=False),
+    text("updated_at"),
+)
+
 batches = Table(
     "batches",
     metadata,
