@@ -13,7 +13,7 @@ import msgspec
 PROTOCOL = 1
 
 ErrorClass = Literal["infra", "model", "environment"]
-Stage = Literal["import", "load", "arguments", "run", "interrupted"]
+Stage = Literal["import", "load", "arguments", "data", "run", "interrupted"]
 
 
 class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
@@ -21,7 +21,9 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
 
     `n` examples (-1: all) with `r` rollouts each, at most `concurrency` rollouts at a time.
     `done` lists the (example, rollout) pairs that need not run; `attempts` the number of the
-    attempt to start with for a pair "example.rollout" (1 where it is not named).
+    attempt to start with for a pair "example.rollout" (1 where it is not named). Where the sha256
+    of the first `prefix` examples is not `fingerprint`, the worker ends at the stage "data" before
+    it calls a model.
     `args` are load_environment's keywords (v1: the taskset's knobs), `extra` is set on the loaded
     environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
@@ -45,6 +47,8 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     seed: int | None = None
     socket: str | None = None
     done: list[tuple[int, int]] = []
+    prefix: int = 0
+    fingerprint: str | None = None
     attempts: dict[str, int] = {}
     state_columns: list[str] = []
     max_retries: int = 0

@@ -1,6 +1,6 @@
 """What a session needs of a loaded environment, whichever generation it is of."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from .rows import Row
@@ -26,8 +26,8 @@ class Generation(Protocol):
         """{index of an example: its gold answer}, for those that have one."""
 
     @property
-    def fingerprint(self) -> str:
-        """The sha256 of the examples in order."""
+    def lines(self) -> Iterator[bytes]:
+        """The examples in order, as the bytes that their fingerprint is made of."""
 
     @property
     def described(self) -> list[Example]:

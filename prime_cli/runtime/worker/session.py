@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from . import failures, guards
 from .control import Control
 from .events import Events
+from .fingerprint import fingerprint
 from .forwarder import forward
 from .garbage import seldom_collected
 from .generation import Generation
@@ -164,7 +165,7 @@ class Session:
             concurrency=min(environment.lanes, self._spec.concurrency),
             answers=environment.answers,
             oracle=has_oracle,
-            fingerprint=environment.fingerprint,
+            fingerprint=fingerprint(environment.lines, self._spec.prefix, self._spec.fingerprint),
             weights=environment.weights if self._spec.survey else None,
             load_s=round(time.perf_counter() - self._started, 3),
         )

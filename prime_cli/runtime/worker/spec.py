@@ -24,6 +24,8 @@ class Spec:
     seed: int | None = None
     socket: str | None = None
     done: list[Any] = field(default_factory=list)
+    prefix: int = 0
+    fingerprint: str | None = None
     attempts: dict[str, int] = field(default_factory=dict)
     state_columns: list[str] = field(default_factory=list)
     max_retries: int = 0

@@ -1,13 +1,13 @@
 """v0 environments: load, look at the examples, run rollouts through the family's adapter."""
 
 import asyncio
-import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from . import failures, grouping, rows
 from .client import policy_client
+from .fingerprint import line_of
 from .identity import Identity, acting_for
 from .loading import load_v0
 from .plain import plain
@@ -55,12 +55,10 @@ class V0:
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
-    def fingerprint(self) -> str:
-        digest = hashlib.sha256()
+    def lines(self) -> Iterator[bytes]:
+        """What a fingerprint is made of, example by example."""
         for row in self.examples:
-            kept = {name: plain(row.get(name)) for name in FINGERPRINTED}
-            digest.update(json.dumps(kept, sort_keys=True).encode() + b"\n")
-        return digest.hexdigest()
+            yield line_of({name: plain(row.get(name)) for name in FINGERPRINTED})
 
     @property
     def described(self) -> list[Example]:

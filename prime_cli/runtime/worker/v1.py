@@ -1,14 +1,13 @@
 """v1 environments (verifiers 0.3 and later): tasks, and episodes by `run_slot`."""
 
 import asyncio
-import hashlib
 import itertools
-import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from . import failures, rows, v1_config
+from .fingerprint import line_of
 from .harness import NAME as IN_PROCESS
 from .identity import Identity, acting_for
 from .memory import free_mb, processes_that_fit
@@ -55,11 +54,9 @@ class V1:
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
-    def fingerprint(self) -> str:
-        digest = hashlib.sha256()
-        for task in self.examples:
-            digest.update(json.dumps(_data(task), sort_keys=True).encode() + b"\n")
-        return digest.hexdigest()
+    def lines(self) -> Iterator[bytes]:
+        """What a fingerprint is made of, task by task."""
+        return (line_of(_data(task)) for task in self.examples)
 
     @property
     def described(self) -> list[Example]:
