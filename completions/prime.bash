@@ -27,6 +27,7 @@ _prime() {
       'prime eval run') at='prime eval run' ;;
       'prime eval list') at='prime eval list' ;;
       'prime eval show') at='prime eval show' ;;
+      'prime eval export') at='prime eval export' ;;
       'prime hub serve') at='prime hub serve' ;;
       'prime hub user') at='prime hub user' ;;
       'prime hub team') at='prime hub team' ;;
@@ -155,6 +156,11 @@ _prime() {
     'prime eval show --rollout') :; return ;;
     'prime eval show --example') :; return ;;
     'prime eval show --output'|'prime eval show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime eval export --to') COMPREPLY=($(compgen -W "html csv hf" -- "$current")); return ;;
+    'prime eval export --out'|'prime eval export -O') :; return ;;
+    'prime eval export --max-transcripts') :; return ;;
+    'prime eval export --hf-hub-dataset-name'|'prime eval export -D') :; return ;;
+    'prime eval export --output'|'prime eval export -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime hub serve --host') :; return ;;
     'prime hub serve --port') :; return ;;
     'prime hub serve --data') :; return ;;
@@ -255,10 +261,11 @@ _prime() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show export' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --output -o --quiet -q -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
+    'prime eval export') words='' options='--to --out -O --max-transcripts --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --offline -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;

@@ -2,28 +2,35 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
 from prime_cli.evals.journal import Journal
-from prime_cli.evals.recorder import Recorder, usage_counts
+from prime_cli.evals.recorder import Recorder
+from prime_cli.evals.sandboxing import with_gateway
 from prime_cli.evals.setup import Setup
+from prime_cli.evals.spending import without
 from prime_cli.evals.tally import Tally
 from prime_cli.evals.worker import make_spec, worker_variables
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.prices import Charges
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Event, Log, Rollout, Start
 
 
 @dataclass
 class Outcome:
-    """What is known when the run has ended, also when it ended by a failure."""
+    """What is known when the run has ended, also when it ended by a failure.
+
+    `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
+    of rollouts that were given up, say.
+    """
 
     start: Start | None = None
-    usage: dict[str, Any] = field(default_factory=dict)
+    spent: Charges = field(default_factory=dict)
+    unjournaled: Charges = field(default_factory=dict)
     signal: int | None = None
 
 
@@ -64,14 +71,16 @@ class Drive:
             offline=setup.offline,
             settings=setup.gateway,
         ) as gateway:
-            self._recorder = Recorder(self._journal, self._tally, task, gateway.usage_of)
+            self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger)
             try:
                 await self._listen(gateway, task)
             finally:
-                self.outcome.usage = _usage(gateway)
+                self.outcome.spent = gateway.ledger.totals()
+                self.outcome.unjournaled = without(self.outcome.spent, self._recorder.journaled)
 
     async def _listen(self, gateway: Gateway, task: Task) -> None:
         setup = self._setup
+        sandbox = with_gateway(setup.sandbox, gateway.socket_path)
         spec = make_spec(setup.plan, setup.interpreter, gateway.base_url, gateway.token)
         variables = worker_variables(
             setup.environ,
@@ -83,7 +92,12 @@ class Drive:
         python = setup.interpreter.python
         task.update(note="loading the environment")
         async with Worker(
-            python, spec, env=variables, log_path=setup.log, scrub=setup.scrub
+            python,
+            spec,
+            env=variables,
+            log_path=setup.log,
+            scrub=setup.scrub,
+            sandbox=sandbox,
         ) as self._worker:
             with interruptible(self._stop) as interrupt:
                 await self._follow(interrupt, task)
@@ -119,12 +133,3 @@ class Drive:
 
     async def _ask(self, question: OracleQuestion) -> Message | None:
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)
-
-
-def _usage(gateway: Gateway) -> dict[str, Any]:
-    """Tokens of the whole run; by role too where not all calls were the policy's."""
-    roles = gateway.usage_by_role()
-    counts: dict[str, Any] = dict(usage_counts(gateway.usage_total()))
-    if set(roles) - {"policy"}:
-        counts["roles"] = {role: usage_counts(usage) for role, usage in roles.items()}
-    return counts

@@ -9,6 +9,10 @@ from prime_cli.runtime.protocol import End, EndError
 
 _LINES = 20
 _NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
+_NETWORK_HINT = (
+    "the sandbox has no network: if it downloads data, run it once with `--allow-net`, "
+    "what it keeps is there the next time"
+)
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -30,7 +34,9 @@ def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
     if end.stage == "arguments":
         return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
     if end.stage in _DOING:
-        return LoadFailed(f"`{name}` cannot {_DOING[end.stage]}: {cause}", detail=detail)
+        sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
+        closed = plan.sandbox and not plan.allow_net
+        return LoadFailed(sentence, hint=_NETWORK_HINT if closed else None, detail=detail)
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
 
 

@@ -14,12 +14,15 @@ from prime_cli.evals.subject import Subject
 from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.reading import read_requirements
+from prime_cli.runtime.sandbox import Sandbox
 
 WORKSPACE = "workspace"
 """`found_by` of an interpreter that the user made and not we."""
 
 
-def choose_interpreter(plan: EvalPlan, subject: Subject, around: Surroundings) -> Interpreter:
+def choose_interpreter(
+    plan: EvalPlan, subject: Subject, around: Surroundings, sandbox: Sandbox | None = None
+) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter."""
     found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
     if found is not None:
@@ -33,6 +36,7 @@ def choose_interpreter(plan: EvalPlan, subject: Subject, around: Surroundings) -
         extra_wheels=subject.beside,
         offline=around.offline,
         progress=around.progress,
+        sandbox=sandbox,
     )
 
 
@@ -41,11 +45,11 @@ def workspace_interpreter(
 ) -> Interpreter | None:
     """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
 
-    Not when the plan asks for a verifiers or a Python. What fits is read from the wheel's source:
-    to import it here would cost seconds, and the worker does so anyway.
+    Not when the plan asks for a verifiers, a Python or a sandbox. What fits is read from the
+    wheel's source: to import it here would cost seconds, and the worker does so anyway.
     """
     facts = subject.package.facts
-    asked = plan.verifiers is not None or plan.python is not None
+    asked = plan.verifiers is not None or plan.python is not None or plan.sandbox
     if asked or facts.module is None or facts.exposes is None:
         return None
     try:

@@ -66,6 +66,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_error_rate: float = 0.0
     headers: tuple[str, ...] = ()
     env_vars: tuple[str, ...] = ()
+    sandbox: bool = False
+    allow_net: bool = False
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -115,6 +117,8 @@ def make_plan(
         max_error_rate=request.max_error_rate,
         headers=header_names,
         env_vars=request.env_vars,
+        sandbox=request.sandbox,
+        allow_net=request.allow_net,
     )
     _check(plan)
     return plan
@@ -144,5 +148,10 @@ def _check(plan: EvalPlan) -> None:
     if plan.concurrency < 1:
         # vf-eval reads -1 as "no limit"; a number keeps memory and endpoint within bounds.
         raise UsageError(f"`-c {plan.concurrency}` is not a number of rollouts at a time")
+    if plan.allow_net and not plan.sandbox:
+        raise UsageError(
+            "`--allow-net` opens a sandbox, and there is none",
+            hint="add `--sandbox`, or leave it out",
+        )
     if not 0 <= plan.max_error_rate <= 1:
         raise UsageError(f"`--max-error-rate {plan.max_error_rate}` is not between 0 and 1")

@@ -35,6 +35,8 @@ class EvalRequest:
     verifiers: str | None = None
     python: str | None = None
     hub_only: bool = False
+    sandbox: bool = False
+    allow_net: bool = False
     verbose: bool = False
 
 

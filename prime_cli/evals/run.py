@@ -29,9 +29,11 @@ from prime_cli.evals.metadata import official_metadata
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.results import write_results
+from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.saved import summary_of
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Setup, Surroundings
+from prime_cli.evals.spending import Spending, write_charges
 from prime_cli.evals.summary import Summary
 from prime_cli.evals.tally import Tally
 from prime_cli.evals.worker import passed_keys, secrets_of
@@ -41,6 +43,7 @@ from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.protocol import Start
+from prime_cli.runtime.sandbox import Sandbox
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,19 @@ def run_evaluation(prepared: Prepared, around: Surroundings) -> EvalResult:
     kept, and its results are written.
     """
     plan, subject = prepared.plan, prepared.subject
+    sandbox = sandbox_for(plan)
     declared = declared_keys(subject.package.path)
     passed = passed_keys(plan, declared, around.environ, around.progress)
-    interpreter = choose_interpreter(plan, subject, around)
-    return run_in(interpreter, plan, prepared.endpoint, prepared.registry, around, passed=passed)
+    interpreter = choose_interpreter(plan, subject, around, sandbox)
+    return run_in(
+        interpreter,
+        plan,
+        prepared.endpoint,
+        prepared.registry,
+        around,
+        passed=passed,
+        sandbox=sandbox,
+    )
 
 
 def run_in(
@@ -74,6 +86,7 @@ def run_in(
     around: Surroundings,
     *,
     passed: Mapping[str, str],
+    sandbox: Sandbox | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
     folder = new_run_folder(runs_folder(plan.environment.name, plan.model, around.cwd))
@@ -89,6 +102,7 @@ def run_in(
         log=folder.log,
         gateway=GatewaySettings(),
         offline=around.offline,
+        sandbox=sandbox,
     )
     with writing(folder):
         return _Run(setup, folder).execute(around.progress)
@@ -153,7 +167,8 @@ class _Run:
             status=status,
             ended=_now(),
             seconds=round(time.monotonic() - began, 3),
-            usage=outcome.usage,
+            usage=Spending(self._setup.plan.model, outcome.spent).record(),
+            unjournaled=write_charges(outcome.unjournaled),
             failure=str(failure) if isinstance(failure, PrimeError) else None,
         )
         summary = summary_of(self._folder, self._manifest, self._tally)

@@ -11,6 +11,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.sandbox import Sandbox
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,4 @@ class Setup:
     log: Path
     gateway: GatewaySettings
     offline: bool = False
+    sandbox: Sandbox | None = None

@@ -10,6 +10,7 @@ from prime_cli.evals.plan import EvalPlan
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
+from prime_cli.runtime.sandbox import GATEWAY
 from prime_cli.runtime.variables import process_variables
 
 _GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
@@ -38,6 +39,7 @@ def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: st
         r=plan.rollouts_per_example,
         concurrency=plan.concurrency,
         seed=plan.seed,
+        socket=str(GATEWAY) if plan.sandbox else None,
         state_columns=list(plan.state_columns),
         max_retries=plan.max_retries,
         call_retries=0,  # the gateway has retried before it answers with a failure
@@ -64,9 +66,16 @@ def passed_keys(
             progress.say(f"The environment can read {name}")
             passed[name] = environ[name]
     for name in declared:
-        if name in environ and name not in _GATEWAY_KEYS and name not in passed:
-            progress.say(f"The environment asks for {name} and can read it")
-            passed[name] = environ[name]
+        if name not in environ or name in _GATEWAY_KEYS or name in passed:
+            continue
+        if plan.sandbox:
+            progress.warn(
+                f"The environment asks for {name}, which stays outside of the sandbox",
+                hint=f"let it read the key with `--env-var {name}`",
+            )
+            continue
+        progress.say(f"The environment asks for {name} and can read it")
+        passed[name] = environ[name]
     return passed
 
 

@@ -94,6 +94,12 @@ VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),
 ]
+SandboxOpt = Annotated[
+    bool, typer.Option("--sandbox", help="Wall the environment in with bubblewrap.")
+]
+AllowNetOpt = Annotated[
+    bool, typer.Option("--allow-net", help="Leave it the network, in the sandbox.")
+]
 HubOnlyOpt = Annotated[bool, typer.Option("--hub", help="Do not look into local folders.")]
 SaveOpt = Annotated[
     bool,

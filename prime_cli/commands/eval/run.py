@@ -52,6 +52,8 @@ def run(
     max_error_rate: flags.ErrorRateOpt = 0.0,
     verifiers: flags.VerifiersOpt = None,
     python: PythonOpt = None,
+    sandbox: flags.SandboxOpt = False,
+    allow_net: flags.AllowNetOpt = False,
     hub: flags.HubOnlyOpt = False,
     save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
     save_to_hf_hub: flags.SaveToHubOpt = False,
@@ -107,6 +109,8 @@ def run(
         verifiers=verifiers,
         python=python,
         hub_only=hub,
+        sandbox=sandbox,
+        allow_net=allow_net,
     )
     if save_to_hf_hub or hf_hub_dataset_name:
         session.output.warn("Sharing on the Hugging Face Hub is not built yet: results stay here")

@@ -1,0 +1,160 @@
+"""Runs of code that is not trusted, and keys that must not be found in what they leave behind."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import LoadFailed, UsageError
+from prime_cli.core.progress import Silent
+from prime_cli.evals.defaults import EvalDefaults
+from prime_cli.evals.plan import make_plan
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.sandboxing import sandbox_for
+from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.worker import passed_keys
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.keys import Secret
+from prime_cli.models.registry import Registry
+from prime_cli.runtime.interpreters import Interpreter
+from tests.evals.live import KEY, PLAN, run_live
+from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+
+pytestmark = pytest.mark.network  # the shared venv may have to be made
+
+needs_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None and not os.environ.get("CI"),
+    reason="needs bubblewrap (`apt install bubblewrap`)",
+)
+
+PLANTED = "planted-secret-value/with+marks=="
+
+LEAKY = """
+import os, sys
+import verifiers as vf
+from datasets import Dataset
+
+KEY = os.environ["MY_KEY"]
+print("at import", KEY)
+
+def load_environment():
+    print("at load", KEY, file=sys.stderr)
+    rows = [{"question": f"{kind} {KEY}", "answer": KEY, "info": {"kind": kind, "key": KEY}}
+            for kind in ("say", "raise")]
+    def same(completion, answer, info, state, **kwargs):
+        state["kept"] = {"key": KEY}
+        print("scoring", repr(KEY), repr(completion))
+        if info["kind"] == "raise":
+            raise ValueError(f"no reward with {KEY}")
+        return 1.0
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[same]))
+"""
+"""An environment that puts its key wherever it can."""
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
+def run_walled(
+    folder: Path, interpreter: Interpreter, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> EvalResult:
+    """PLAN in a sandbox that may also read the packages which tests share between interpreters."""
+    monkeypatch.setenv("PRIME_HOME", str(folder / "prime"))
+    plan = msgspec.structs.replace(PLAN, endpoint=model.url, sandbox=True)
+    sandbox = sandbox_for(plan)
+    assert sandbox is not None
+    shared = next(interpreter.python.parent.parent.glob("lib/python*/site-packages/shared.pth"))
+    packages = tuple(Path(line) for line in shared.read_text(encoding="utf-8").splitlines())
+    return run_in(
+        interpreter,
+        plan,
+        Endpoint("scripted", model.url, Secret(KEY)),
+        Registry(),
+        Surroundings(folder, os.environ, Silent()),
+        passed={},
+        sandbox=replace(sandbox, readable=packages),
+    )
+
+
+def files_of(result: EvalResult) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in result.folder.path.iterdir()}
+
+
+@needs_bubblewrap
+def test_a_walled_run_scores_as_one_outside(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interpreter = interpreter_with(tmp_path, ECHO)
+    summary = run_walled(tmp_path, interpreter, model, monkeypatch).summary
+    assert (summary.counts.scored, summary.counts.errored) == (4, 0)
+    assert summary.reward.mean == 1.0
+    assert len(model.calls) == 4
+
+
+@needs_bubblewrap
+def test_data_that_cannot_be_fetched_within_is_told_with_the_way_to_fetch_it(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetching = ECHO.replace(
+        "def load_environment(size: int = 10):",
+        "def load_environment(size: int = 10):\n"
+        "    import urllib.request\n"
+        "    urllib.request.urlopen('http://192.0.2.1/data', timeout=5)",
+    )
+    with pytest.raises(LoadFailed) as caught:
+        run_walled(tmp_path, interpreter_with(tmp_path, fetching), model, monkeypatch)
+    assert "--allow-net" in (caught.value.hint or "")
+
+
+def test_keys_that_are_not_named_stay_outside() -> None:
+    progress = Silent()
+    environ = {"JUDGE_KEY": PLANTED, "NAMED_KEY": PLANTED}
+    plan = msgspec.structs.replace(PLAN, sandbox=True, env_vars=("NAMED_KEY",))
+    assert passed_keys(plan, ["JUDGE_KEY"], environ, progress) == {"NAMED_KEY": PLANTED}
+    assert "JUDGE_KEY" in progress.warned[0]
+
+
+def test_a_network_is_allowed_in_a_sandbox_alone() -> None:
+    request = EvalRequest("tiny-env", allow_net=True)
+    with pytest.raises(UsageError, match="--allow-net"):
+        make_plan(request, PLAN.environment, EvalDefaults(), model="m", endpoint="builtin")
+
+
+def test_a_planted_key_is_found_in_no_file(model: ScriptedModel, tmp_path: Path) -> None:
+    model.answer = lambda received: Reply(f"you said {received.last_user}")
+    result = run_live(
+        tmp_path,
+        interpreter_with(tmp_path, LEAKY),
+        model.url,
+        passed={"MY_KEY": PLANTED},
+        state_columns=("kept",),
+    )
+    assert (result.summary.counts.scored, result.summary.counts.errored) == (2, 2)
+    files = files_of(result)
+    assert not [name for name, content in files.items() if PLANTED.encode() in content]
+    assert not [name for name, content in files.items() if b"planted-secret" in content]
+    for part in (b"prompt", b"completion", b"answer", b"info", b"state", b"error"):
+        assert part in files["journal.jsonl"]
+    assert files["journal.jsonl"].count(b"[MY_KEY]") >= 2 * 6
+    assert files["worker.log"].count(b"[MY_KEY]") >= 4
+
+
+def test_the_runs_key_is_not_kept_when_the_endpoint_says_it_back(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    def refuse(received: Received) -> Reply:
+        return status(401, message=f"bad key {received.headers['authorization']}")
+
+    model.answer = refuse
+    result = run_live(tmp_path, interpreter_with(tmp_path, ECHO), model.url)
+    assert result.summary.counts.errored == 4
+    assert not [name for name, content in files_of(result).items() if KEY.encode() in content]
