@@ -10,7 +10,7 @@ from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.rows import SCHEMA
+from prime_cli.evals.rows import SCHEMA, SpentBy
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.summary import Counts, Reward
 
@@ -35,7 +35,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
 
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
-    once the environment has loaded; `counts` and `reward` when the run has ended.
+    once the environment has loaded; `counts` and `reward` when the run has ended. `usage` is all
+    that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
     """
 
     schema: int = SCHEMA
@@ -54,6 +55,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts | None = None
     reward: Reward | None = None
     usage: dict[str, Any] = {}
+    unjournaled: SpentBy = {}
     failure: str | None = None
     prime: str = __version__
     system: str = msgspec.field(default_factory=platform.platform)

@@ -1,32 +1,48 @@
 """Takes a worker's events and keeps them: journal first, then tally, then the progress line."""
 
-from collections.abc import Callable
+from typing import Any, Protocol
 
 from prime_cli.core.progress import Task
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.rows import Failure, Row
+from prime_cli.evals.spending import POLICY, counts_of, sum_of, write_charges
 from prime_cli.evals.tally import Tally
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Charges, add_charges
 from prime_cli.runtime.protocol import Rollout
 
-UsageOf = Callable[[int, int, int], Usage]
-"""Tokens that the policy used for (example, rollout, attempt), as the gateway counted them."""
+
+class Ledger(Protocol):
+    """What the gateway counted; each call's spend is taken once."""
+
+    def settle(self, example: int, rollout: int) -> Charges:
+        """Take what all attempts at a rollout used since the last time."""
+
+    def settle_apart(self) -> Charges:
+        """Take what calls that belong to no rollout used since the last time."""
 
 
 class Recorder:
-    """Makes a row of every finished rollout; a row is on disk before it is counted."""
+    """Makes a row of every finished rollout; a row is on disk before it is counted.
 
-    def __init__(self, journal: Journal, tally: Tally, task: Task, usage_of: UsageOf) -> None:
+    `journaled` sums up what the rows say was spent.
+    """
+
+    def __init__(self, journal: Journal, tally: Tally, task: Task, ledger: Ledger) -> None:
         self._journal = journal
         self._tally = tally
         self._task = task
-        self._usage_of = usage_of
+        self._ledger = ledger
+        self.journaled: Charges = {}
 
     def record(self, event: Rollout) -> None:
         """Keep one rollout; raises StorageFailed when it cannot be written."""
-        row = row_of(event, self._usage_of(event.example_id, event.rollout, event.attempt))
+        charges = self._ledger.settle(event.example_id, event.rollout)
+        apart = self._ledger.settle_apart()
+        row = row_of(event, charges, apart)
         before = self._tally.finished
         self._journal.append(row)
+        add_charges(self.journaled, charges)
+        add_charges(self.journaled, apart)
         self._tally.add(row)
         self._task.advance(self._tally.finished - before)
         self._task.update(note=progress_note(self._tally))
@@ -41,8 +57,8 @@ def progress_note(tally: Tally) -> str:
     return words
 
 
-def row_of(event: Rollout, usage: Usage) -> Row:
-    """The journal's row for a worker's event.
+def row_of(event: Rollout, charges: Charges, apart: Charges | None = None) -> Row:
+    """The journal's row for a worker's event, which used `charges`.
 
     A rollout that has neither reward nor error (its reward was not a number) is an error of the
     environment.
@@ -53,6 +69,8 @@ def row_of(event: Rollout, usage: Usage) -> Row:
         failure = Failure(error.kind, error.type, error.message, error.retryable, error.traceback)
     elif event.reward is None:
         failure = Failure("environment", "NoReward", "The reward is not a finite number")
+    policy = [spend for payer, spend in charges.items() if payer.role == POLICY]
+    judges = {payer: spend for payer, spend in charges.items() if payer.role != POLICY}
     return Row(
         example_id=event.example_id,
         rollout=event.rollout,
@@ -66,29 +84,26 @@ def row_of(event: Rollout, usage: Usage) -> Row:
         task=event.task,
         error=failure,
         timing=event.timing,
-        usage=_tokens(event, usage),
+        usage=counts_of(sum_of(policy)) if policy else _own_count(event),
+        judges=write_charges(judges),
+        cost=_cost(event, charges),
+        apart=write_charges(apart or {}),
         stop_condition=event.stop_condition,
         is_truncated=event.is_truncated,
         state=event.state,
     )
 
 
-def _tokens(event: Rollout, usage: Usage) -> dict[str, int] | None:
-    """The gateway's count; the worker's own where no call came through the gateway."""
-    if usage.calls:
-        return usage_counts(usage)
-    if event.usage is not None:
-        return {"input": event.usage.input, "output": event.usage.output}
-    return None
+def _own_count(event: Rollout) -> dict[str, Any] | None:
+    """The worker's count, where no call of the policy came through the gateway."""
+    if event.usage is None:
+        return None
+    return {"input": event.usage.input, "output": event.usage.output}
 
 
-def usage_counts(usage: Usage) -> dict[str, int]:
-    """Usage as it is written down: what is zero and optional is left out."""
-    counts = {"calls": usage.calls, "input": usage.input, "output": usage.output}
-    optional = {
-        "cached": usage.cached,
-        "reasoning": usage.reasoning,
-        "uncounted": usage.uncounted,
-        "estimated": usage.estimated,
-    }
-    return counts | {name: count for name, count in optional.items() if count}
+def _cost(event: Rollout, charges: Charges) -> float | None:
+    """USD for all roles; None where it is not known, as for calls that went past the gateway."""
+    past = event.usage is not None and bool(event.usage.input or event.usage.output)
+    if past and not any(payer.role == POLICY for payer in charges):
+        return None
+    return sum_of(charges.values()).usd

@@ -9,6 +9,10 @@ SCHEMA = 1
 """Of the journal's lines and of run.json; readers accept this one and the one before."""
 
 
+SpentBy = dict[str, dict[str, dict[str, Any]]]
+"""What was spent, as it is written: by role and model, `evals/spending.py` says what is counted."""
+
+
 class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     """Why a rollout has no reward.
 
@@ -26,8 +30,11 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
 class Row(msgspec.Struct, kw_only=True):
     """One attempt at one rollout; `reward` is null exactly when `error` is not.
 
-    `timing` is in seconds, `usage` in tokens. A later attempt at the same (example_id, rollout)
-    replaces an earlier one.
+    `timing` is in seconds, `usage` in tokens of the policy, its failed tries included. `judges`
+    holds the same of all other roles and models: role, then model, then counts. `cost` is in USD
+    for all of them, null where a part has no known price. `apart` has the shape of `judges`: what
+    calls used that belong to no rollout, since the line before. A later attempt at the same
+    (example_id, rollout) replaces an earlier one, and what that one used was spent nevertheless.
     """
 
     schema: int = SCHEMA
@@ -44,6 +51,9 @@ class Row(msgspec.Struct, kw_only=True):
     error: Failure | None = None
     timing: dict[str, Any] = {}
     usage: dict[str, Any] | None = None
+    judges: SpentBy = {}
+    cost: float | None = None
+    apart: SpentBy = {}
     stop_condition: str | None = None
     is_truncated: bool = False
     state: dict[str, Any] = {}

@@ -29,3 +29,14 @@ class Usage:
             self.uncounted + other.uncounted,
             self.estimated + other.estimated,
         )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls - other.calls,
+            self.input - other.input,
+            self.cached - other.cached,
+            self.output - other.output,
+            self.reasoning - other.reasoning,
+            self.uncounted - other.uncounted,
+            self.estimated - other.estimated,
+        )

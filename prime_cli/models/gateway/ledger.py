@@ -1,48 +1,101 @@
-"""Counting what each rollout used, by role."""
+"""Counting what each rollout used, by role and model."""
 
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.identity import POLICY, Identity
 from prime_cli.models.gateway.shapes import Answer, read_answer
 from prime_cli.models.gateway.streams import count_stream
+from prime_cli.models.prices import FREE, Charges, Payer, Price, Spend, add_charges
 from prime_cli.models.usage import Usage
+
+PriceOf = Callable[[Endpoint], Price | None]
+"""The price of an endpoint's model; None when nobody knows it."""
+
+OTHER = "other"
+"""The role of a call that the policy's own client made to another model than the run's."""
 
 _CHOICES = ("chat/completions", "completions")
 _COUNTED = (*_CHOICES, "responses", "embeddings")
 
+_MOST_OPEN = 10_000
+"""Rollouts that can have calls and no row yet: far more than run at a time. Calls that come in
+after their rollout's row was written would pile up otherwise."""
+
+
+def price_builtin(endpoint: Endpoint) -> Price | None:
+    """Nothing but the built-in models, which cost nothing, has a price."""
+    return FREE if endpoint.builtin else None
+
 
 class Ledger:
-    """The step that reads answers: it counts their usage and refuses nonsense."""
+    """The step that reads answers: it counts their usage and refuses nonsense.
 
-    def __init__(self) -> None:
-        self._used: dict[Identity, Usage] = {}
+    What a rollout used is held until `settle` takes it; only sums stay for ever. `own` are the
+    names of the run's model: calls to it count under the first.
+    """
+
+    def __init__(
+        self, own: Collection[str | None] = (), *, price_of: PriceOf = price_builtin
+    ) -> None:
+        self._own = frozenset(own)
+        self._name = next((name for name in own if name), "")
+        self._price_of = price_of
+        self._open: dict[tuple[int, int], dict[int, Charges]] = {}
+        self._apart: Charges = {}
+        self._totals: Charges = {}
 
     def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> Usage:
-        """What one attempt used in one role, or in all roles together."""
-        if role is not None:
-            return self._used.get(Identity(example, rollout, attempt, role), Usage())
+        """What one attempt used in one role, or in all roles together, and was not settled yet."""
+        charges = self._open.get((example, rollout), {}).get(attempt, {})
         mine = (
-            usage
-            for identity, usage in self._used.items()
-            if identity[:3] == (example, rollout, attempt)
+            spend.usage for payer, spend in charges.items() if role is None or payer.role == role
         )
         return sum(mine, Usage())
 
+    def settle(self, example: int, rollout: int) -> Charges:
+        """Take what all attempts at a rollout used since it was last settled."""
+        charges: Charges = {}
+        for attempt in self._open.pop((example, rollout), {}).values():
+            add_charges(charges, attempt)
+        return charges
+
+    def settle_apart(self) -> Charges:
+        """Take what calls that belong to no rollout used since the last time."""
+        charges, self._apart = self._apart, {}
+        return charges
+
+    def totals(self) -> Charges:
+        """What the whole run used so far, settled or not."""
+        return dict(self._totals)
+
     def by_role(self) -> dict[str, Usage]:
         """What the whole run used so far, by role."""
-        totals: dict[str, Usage] = {}
-        for identity, usage in self._used.items():
-            totals[identity.role] = totals.get(identity.role, Usage()) + usage
-        return totals
+        roles: dict[str, Usage] = {}
+        for payer, spend in self._totals.items():
+            roles[payer.role] = roles.get(payer.role, Usage()) + spend.usage
+        return roles
 
     def total(self) -> Usage:
         """What the whole run used so far."""
-        return sum(self._used.values(), Usage())
+        return sum((spend.usage for spend in self._totals.values()), Usage())
 
-    def add(self, identity: Identity, usage: Usage) -> None:
+    def add(self, identity: Identity, model: str | None, spend: Spend) -> None:
         """Count one call."""
-        self._used[identity] = self._used.get(identity, Usage()) + usage
+        own = not model or model in self._own
+        role = OTHER if identity.role == POLICY and not own else identity.role
+        charge = {Payer(role, self._name if own else model or ""): spend}
+        add_charges(self._totals, charge)
+        example, rollout, attempt, _ = identity
+        if example is None or rollout is None or attempt is None:
+            add_charges(self._apart, charge)
+            return
+        attempts = self._open.setdefault((example, rollout), {})
+        add_charges(attempts.setdefault(attempt, {}), charge)
+        if len(self._open) > _MOST_OPEN:
+            add_charges(self._apart, self.settle(*next(iter(self._open))))
 
     async def read_answers(self, call: Call, handler: Handler) -> Reply:
         """Count the call; raises CallFailed where a 200 holds no completion."""
@@ -51,21 +104,23 @@ class Ledger:
             return reply
         if reply.chunks is not None:
             reply.chunks = count_stream(
-                reply.chunks, lambda answer: self._count(call.identity, answer, reply)
+                reply.chunks, lambda answer: self._count(call, answer, reply)
             )
             return reply
         answer = read_answer(reply.body)
-        self._count(call.identity, answer, reply)
+        self._count(call, answer, reply)
         if call.path in _CHOICES and (answer is None or not answer.choices):
             raise _nonsense(call, reply.body)
         return reply
 
-    def _count(self, identity: Identity, answer: Answer | None, reply: Reply) -> None:
-        usage = None if answer is None else answer.any_usage
-        if usage is None:
-            self.add(identity, Usage(calls=1, uncounted=1))
+    def _count(self, call: Call, answer: Answer | None, reply: Reply) -> None:
+        told = None if answer is None else answer.any_usage
+        if told is None:
+            usage = Usage(calls=1, uncounted=1)
         else:
-            self.add(identity, usage.to_usage(estimated=reply.estimated))
+            usage = told.to_usage(estimated=reply.estimated)
+        price = None if reply.endpoint is None else self._price_of(reply.endpoint)
+        self.add(call.identity, call.head.model, Spend.of(usage, price))
 
 
 def _nonsense(call: Call, body: bytes) -> CallFailed:

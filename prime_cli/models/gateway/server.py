@@ -41,7 +41,8 @@ class Gateway:
     """All model calls of one run; an async context manager.
 
     Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
-    listens, `token` is the bearer token that the worker is given in place of a key.
+    listens, `token` is the bearer token that the worker is given in place of a key. `ledger` holds
+    what was spent.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Gateway:
         self.base_url = ""
         self.socket_path: Path | None = None
         self._upstream = Upstream()
-        self._ledger = Ledger()
+        self.ledger = Ledger((endpoint.model, endpoint.alias))
         self._stack = AsyncExitStack()
         router = Router(
             endpoint,
@@ -73,8 +74,9 @@ class Gateway:
         steps = (
             Deadline(settings.call_seconds),
             ask_for_usage,
-            self._ledger.read_answers,
             Retries(settings.retries),
+            # Innermost: what is tried again, or found useless afterwards, was spent all the same.
+            self.ledger.read_answers,
         )
         self._answer = chain(steps, router)
 
@@ -107,21 +109,21 @@ class Gateway:
     @property
     def calls(self) -> int:
         """Completed calls so far, of all roles."""
-        return self._ledger.total().calls
+        return self.ledger.total().calls
 
     def usage_of(
         self, example: int, rollout: int, attempt: int, role: str | None = POLICY
     ) -> Usage:
         """What one attempt at a rollout used in `role`; None means all roles together."""
-        return self._ledger.used_by(example, rollout, attempt, role)
+        return self.ledger.used_by(example, rollout, attempt, role)
 
     def usage_total(self) -> Usage:
         """What the run used, unattributed calls included."""
-        return self._ledger.total()
+        return self.ledger.total()
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What the run used, by role: policy, judge, unattributed and so on."""
-        return self._ledger.by_role()
+        return self.ledger.by_role()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
