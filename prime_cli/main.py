@@ -108,9 +108,13 @@ def _prepare_process() -> None:
     import signal
 
     gc.set_threshold(_EASY_ON_GARBAGE)
-    signal.signal(signal.SIGTERM, _terminated)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # `nohup` has SIGHUP ignored, and so it stays.
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _terminated)
 
 
-def _terminated(_signal: int, _frame: object) -> "NoReturn":
+def _terminated(number: int, _frame: object) -> "NoReturn":
     """Unwind as on Ctrl-C, so that files and children are left in order."""
-    sys.exit(143)
+    sys.exit(128 + number)

@@ -20,7 +20,8 @@ PrimeError
 ├── EnvironmentFailed (9)   the environment or its tools failed
 │   ├── BuildFailed         the build backend failed
 │   ├── ResolveFailed       no set of packages fits
-│   └── LoadFailed          the environment's own code raised
+│   ├── LoadFailed          the environment's own code raised
+│   └── WorkerDied          its process ended without a word
 ├── StorageFailed (74)      disk full, read-only, or not writable
 └── InternalError (70)      our own bug
 """
@@ -191,6 +192,12 @@ class LoadFailed(EnvironmentFailed):
     """The environment's own code raised while it was imported or loaded."""
 
     code = "load_failed"
+
+
+class WorkerDied(EnvironmentFailed):
+    """The process that runs an environment ended without a word: it crashed, or was killed."""
+
+    code = "worker_died"
 
 
 class StorageFailed(PrimeError):

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a run is going: the first asks it to stop, the second ends it."""
+"""Ctrl-C, SIGTERM and SIGHUP in a run: the first asks it to stop, the second ends it."""
 
 import asyncio
 import signal
@@ -9,7 +9,9 @@ from typing import cast
 SECONDS_TO_STOP = 15.0
 """How long a worker that was asked to stop may take before it is killed."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = tuple(
+    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class Interrupt:
@@ -50,10 +52,12 @@ def interruptible(stop: Callable[[], Awaitable[None]]) -> Iterator[Interrupt]:
     loop = asyncio.get_running_loop()
     task = cast("asyncio.Task[object]", asyncio.current_task())
     interrupt = Interrupt(task, stop)
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    # What is ignored stays so: that is how `nohup` lets a run outlive its terminal.
+    wanted = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in wanted}
     installed = []
     with suppress(ValueError, RuntimeError, NotImplementedError):
-        for number in _SIGNALS:
+        for number in wanted:
             loop.add_signal_handler(number, interrupt.receive, number)
             installed.append(number)
     try:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import msgspec
 
-from prime_cli.core.errors import EnvironmentFailed, InternalError
+from prime_cli.core.errors import EnvironmentFailed, InternalError, WorkerDied
 from prime_cli.runtime.protocol import (
     Cancel,
     End,
@@ -100,7 +100,7 @@ class Worker:
         await self._end()
 
     async def events(self) -> AsyncIterator[Event]:
-        """The worker's events up to End; raises EnvironmentFailed when it dies without one.
+        """The worker's events up to End; raises WorkerDied when it dies without one.
 
         Answers of the oracle are handed to whoever asked and are not among them.
         """
@@ -204,12 +204,12 @@ class Worker:
             if not waiting.done():
                 waiting.set_exception(EnvironmentFailed("The environment's process is gone"))
 
-    async def _death(self) -> EnvironmentFailed:
+    async def _death(self) -> WorkerDied:
         self._forget_questions()
         code = await self._running().wait()
         await self._log.drain(1.0)
         how = _how_it_died(code, walled=self._sandbox is not None)
-        return EnvironmentFailed(
+        return WorkerDied(
             f"The environment's process died ({how})",
             hint=f"see {self.log_path}",
             detail=_last_lines(self.log_path),
