@@ -16,7 +16,14 @@ from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.unix_sockets import unix_socket_of
-from tests.runtime.worker.runs import ENVIRONMENTS, SMALL_VERIFIERS, run_worker, small_spec
+from tests.helpers.venvs import venv_python
+from tests.runtime.worker.runs import (
+    ENVIRONMENTS,
+    SMALL_VERIFIERS,
+    run_worker,
+    small_spec,
+    spec_for,
+)
 
 needs_bubblewrap = pytest.mark.skipif(
     shutil.which("bwrap") is None and not os.environ.get("CI"),
@@ -100,6 +107,25 @@ def test_rollouts_reach_the_model_through_the_socket_alone(
         assert {call.headers["x-prime-example"] for call in model.calls} == {"0", "1"}
     assert said.ended.ok, said.ended
     assert len(said.rollouts) == 2
+
+
+@needs_bubblewrap
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "module", "generation"),
+    [("0.1.14", "words", "v0"), ("0.1.5.post0", "words", "v0"), ("0.4.0", "echo_tasks", "v1")],
+)
+def test_each_generation_of_verifiers_runs_within(
+    sandbox: Sandbox, tmp_path: Path, version: str, module: str, generation: str
+) -> None:
+    path = tmp_path / "g.sock"
+    python = venv_python(f"verifiers=={version}")
+    with ScriptedModel() as model, unix_socket_of(model, path):
+        spec = spec_for(model, module, generation=generation, n=2, socket=str(GATEWAY))
+        walls = sandbox.with_socket(path)
+        said = run_worker(spec, tmp_path / "w.log", python, walls)
+    assert said.ended.ok, (tmp_path / "w.log").read_text(encoding="utf-8")[-2000:]
+    assert [row.error for row in said.rollouts] == [None, None]
 
 
 @needs_bubblewrap
