@@ -1,8 +1,11 @@
 """The wheel that is evaluated: fetched from a hub, built from a project, or given."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
@@ -28,7 +31,8 @@ from prime_cli.wire.locks import Lock
 class Subject:
     """An environment on this disk, ready to be run; `lock` is the one its hub keeps.
 
-    `beside` fetches the environments of the same owner that this one requires.
+    `beside` fetches the environments of the same owner that this one requires. `pyproject` is the
+    parsed file of its sources, empty where there is none.
     """
 
     environment: PlannedEnvironment
@@ -36,6 +40,7 @@ class Subject:
     defaults: EvalDefaults
     lock: Lock | None = None
     beside: Callable[[], Sequence[WheelPackage]] = tuple
+    pyproject: Mapping[str, Any] = field(default_factory=dict)
 
 
 def obtain(located: Located, places: Places, progress: Progress) -> Subject:
@@ -70,7 +75,15 @@ def _beside(
 def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
     fetched = fetch_wheel(places.hub(), ref, progress=progress, offline=places.offline)
     defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
-    return _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
+    subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
+    return replace(subject, pyproject=_parsed(fetched.pyproject or ""))
+
+
+def _parsed(pyproject: str) -> dict[str, Any]:
+    # Somebody else's file: one that is no TOML says nothing.
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(pyproject)
+    return {}
 
 
 def _from_wheel(path: Path) -> Subject:
@@ -82,7 +95,8 @@ def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
     kept = build_kept(project, prime_home(), progress, offline=offline)
     defaults = defaults_from(project.eval_defaults)
     package = replace(read_package(kept), sources=project.uv_sources)
-    return _subject(package, path=folder, defaults=defaults)
+    subject = _subject(package, path=folder, defaults=defaults)
+    return replace(subject, pyproject=project.pyproject)
 
 
 def _subject(

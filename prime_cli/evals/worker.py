@@ -13,7 +13,7 @@ from prime_cli.runtime.protocol import Spec
 from prime_cli.runtime.sandbox import GATEWAY
 from prime_cli.runtime.variables import process_variables
 
-_GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
+GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """The worker has the gateway's own values under these names, or nothing."""
 
 _SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
@@ -56,7 +56,7 @@ def passed_keys(
     """
     passed: dict[str, str] = {}
     for name in plan.env_vars:
-        if name in _GATEWAY_KEYS:
+        if name in GATEWAY_KEYS:
             progress.say(f"{name} stays here: the gateway stands in for it")
         elif name not in environ:
             raise UsageError(
@@ -66,7 +66,7 @@ def passed_keys(
             progress.say(f"The environment can read {name}")
             passed[name] = environ[name]
     for name in declared:
-        if name not in environ or name in _GATEWAY_KEYS or name in passed:
+        if name not in environ or name in GATEWAY_KEYS or name in passed:
             continue
         if plan.sandbox:
             progress.warn(

@@ -9,6 +9,7 @@ app = group(
     {
         "init": (f"{_HERE}.init:init", "Start a new environment that runs as it is."),
         "build": (f"{_HERE}.build:build", "Build a wheel and check that it can be used."),
+        "check": (f"{_HERE}.check:check", "Check whether an environment is any good."),
         "upload": (f"{_HERE}.upload:upload", "Build an environment and publish it on the hub."),
         "install": (f"{_HERE}.install:install", "Install environments into the workspace."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),

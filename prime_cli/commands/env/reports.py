@@ -1,0 +1,16 @@
+"""How a person reads the report of a check."""
+
+from prime_cli.terminal.output import Output
+from prime_cli.wire.checks import CheckReport, in_words, summarize
+from prime_cli.wire.codec import to_builtins
+
+
+def show_report(output: Output, report: CheckReport) -> None:
+    """One line for each check, and below what to do about those that are not passed."""
+    rows = [[check.id, check.status, check.sentence] for check in report.checks]
+    records = [to_builtins(check) for check in report.checks]
+    output.table(["Check", "Status", "Found"], rows, records=records, page=to_builtins(report))
+    for check in report.checks:
+        if check.status in ("warn", "fail") and check.step:
+            output.say(f"{check.id}: {check.step}")
+    output.say(f"{report.environment}: {in_words(summarize(report))}")

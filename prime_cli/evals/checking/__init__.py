@@ -1,0 +1,1 @@
+"""Is this environment any good? Asked without a model: see docs/environments.md."""

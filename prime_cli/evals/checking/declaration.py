@@ -1,0 +1,48 @@
+"""What a project says of itself for its checks, in `[tool.prime]` of its pyproject.toml.
+
+[tool.prime]
+network = true                 # or the hosts: ["api.example.org"]
+
+[tool.prime.check]
+skip = ["echo"]                # checks that do not fit what the environment is about
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import BadProject
+from prime_cli.envs.pyproject import FILENAME, get_table, get_texts
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """`hosts` that rollouts may ask for, None for any; `skip` are ids of checks."""
+
+    hosts: tuple[str, ...] | None = ()
+    skip: tuple[str, ...] = ()
+
+    def allows(self, host: str) -> bool:
+        """Whether rollouts may ask for `host`; a declared host covers those below it."""
+        if self.hosts is None:
+            return True
+        return any(host == known or host.endswith(f".{known}") for known in self.hosts)
+
+
+def read_declaration(pyproject: Mapping[str, Any]) -> Declaration:
+    """The declaration in a parsed pyproject.toml; raises BadProject for what cannot be meant."""
+    file = Path(FILENAME)
+    prime = get_table(get_table(pyproject, "tool", file), "prime", file)
+    network = prime.get("network", False)
+    hosts = None if network is True else () if network is False else _hosts(prime, file)
+    return Declaration(hosts, get_texts(get_table(prime, "check", file), "skip", file))
+
+
+def _hosts(prime: Mapping[str, Any], file: Path) -> tuple[str, ...]:
+    try:
+        return get_texts(prime, "network", file)
+    except BadProject as error:
+        raise BadProject(
+            f"`network` of [tool.prime] in {file} must be true, false or a list of hosts"
+        ) from error

@@ -1,0 +1,77 @@
+"""One check's result, put into words that a terminal, a page and a hub can take."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from prime_cli.wire.checks import Check, Status
+
+_LONGEST_SENTENCE = 400
+_MOST_NAMED = 10
+
+
+def passed(name: str, sentence: str, **evidence: Any) -> Check:
+    """A check that found nothing wrong."""
+    return _check(name, "pass", sentence, None, evidence)
+
+
+def warned(name: str, sentence: str, step: str, **evidence: Any) -> Check:
+    """A check that found what may be meant so."""
+    return _check(name, "warn", sentence, step, evidence)
+
+
+def failed(name: str, sentence: str, step: str, **evidence: Any) -> Check:
+    """A check that found what cannot be meant so."""
+    return _check(name, "fail", sentence, step, evidence)
+
+
+def skipped(name: str, sentence: str) -> Check:
+    """A check for which something is missing."""
+    return _check(name, "skip", sentence, None, {})
+
+
+def _check(
+    name: str, status: Status, sentence: str, step: str | None, evidence: dict[str, Any]
+) -> Check:
+    kept = {key: _bounded(value) for key, value in evidence.items() if value is not None}
+    return Check(name, status, clip(sentence), kept, None if step is None else clip(step))
+
+
+def clip(text: str) -> str:
+    """On one line, without control characters, and not too long: some of it others wrote."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 1] + "…"
+
+
+def named(examples: Iterable[int]) -> str:
+    """`example 3` or `examples 0, 2 and 5`, the first few of them."""
+    found = list(dict.fromkeys(examples))
+    shown = [str(example) for example in found[:_MOST_NAMED]]
+    if len(found) == 1:
+        return f"example {shown[0]}"
+    if len(found) > len(shown):
+        return f"examples {', '.join(shown)} and {len(found) - len(shown)} more"
+    return f"examples {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def rounded(value: float) -> float:
+    """A reward as it is shown and kept."""
+    return round(value, 4) if math.isfinite(value) else 0.0
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean of at least one value."""
+    found = list(values)
+    return math.fsum(found) / len(found)
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, str):
+        return clip(value)
+    if isinstance(value, float):
+        return rounded(value)
+    if isinstance(value, dict):
+        return {clip(str(key)): _bounded(item) for key, item in list(value.items())[:_MOST_NAMED]}
+    if isinstance(value, list | tuple):
+        return [_bounded(item) for item in value[:_MOST_NAMED]]
+    return value
