@@ -1,0 +1,103 @@
+"""`prime eval export`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.hugging_face import push_saved
+from prime_cli.commands.eval.views import from_here
+from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.export.exports import (
+    Export,
+    Format,
+    default_path,
+    export_run,
+    format_for,
+)
+from prime_cli.evals.export.page import MOST_TRANSCRIPTS
+from prime_cli.evals.listing import find_run
+from prime_cli.terminal.output import Output
+
+
+def export(
+    ctx: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(help="A run's id or its folder.", show_default="the newest here"),
+    ] = None,
+    to: Annotated[
+        Format | None,
+        typer.Option("--to", help="The form.", show_default="what --out ends in, else html"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-O", help="The file, or the folder for hf.", show_default="by run"),
+    ] = None,
+    max_transcripts: Annotated[
+        int,
+        typer.Option("--max-transcripts", min=0, help="Transcripts in a page; scores are whole."),
+    ] = MOST_TRANSCRIPTS,
+    force: ForceOpt = False,
+    save_to_hf_hub: flags.SaveToHubOpt = False,
+    hf_hub_dataset_name: flags.DatasetNameOpt = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="With -H: let everybody see a new data set.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    offline: OfflineOpt = None,
+) -> None:
+    """Export a saved evaluation as a page, CSV or data set.
+
+    html is one file that opens in a browser without a server; csv has one row a rollout; hf is a
+    folder of Parquet with a card, for the Hugging Face Hub. Runs of vf-eval can be exported too.
+
+    \b
+    Example:
+      prime eval export
+      prime eval export 1f2e3d4c --out wordle.csv
+      prime eval export 1f2e3d4c -H -D me/wordle-rollouts
+    \b
+    See also: `prime eval show`, `prime eval list`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, offline=offline)
+    saved = find_run(run, Path.cwd())
+    if save_to_hf_hub:
+        _refuse_beside_push(to, out)
+        push_saved(session, saved, hf_hub_dataset_name, environ=os.environ, public=public)
+        return
+    if public or hf_hub_dataset_name:
+        raise UsageError("`--public` and `-D` are for a push", hint="add `-H` to push a data set")
+    form = format_for(out, to)
+    place = out or default_path(saved, form, Path.cwd())
+    done = export_run(
+        saved, form, place, session.progress, force=force, most_transcripts=max_transcripts
+    )
+    _tell(session.output, done)
+
+
+def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
+    if out is not None or to not in (None, Format.HF):
+        raise UsageError(
+            "`-H` pushes a data set and writes nothing here",
+            hint="leave out `--to` and `--out`, or leave out `-H`",
+        )
+
+
+def _tell(output: Output, done: Export) -> None:
+    if done.transcripts < done.rollouts:
+        output.warn(
+            f"Only the first {done.transcripts} of {done.rollouts} transcripts are in the page",
+            hint=f"take more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
+        )
+    size = f"{done.rollouts} rollouts, {_size(done.bytes)}"
+    output.done(f"Exported {done.run_id} to {from_here(done.path)} ({size})", value=done)
+
+
+def _size(count: int) -> str:
+    megabytes = count / 1e6
+    return f"{megabytes:.1f} MB" if megabytes >= 1 else f"{count / 1e3:.1f} kB"

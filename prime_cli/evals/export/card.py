@@ -1,0 +1,88 @@
+"""README.md of a data set: metadata that the Hugging Face Hub reads, and what people read."""
+
+import re
+from collections.abc import Mapping
+
+from prime_cli import __version__
+from prime_cli.evals.export.texts import as_json, well_formed
+from prime_cli.evals.summary import Summary
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
+
+
+def make_card(summary: Summary, facts: Mapping[str, str], rollouts: int) -> str:
+    """The card of a data set with `rollouts` rows; texts of others are escaped in it."""
+    title = f"{summary.environment.ref} with {summary.model}"
+    lines = [
+        "---",
+        f"pretty_name: {_quoted(title)}",
+        "tags:",
+        "- verifiers",
+        "- evaluation",
+        "- reinforcement-learning",
+        "size_categories:",
+        f"- {_size(rollouts)}",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        "  - split: train",
+        "    path: data/train-*",
+        "---",
+        "",
+        f"# {escaped(title)}",
+        "",
+        f"{rollouts} rollouts of an evaluation, one a row.",
+        "",
+        *_table(("", ""), _figures(summary)),
+        "",
+        "## How it was made",
+        "",
+        *_table(("", ""), {"Run": summary.run_id, "Date": summary.date or "", **facts}),
+        "",
+        f"Written by `prime eval export` of prime {__version__}.",
+        "An error is no score: `reward` is null exactly where `error` is not.",
+        "`info`, `task`, `usage`, `timing`, `metrics` and `state` are JSON in strings where they",
+        "are no text, as are `tool_calls` and `extra` in a message of `prompt` and `completion`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _figures(summary: Summary) -> dict[str, str]:
+    counts, reward = summary.counts, summary.reward
+    shown = {
+        "Status": summary.status,
+        "Mean reward": _number(reward.mean),
+        "Standard deviation": _number(reward.std),
+        "With errors as 0 or left out": f"{_number(reward.low)} to {_number(reward.high)}",
+        "Planned": str(counts.planned),
+        "Scored": str(counts.scored),
+        "Errored": str(counts.errored),
+        "Truncated": str(counts.truncated),
+    }
+    return shown | {name: _number(metric.mean) for name, metric in summary.metrics.items()}
+
+
+def _table(head: tuple[str, str], rows: Mapping[str, str]) -> list[str]:
+    lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
+    return [*lines, *(f"| {escaped(name)} | {escaped(text)} |" for name, text in rows.items())]
+
+
+def escaped(text: str) -> str:
+    """`text` on one line, in which Markdown and HTML see nothing but text."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(well_formed(text).split())).replace("\\<", "&lt;")
+
+
+def _quoted(text: str) -> str:
+    """A string of YAML 1.1, which allows printable characters alone and escapes as JSON does."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return as_json(shown).decode()
+
+
+def _size(rollouts: int) -> str:
+    return next((name for limit, name in _SIZES if rollouts < limit), "n>1M")
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"

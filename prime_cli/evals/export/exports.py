@@ -1,0 +1,134 @@
+"""One run, one form, one place: what `prime eval export` does."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.paths import replacing, storage_errors
+from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.export.columns import find_columns
+from prime_cli.evals.export.dataset import require_parquet, write_dataset
+from prime_cli.evals.export.facts import facts_of
+from prime_cli.evals.export.page import MOST_TRANSCRIPTS, write_page
+from prime_cli.evals.export.spreadsheet import write_spreadsheet
+from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import SavedRun
+from prime_cli.evals.summary import Summary
+
+
+class Format(StrEnum):
+    """Forms of an export; a `hf` is a folder."""
+
+    HTML = "html"
+    CSV = "csv"
+    HF = "hf"
+
+
+class Export(msgspec.Struct, frozen=True):
+    """What was written. `transcripts` counts the whole ones; `bytes` is the size on disk."""
+
+    run_id: str
+    format: Format
+    path: str
+    rollouts: int
+    transcripts: int
+    bytes: int
+
+
+def format_for(out: Path | None, wanted: Format | None) -> Format:
+    """The form: as asked, else by the end of the name, else a page.
+
+    Raises UsageError where a name's end is of no form.
+    """
+    if wanted is not None or out is None:
+        return wanted or Format.HTML
+    endings = {".html": Format.HTML, ".htm": Format.HTML, ".csv": Format.CSV, "": Format.HF}
+    if out.suffix.lower() not in endings and not out.is_dir():
+        raise UsageError(
+            f"`{out.name}` does not say what to write",
+            hint="end it in .html or .csv, or add `--to hf` for a folder",
+        )
+    return endings.get(out.suffix.lower(), Format.HF)
+
+
+def default_path(saved: SavedRun, form: Format, cwd: Path) -> Path:
+    """`<environment>--<model>--<run id>` in `cwd`, with the form's ending; no folder for `hf`."""
+    ending = "" if form is Format.HF else f".{form}"
+    return cwd / f"{saved.folder.path.parent.name}--{saved.folder.run_id}{ending}"
+
+
+def export_run(
+    saved: SavedRun,
+    form: Format,
+    out: Path,
+    progress: Progress,
+    *,
+    force: bool = False,
+    most_transcripts: int = MOST_TRANSCRIPTS,
+) -> Export:
+    """Write `saved` to `out`, row by row: memory does not grow with the transcripts.
+
+    Raises Conflict where something is there and not `force`, StorageFailed, and UsageError for
+    `hf` without its packages.
+    """
+    if form is Format.HF:
+        require_parquet()
+    _check_place(out, form, force=force)
+    summary = saved.summary()
+    finished = summary.counts.scored + summary.counts.errored
+    passes = 1 if form is Format.HTML else 2
+    with progress.task("Exporting", total=passes * finished, unit="rollouts") as task:
+        transcripts, size = _WRITERS[form](_Source(saved, summary, task, most_transcripts), out)
+    return Export(saved.folder.run_id, form, str(out), finished, transcripts, size)
+
+
+class _Source:
+    """A run to be written, whose rows are counted as they pass."""
+
+    def __init__(self, saved: SavedRun, summary: Summary, task: Task, most: int) -> None:
+        self.summary = summary
+        self.facts = facts_of(saved, summary)
+        self.most_transcripts = most
+        self._saved = saved
+        self._task = task
+
+    def rows(self) -> Iterator[Row]:
+        for row in self._saved.rows():
+            yield row
+            self._task.advance()
+
+
+def _page(source: _Source, out: Path) -> tuple[int, int]:
+    with replacing(out, mode=0o644) as file:
+        most = source.most_transcripts
+        kept = write_page(file, source.summary, source.facts, source.rows(), most_transcripts=most)
+        return kept.transcripts, file.tell()
+
+
+def _spreadsheet(source: _Source, out: Path) -> tuple[int, int]:
+    columns = find_columns(source.rows())
+    with replacing(out, mode=0o644) as file:
+        write_spreadsheet(file, source.rows(), columns)
+        return columns.rows, file.tell()
+
+
+def _dataset(source: _Source, out: Path) -> tuple[int, int]:
+    columns = find_columns(source.rows())
+    return columns.rows, write_dataset(out, source.summary, source.facts, source.rows, columns)
+
+
+_WRITERS = {Format.HTML: _page, Format.CSV: _spreadsheet, Format.HF: _dataset}
+
+
+def _check_place(out: Path, form: Format, *, force: bool) -> None:
+    with storage_errors(out):
+        taken = any(out.iterdir()) if out.is_dir() else out.exists()
+    if form is not Format.HF and out.is_dir():
+        raise UsageError(f"{out} is a folder", hint=f"name a file in it, ending in .{form}")
+    if taken and form is Format.HF and not out.is_dir():
+        raise UsageError(f"{out} is a file", hint="name a folder")
+    if taken and not force:
+        raise Conflict(f"{out} is there already", hint="overwrite it with `--force`")

@@ -1,0 +1,115 @@
+"""Pushing a data set's folder to the Hugging Face Hub, or to whatever speaks its API."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from prime_cli.core.errors import (
+    NotAllowed,
+    NotLoggedIn,
+    Offline,
+    PrimeError,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.core.extras import require
+from prime_cli.evals.summary import Summary
+
+_TRANSPORTS = frozenset(("requests", "urllib3", "httpx", "httpcore", "httpx2", "httpcore2"))
+"""Where huggingface_hub's releases have the failures of a connection from; no base is shared."""
+_REFUSED = (401, 403)
+_LONGEST_NAME = 96
+
+
+def require_pushing(environ: Mapping[str, str], *, offline: bool) -> None:
+    """Raise what would stop a push: before the run that is to be pushed costs anything.
+
+    UsageError without the packages, Offline, NotLoggedIn without a key.
+    """
+    require("hf", "Sharing on the Hugging Face Hub", "huggingface_hub", "pyarrow")
+    if offline:
+        raise Offline("The Hugging Face Hub cannot be reached offline", hint="leave out `-H`")
+    if not _token(environ):
+        raise NotLoggedIn(
+            "There is no key for the Hugging Face Hub",
+            hint="set HF_TOKEN, or log in with `hf auth login`",
+        )
+
+
+def _token(environ: Mapping[str, str]) -> str | None:
+    from huggingface_hub import get_token
+
+    return environ.get("HF_TOKEN") or get_token()
+
+
+def dataset_name(summary: Summary, environment: str) -> str:
+    """vf-eval's name, `<environment>_<model>_n<N>_r<R>`, in the letters that the Hub takes."""
+    model = summary.model.replace("/", "_")
+    size = f"_n{summary.num_examples}_r{summary.rollouts_per_example}"
+    name = re.sub(r"[^A-Za-z0-9._-]+|(?<=[.-])[.-]+", "-", f"{environment}_{model}")
+    return name.strip("-.")[: _LONGEST_NAME - len(size)].rstrip("-.") + size
+
+
+def push_dataset(
+    folder: Path, name: str, *, environ: Mapping[str, str], public: bool = False
+) -> str:
+    """Upload `folder` as one commit to the data set `name` or `owner/name`; returns its address.
+
+    A bare name is one of the key's owner. A data set that is new is private unless `public`; one
+    that is there keeps who may see it. HF_ENDPOINT and HF_TOKEN are honoured. Raises UsageError
+    for a name that cannot be one, NotAllowed, NotLoggedIn, Unreachable.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()
+    endpoint = environ.get("HF_ENDPOINT") or None
+    with _told(name):
+        api = HfApi(endpoint=endpoint, token=_token(environ), library_name="prime-cli")
+        made = api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True)
+        api.upload_folder(
+            repo_id=made.repo_id,
+            folder_path=folder,
+            repo_type="dataset",
+            commit_message="Upload an evaluation",
+            delete_patterns="data/train-*",
+        )
+    return str(made)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    try:
+        yield
+    except HFValidationError as error:
+        raise UsageError(
+            f"`{name}` is no name of a data set: {error}",
+            hint="name it as in `-D me/wordle-gpt`",
+        ) from error
+    except HfHubHTTPError as error:
+        raise _refusal(name, error) from error
+    except Exception as error:
+        if isinstance(error, OSError) or _is_of_transport(error):
+            raise Unreachable(
+                f"The Hugging Face Hub was not reached: {error}",
+                hint="push it again when the Hub answers",
+            ) from error
+        raise
+
+
+def _is_of_transport(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in _TRANSPORTS
+
+
+def _refusal(name: str, error: Exception) -> PrimeError:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    told = " ".join(str(error).split())
+    if status in _REFUSED:
+        return NotAllowed(
+            f"The Hugging Face Hub does not let this key write {name}: {told}",
+            hint="use a key with the right to write, in HF_TOKEN",
+        )
+    return Unreachable(f"The Hugging Face Hub did not take {name}: {told}")

@@ -1,0 +1,147 @@
+"""A rollout as a record of a data set: one schema, whatever the environment and its version."""
+
+from typing import TYPE_CHECKING, Any
+
+from prime_cli.evals.export.columns import Columns
+from prime_cli.evals.export.texts import as_text, well_formed
+from prime_cli.evals.rows import Row, numeric
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FIXED = frozenset(
+    (
+        "example_id rollout attempt prompt completion answer info task reward error metrics timing "
+        "token_usage usage is_completed is_truncated stop_condition state"
+    ).split()
+)
+_SAID = frozenset(("role", "content", "tool_calls", "tool_call_id", "name"))
+
+
+def flat_metrics(columns: Columns) -> list[str]:
+    """Metrics with a column of their own, as vf-eval's pushes have: numbers whose name is free."""
+    return [
+        name
+        for name in columns.keys["metrics"]
+        if name in columns.numbers and name not in _FIXED and well_formed(name) == name
+    ]
+
+
+def schema_of(columns: Columns) -> "pa.Schema":
+    """The Arrow schema. What has no fixed shape (info, usage, state …) is JSON in a string."""
+    import pyarrow as pa
+
+    text, whole = pa.string(), pa.int64()
+    message = pa.struct(
+        {
+            "role": text,
+            "content": text,
+            "tool_calls": pa.list_(text),
+            "tool_call_id": text,
+            "name": text,
+            "extra": text,
+        }
+    )
+    failure = {"class": text, "type": text, "message": text, "retryable": pa.bool_()}
+    fields = {
+        "example_id": whole,
+        "rollout": whole,
+        "attempt": whole,
+        "prompt": pa.list_(message),
+        "completion": pa.list_(message),
+        "answer": text,
+        "info": text,
+        "task": text,
+        "reward": pa.float64(),
+        "error": pa.struct(failure),
+        "is_completed": pa.bool_(),
+        "is_truncated": pa.bool_(),
+        "stop_condition": text,
+        "token_usage": pa.struct({"input_tokens": whole, "output_tokens": whole}),
+        "usage": text,
+        "timing": text,
+        "metrics": text,
+        "state": text,
+    }
+    return pa.schema(fields | dict.fromkeys(flat_metrics(columns), pa.float64()))
+
+
+def record_of(row: Row, metrics: list[str]) -> dict[str, Any]:
+    """The values of `row` by column; `metrics` are those of `flat_metrics`."""
+    numbers = numeric(row.metrics)
+    return {
+        "example_id": row.example_id,
+        "rollout": row.rollout,
+        "attempt": row.attempt,
+        "prompt": messages_of(row.prompt),
+        "completion": messages_of(row.completion),
+        "answer": _text(row.answer),
+        "info": _text(row.info),
+        "task": _text(row.task),
+        "reward": row.reward,
+        "error": _failure(row),
+        "is_completed": row.error is None,
+        "is_truncated": row.is_truncated,
+        "stop_condition": _text(row.stop_condition),
+        "token_usage": _tokens(row.usage),
+        "usage": _text(row.usage),
+        "timing": _text(row.timing or None),
+        "metrics": _text(row.metrics or None),
+        "state": _text(row.state or None),
+    } | {name: numbers.get(name) for name in metrics}
+
+
+def messages_of(part: Any) -> list[dict[str, Any]] | None:
+    """A prompt or a completion as messages; a bare text is one message of the role `text`."""
+    if part is None:
+        return None
+    return [_message(each) for each in (part if isinstance(part, list) else [part])]
+
+
+def _message(each: Any) -> dict[str, Any]:
+    """`extra` is JSON of what the other fields do not hold, such as content that is no text."""
+    if not isinstance(each, dict):
+        each = {"role": "text", "content": each}
+    content, calls = each.get("content"), each.get("tool_calls")
+    extra = {name: value for name, value in each.items() if name not in _SAID}
+    if not isinstance(content, str | None):
+        extra["content"] = content
+    return {
+        "role": _text(each.get("role")),
+        "content": _spoken(content),
+        "tool_calls": [as_text(call) for call in calls] if isinstance(calls, list) else None,
+        "tool_call_id": _text(each.get("tool_call_id")),
+        "name": _text(each.get("name")),
+        "extra": _text(extra or None),
+    }
+
+
+def _spoken(content: Any) -> str | None:
+    if not isinstance(content, list):
+        return _text(content)
+    parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+    return "\n".join(well_formed(text) for text in parts if isinstance(text, str))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else as_text(value)
+
+
+def _failure(row: Row) -> dict[str, Any] | None:
+    if row.error is None:
+        return None
+    return {
+        "class": well_formed(row.error.kind),
+        "type": well_formed(row.error.type),
+        "message": well_formed(row.error.message),
+        "retryable": row.error.retryable,
+    }
+
+
+def _tokens(usage: dict[str, Any] | None) -> dict[str, int | None] | None:
+    if usage is None:
+        return None
+    return {
+        f"{side}_tokens": int(count) if isinstance(count, int | float) else None
+        for side, count in ((side, usage.get(side)) for side in ("input", "output"))
+    }

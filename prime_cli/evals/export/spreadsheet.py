@@ -1,0 +1,75 @@
+"""CSV as RFC 4180 has it, one row a rollout, safe to open in a spreadsheet."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from prime_cli.evals.export.columns import PARTS, Columns
+from prime_cli.evals.export.texts import as_text, well_formed
+from prime_cli.evals.rows import Row
+
+FIXED = (
+    "example_id rollout attempt reward error_class error_type error_message is_truncated "
+    "stop_condition"
+).split()
+CONTENTS = "task answer prompt completion info".split()
+
+_FORMULA = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""What a spreadsheet may run: its four signs, also in full width, behind blanks and quotes."""
+
+
+def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: Columns) -> None:
+    """Write a header and one record a row, as UTF-8 with CRLF.
+
+    Numbers are written as numbers, truth values as `true` and `false`, what is missing as nothing,
+    lists and objects as JSON. A text that a spreadsheet could take for a formula has a `'` put
+    before it (see `disarm`).
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([disarm(name) for name in header(columns)])
+    for row in rows:
+        writer.writerow([cell(value) for value in record(row, columns)])
+    text.detach()
+
+
+def header(columns: Columns) -> list[str]:
+    """The names: `metrics.NAME`, `usage.NAME`, `timing.NAME`, `state.NAME` for what varies."""
+    varying = (f"{part}.{well_formed(name)}" for part in PARTS for name in columns.keys[part])
+    return [*FIXED, *varying, *CONTENTS]
+
+
+def record(row: Row, columns: Columns) -> Iterator[Any]:
+    """The values of `row` in the order of `header`."""
+    failure = row.error
+    yield from (row.example_id, row.rollout, row.attempt, row.reward)
+    yield from (failure.kind, failure.type, failure.message) if failure else (None, None, None)
+    yield from (row.is_truncated, row.stop_condition)
+    for part in PARTS:
+        found = getattr(row, part) or {}
+        yield from (found.get(name) for name in columns.keys[part])
+    yield from (getattr(row, name) for name in CONTENTS)
+
+
+def cell(value: Any) -> str:
+    """One value as a cell's text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return disarm(as_text(value))
+
+
+def disarm(text: str) -> str:
+    """`text` with a `'` before it where it begins as a formula does, blanks and `'` left aside.
+
+    `arm` takes the quote away again: the two lose nothing.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def arm(text: str) -> str:
+    """The text that `disarm` was given; for programs that read the file."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
