@@ -21,13 +21,16 @@ MOST_SAMPLE_BYTES = MOST_BYTES - len(_HEAD) - len(_TAIL)
 class Batches:
     """The bodies of the requests, made as they are asked for, of at most `most` bytes.
 
-    A sample is an object, or its JSON as bytes. `skipped` are the places (from 0) of those that
-    are too large for any request, and `count` is how many others there were; both grow as the
-    bodies are made. Raises UsageError for a sample that JSON cannot hold, as one with NaN.
+    Where samples are small, a batch has at most `enough` bytes, so that less is in memory and less
+    is lost with it. A sample is an object, or its JSON as bytes. `skipped` are the places (from 0)
+    of those that are too large for any request, and `count` is how many others there were; both
+    grow as the bodies are made. Raises UsageError for a sample that JSON cannot hold, as one with
+    NaN.
     """
 
     samples: Iterable[Mapping[str, Any] | bytes]
     most: int = MOST_BYTES
+    enough: int = MOST_BYTES
     count: int = 0
     skipped: list[int] = field(default_factory=list)
 
@@ -41,7 +44,7 @@ class Batches:
             if frame + len(encoded) > self.most:
                 self.skipped.append(place)
                 continue
-            if batch and size + len(encoded) + 1 > self.most:
+            if batch and size + len(encoded) + 1 > min(self.most, self.enough):
                 yield _HEAD + b",".join(batch) + _TAIL, len(batch)
                 batch, size = [], frame
             batch.append(encoded)

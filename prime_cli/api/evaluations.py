@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from prime_cli.api.batches import Batches
+from prime_cli.api.batches import MOST_BYTES, Batches
 from prime_cli.api.connection import TRANSFER_SECONDS, Connection
 from prime_cli.api.environments import environment_path
 from prime_cli.core.errors import Unreachable
@@ -78,19 +78,21 @@ class Evaluations:
         *,
         progress: Progress | None = None,
         total: int | None = None,
+        batch_bytes: int = MOST_BYTES,
         accepted: Callable[[int], None] | None = None,
     ) -> PushReport:
         """Send samples, objects or their JSON, in requests of at most 25 MiB.
 
-        `total` is how many are expected, for the progress; `accepted` is told the number of
-        samples in each batch once the hub has it.
+        Samples smaller than `batch_bytes` go in batches of that size. `total` is how many are
+        expected, for the progress; `accepted` is told the number of samples in each batch once
+        the hub has it.
 
         On a hub of ours a push that broke off is finished by the same push: it keeps a batch once,
         and a sample that names itself (`sample_id`, or `example_id` with `rollout_number`) once
         in whichever batch it comes. Samples too large for a request are left out and reported.
         """
         repeatable = self._knows_batches()
-        batches = Batches(samples)
+        batches = Batches(samples, enough=batch_bytes)
         sent = 0
         with (progress or Silent()).task("Pushing samples", total=total, unit="samples") as task:
             for body, count in batches:

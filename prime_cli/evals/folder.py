@@ -36,6 +36,11 @@ class RunFolder:
         return self.path / "metadata.json"
 
     @property
+    def traces(self) -> Path:
+        """What the evaluator of verifiers 0.3 and later writes."""
+        return self.path / "traces.jsonl"
+
+    @property
     def manifest(self) -> Path:
         return self.path / "run.json"
 

@@ -39,6 +39,31 @@ def sample_of(row: Row) -> dict[str, Any]:
     return official_row(msgspec.structs.replace(row, state={})) | names | {"prime": own}
 
 
+def encode_sample(row: Row) -> bytes:
+    """The JSON of `sample_of(row)`.
+
+    Rows of other tools may hold what JSON in UTF-8 cannot: NaN becomes null, half of a surrogate
+    pair a question mark.
+    """
+    sample = sample_of(row)
+    try:
+        return msgspec.json.encode(sample)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_writable(sample))
+
+
+def _writable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list():
+            return [_writable(item) for item in value]
+        case dict():
+            return {_writable(name): _writable(item) for name, item in value.items()}
+        case _:
+            return value
+
+
 def rows_of(samples: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
     """The rows of samples: ours as they were, others numbered as `number_rows` does it.
 

@@ -1,0 +1,97 @@
+"""Which environment of a hub a saved run was of."""
+
+from typing import TYPE_CHECKING
+
+from prime_cli.core.config import STARTER_OWNER
+from prime_cli.core.errors import BadReference, NotFound, UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, is_reference
+from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.plan import PlannedEnvironment
+from prime_cli.evals.summary import EnvironmentFacts
+from prime_cli.wire.environments import EnvironmentDetail
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+
+def find_published(
+    hub: "HubClient",
+    manifest: Manifest | None,
+    facts: EnvironmentFacts,
+    *,
+    named: EnvRef | None,
+    progress: Progress,
+) -> EnvironmentDetail:
+    """The environment that was evaluated, as `hub` has it; `named` is what the user says it is.
+
+    `manifest` is that of a run of ours. What was run from a folder is looked for under the caller's
+    own name, and taken if its wheel is the same. Raises NotFound with the command that publishes
+    it.
+    """
+    own = manifest.plan.environment if manifest is not None else None
+    if named is not None:
+        found = _get(hub, named)
+        if own is not None and not _is_same(own, found):
+            progress.warn(f"{_title(found)} on the hub is not the wheel that was evaluated")
+        return found
+    if own is None:
+        return _of_official(hub, facts, progress)
+    if own.ref is not None:
+        return _get(hub, EnvRef.parse(own.ref))
+    return _of_local(hub, own, progress)
+
+
+def _of_official(
+    hub: "HubClient", facts: EnvironmentFacts, progress: Progress
+) -> EnvironmentDetail:
+    """A folder of vf-eval names an environment, and at most a version of its package."""
+    slug = facts.ref.partition("@")[0]
+    if not is_reference(slug):
+        raise UsageError(
+            f"The run does not say which environment of the hub `{slug}` is",
+            hint="name it with `--env owner/name`",
+        )
+    ref = EnvRef.parse(slug)
+    if facts.version:
+        try:
+            return hub.environments.get(ref.at(facts.version))
+        except (NotFound, BadReference):
+            progress.say(f"{slug} {facts.version} is not on the hub, so its newest is named")
+    return _get(hub, ref)
+
+
+def _of_local(hub: "HubClient", own: PlannedEnvironment, progress: Progress) -> EnvironmentDetail:
+    ref = EnvRef(hub.accounts.whoami().slug or "", own.name, own.version)
+    command = f"publish it with `prime env upload {own.path or '.'}`, then push again"
+    try:
+        found = hub.environments.get(ref)
+    except NotFound as missing:
+        raise NotFound(f"{hub.host} has no environment {ref}", hint=command) from missing
+    if not _is_same(own, found):
+        raise NotFound(
+            f"{ref} on {hub.host} has other contents than what was evaluated",
+            hint=f"{command}, or say that it will do: `--env {ref}`",
+        )
+    progress.say(f"What was evaluated is {ref} on {hub.host}")
+    return found
+
+
+def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:
+    try:
+        return hub.environments.get(ref)
+    except NotFound as missing:
+        if ref.owner == STARTER_OWNER and not hub.in_process:
+            hint = "starters are on the hub in the box only: add `--context local`"
+        else:
+            hint = "publish it with `prime env upload`, or name another one with `--env owner/name`"
+        raise NotFound(f"{hub.host} has no environment {ref}", hint=hint) from missing
+
+
+def _is_same(own: PlannedEnvironment, found: EnvironmentDetail) -> bool:
+    """Whether both are one wheel; a hub that tells no digest is believed."""
+    return found.wheel_sha256 in (None, own.sha256)
+
+
+def _title(found: EnvironmentDetail) -> str:
+    return str(EnvRef(found.owner.name, found.name, found.semantic_version))
