@@ -39,7 +39,9 @@ def export(
     ] = None,
     max_transcripts: Annotated[
         int,
-        typer.Option("--max-transcripts", min=0, help="Transcripts in a page; scores are whole."),
+        typer.Option(
+            "--max-transcripts", metavar="N", min=0, help="Transcripts in a page, at most."
+        ),
     ] = MOST_TRANSCRIPTS,
     force: ForceOpt = False,
     save_to_hf_hub: flags.SaveToHubOpt = False,

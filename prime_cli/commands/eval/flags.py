@@ -106,10 +106,14 @@ SaveOpt = Annotated[
     typer.Option("--save-results", "--save-dataset", "-s", help="Accepted; always saved."),
 ]
 SaveToHubOpt = Annotated[
-    bool, typer.Option("--save-to-hf-hub", "-H", help="Share on the Hugging Face Hub.")
+    bool,
+    typer.Option("--save-to-hf-hub", "-H", help="Push to the Hugging Face Hub; new is private."),
 ]
 DatasetNameOpt = Annotated[
-    str | None, typer.Option("--hf-hub-dataset-name", "-D", metavar="NAME", help="For -H.")
+    str | None,
+    typer.Option(
+        "--hf-hub-dataset-name", "-D", metavar="NAME", help="With -H: the data set, or owner/name."
+    ),
 ]
 OfficialOpt = Annotated[
     bool,

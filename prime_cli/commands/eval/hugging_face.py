@@ -1,4 +1,7 @@
-"""A run as a data set on the Hugging Face Hub: for `prime eval run` and `prime eval export`."""
+"""A run as a data set on the Hugging Face Hub, for `prime eval run` and `prime eval export`.
+
+Imports what a push needs when there is one: `prime eval run` starts without it.
+"""
 
 import tempfile
 from collections.abc import Mapping
@@ -7,8 +10,6 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.evals.export.exports import Format, export_run
-from prime_cli.evals.export.hugging_face import dataset_name, push_dataset, require_pushing
 from prime_cli.evals.saved import SavedRun, open_run
 from prime_cli.session import Session
 
@@ -21,6 +22,13 @@ class Pushed(msgspec.Struct, frozen=True):
     rollouts: int
 
 
+def check_pushing(session: Session, environ: Mapping[str, str]) -> None:
+    """Raise what would stop a push, before anything is paid for: see `require_pushing`."""
+    from prime_cli.evals.export.hugging_face import require_pushing
+
+    require_pushing(environ, offline=session.config.offline)
+
+
 def push_saved(
     session: Session,
     saved: SavedRun,
@@ -29,8 +37,8 @@ def push_saved(
     environ: Mapping[str, str],
     public: bool = False,
 ) -> None:
-    """Push `saved` and say where it is; raises what `require_pushing` and `push_dataset` raise."""
-    require_pushing(environ, offline=session.config.offline)
+    """Push `saved` and say where it is; raises what `push_dataset` raises."""
+    check_pushing(session, environ)
     pushed = _push(session, saved, name, environ, public=public)
     session.output.done(f"Pushed {pushed.run_id} to {pushed.url}", value=pushed)
 
@@ -56,6 +64,9 @@ def _push(
     *,
     public: bool,
 ) -> Pushed:
+    from prime_cli.evals.export.exports import Format, export_run
+    from prime_cli.evals.export.hugging_face import push_dataset
+
     with tempfile.TemporaryDirectory(prefix="prime-export-") as folder:
         done = export_run(saved, Format.HF, Path(folder), session.progress)
         url = push_dataset(Path(folder), name or _name(saved), environ=environ, public=public)
@@ -63,6 +74,8 @@ def _push(
 
 
 def _name(saved: SavedRun) -> str:
+    from prime_cli.evals.export.hugging_face import dataset_name
+
     if saved.manifest is not None:
         environment = saved.manifest.plan.environment.name
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
@@ -112,9 +113,15 @@ def run(
         sandbox=sandbox,
         allow_net=allow_net,
     )
-    if save_to_hf_hub or hf_hub_dataset_name:
-        session.output.warn("Sharing on the Hugging Face Hub is not built yet: results stay here")
-    _show(session, _evaluate(session, request, verbose=verbose), max_error_rate)
+    if save_to_hf_hub:
+        check_pushing(session, os.environ)
+    elif hf_hub_dataset_name:
+        session.output.warn("`-D` names a data set, which only `-H` pushes")
+    result = _evaluate(session, request, verbose=verbose)
+    _show(session, result)
+    if save_to_hf_hub:
+        push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
+    check_errors(result.summary, max_error_rate)
 
 
 def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalResult:
@@ -144,7 +151,7 @@ def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
     )
 
 
-def _show(session: Session, result: EvalResult, max_error_rate: float) -> None:
+def _show(session: Session, result: EvalResult) -> None:
     session.output.show(result.summary, lines=summary_lines(result.summary))
     if result.signal is not None:
         session.output.hint(
@@ -152,4 +159,3 @@ def _show(session: Session, result: EvalResult, max_error_rate: float) -> None:
             f"see it with `prime eval show {result.summary.run_id}`"
         )
         raise typer.Exit(_SIGNALLED + result.signal)
-    check_errors(result.summary, max_error_rate)
