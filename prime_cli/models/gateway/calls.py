@@ -51,6 +51,18 @@ class CallFailed(Exception):
         self.retryable = retryable
 
 
+@dataclass(frozen=True)
+class Waits:
+    """What the calls of a gateway wait for: `held` of `calls` for leave to call after a refusal.
+
+    No endpoint has answered for `silent_seconds`; 0 where none is asked.
+    """
+
+    calls: int = 0
+    held: int = 0
+    silent_seconds: float = 0.0
+
+
 Handler = Callable[[Call], Awaitable[Reply]]
 Step = Callable[[Call, Handler], Awaitable[Reply]]
 

@@ -17,6 +17,9 @@ PriceOf = Callable[[Endpoint], Price | None]
 OTHER = "other"
 """The role of a call that the policy's own client made to another model than the run's."""
 
+NONSENSE = "nonsense_answer"
+"""The code of an answer that holds no completion."""
+
 _CHOICES = ("chat/completions", "completions")
 _COUNTED = (*_CHOICES, "responses", "embeddings")
 
@@ -128,6 +131,7 @@ def _nonsense(call: Call, body: bytes) -> CallFailed:
     return CallFailed(
         f"The endpoint of `{call.head.model}` answered 200 without a completion: {shown!r}",
         status=502,
-        blame="model",
-        code="nonsense_answer",
+        blame="infra",  # nothing of it is the model's
+        code=NONSENSE,
+        retryable=True,
     )

@@ -7,6 +7,8 @@ from typing import Any
 
 from prime_cli.core.errors import PrimeError
 
+_LONGEST_THOUGHT_S = 600.0
+
 Message = str | Mapping[str, Any]
 """An assistant's turn: its text, or a message that may hold `tool_calls`."""
 
@@ -57,7 +59,10 @@ class GoldAnswers:
             raise OracleFailed("The gold answers did not arrive from the worker") from None
         if self._ask is not None:
             try:
-                said = await self._ask(question)
+                async with asyncio.timeout(_LONGEST_THOUGHT_S):
+                    said = await self._ask(question)
+            except TimeoutError:
+                raise OracleFailed("The environment's oracle did not answer") from None
             except PrimeError as error:
                 raise OracleFailed(error.message) from error
             if said is not None:

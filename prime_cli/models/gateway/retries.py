@@ -1,37 +1,68 @@
-"""Trying a call again: rate limits, server errors and lost connections."""
+"""Trying a call again, as often as suits what was wrong with it."""
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from prime_cli.core.retry_after import retry_after
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
+from prime_cli.models.gateway.deadlines import LATE
+from prime_cli.models.gateway.ledger import NONSENSE
+from prime_cli.models.gateway.limits.headers import asked_wait
 from prime_cli.models.gateway.shapes import read_error_code
 
-RATE_LIMITED = HTTPStatus.TOO_MANY_REQUESTS
+RATE_LIMITED, OVERLOADED, CONNECTION = "rate limited", "overloaded", "connection"
+SERVER_ERROR, NO_COMPLETION, TOO_LATE = "server error", "no completion", "too late"
+
 # 529 is what Anthropic and others answer while overloaded; 408 and 409 as in OpenAI's clients.
-_FAILED = frozenset((408, 409, 500, 502, 503, 504, 529))
+_CLASS_OF_STATUS: dict[int, str] = {
+    HTTPStatus.TOO_MANY_REQUESTS: RATE_LIMITED,
+    HTTPStatus.SERVICE_UNAVAILABLE: OVERLOADED,
+    529: OVERLOADED,
+    **dict.fromkeys((408, 409, 500, 502, 504), SERVER_ERROR),
+}
+_CLASS_OF_CODE = {NONSENSE: NO_COMPLETION, LATE: TOO_LATE}
 # OpenAI's 429 for an account without credit; waiting does not help.
 _FINAL_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached"))
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and how long; the waits double from `first_s` to `longest_s`, with jitter.
+    """How often a call is tried again, by what was wrong, each counted for itself.
 
-    A Retry-After is obeyed up to `longest_s`; an answer that asks for more is final.
+    The waits double from `first_s` to `longest_s`, with jitter. A wait that the endpoint asks for
+    is kept up to `patience_s`; an answer that asks for more is final.
     """
 
     rate_limited: int = 10
-    failed: int = 4
+    overloaded: int = 8
+    connection: int = 6
+    server_error: int = 5
+    nonsense: int = 2
+    late: int = 1
     first_s: float = 0.5
     longest_s: float = 60.0
+    patience_s: float = 600.0
+
+    def allowed(self, kind: str) -> int:
+        """How many new tries trouble of this kind is worth."""
+        return {
+            RATE_LIMITED: self.rate_limited,
+            OVERLOADED: self.overloaded,
+            CONNECTION: self.connection,
+            SERVER_ERROR: self.server_error,
+            NO_COMPLETION: self.nonsense,
+            TOO_LATE: self.late,
+        }[kind]
 
 
 class Retries:
-    """The step that repeats a call; what fails to the end is passed on as it is."""
+    """The step that repeats a call; what fails to the end is passed on as it is.
+
+    `under_way` counts the calls within, `held` those of them that wait after a refusal.
+    """
 
     def __init__(
         self,
@@ -39,40 +70,57 @@ class Retries:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self.under_way = 0
+        self.held = 0
         self._policy = policy
         self._sleep = sleep
 
     async def __call__(self, call: Call, handler: Handler) -> Reply:
-        tries = 0
+        self.under_way += 1
+        try:
+            return await self._repeat(call, handler)
+        finally:
+            self.under_way -= 1
+
+    async def _repeat(self, call: Call, handler: Handler) -> Reply:
+        failed: Counter[str] = Counter()
         while True:
-            tries += 1
             try:
                 reply = await handler(call)
             except CallFailed as failure:
-                if not failure.retryable or tries > self._policy.failed:
+                kind = _class_of_failure(failure)
+                if kind is None or failed[kind] >= self._policy.allowed(kind):
                     raise
-                wait = self._backoff(tries)
+                wait = None
             else:
-                after = self._wait_after(reply, tries)
-                if after is None:
+                kind = _class_of_reply(reply)
+                if kind is None or failed[kind] >= self._policy.allowed(kind):
                     return reply
-                wait = after
-            await self._sleep(wait)
+                wait = asked_wait(reply.headers)
+                if (wait or 0) > self._policy.patience_s:
+                    return reply
+            failed[kind] += 1
+            await self._pause(kind, self._backoff(failed[kind]) if wait is None else wait)
 
-    def _wait_after(self, reply: Reply, tries: int) -> float | None:
-        """Seconds until the next try; None when this reply is the answer."""
-        if reply.status != RATE_LIMITED and reply.status not in _FAILED:
-            return None
-        limit = self._policy.failed
-        if reply.status == RATE_LIMITED:
-            if read_error_code(reply.body) in _FINAL_CODES:
-                return None
-            limit = self._policy.rate_limited
-        asked = retry_after(reply.headers.get("retry-after"))
-        if tries > limit or (asked or 0) > self._policy.longest_s:
-            return None
-        return self._backoff(tries) if asked is None else asked
+    async def _pause(self, kind: str, seconds: float) -> None:
+        refused = kind in (RATE_LIMITED, OVERLOADED)
+        self.held += refused
+        try:
+            await self._sleep(seconds)
+        finally:
+            self.held -= refused
 
     def _backoff(self, tries: int) -> float:
         wait: float = min(self._policy.longest_s, self._policy.first_s * 2 ** (tries - 1))
         return wait * random.uniform(0.75, 1.0)  # noqa: S311 - spreads load, hides nothing
+
+
+def _class_of_failure(failure: CallFailed) -> str | None:
+    return _CLASS_OF_CODE.get(failure.code, CONNECTION) if failure.retryable else None
+
+
+def _class_of_reply(reply: Reply) -> str | None:
+    kind = _CLASS_OF_STATUS.get(reply.status)
+    if kind == RATE_LIMITED and read_error_code(reply.body) in _FINAL_CODES:
+        return None
+    return kind

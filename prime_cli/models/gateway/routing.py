@@ -1,8 +1,8 @@
 """Where a call goes: by the name of the model that it asks for."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, islice
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.models.endpoints import (
@@ -20,11 +20,30 @@ Send = Callable[[Endpoint, Call], Awaitable[Reply]]
 """Puts a call to an endpoint."""
 
 
+class _Turns:
+    """The members of a group, one after the other."""
+
+    def __init__(self, group: tuple[Endpoint, ...]) -> None:
+        self._size = len(group)
+        self._turns = cycle(group)
+
+    def take(self, is_free: Callable[[Endpoint], bool] | None) -> Endpoint:
+        """The next that is free; the next of all where none is."""
+        if self._size == 1 or is_free is None:
+            return next(self._turns)
+        candidates = list(islice(self._turns, self._size))
+        chosen = next((n for n, member in enumerate(candidates) if is_free(member)), 0)
+        for _ in range(chosen + 1):  # the next turn is that of the one after
+            next(self._turns)
+        return candidates[chosen]
+
+
 class Router:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
     Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
-    OPENAI_API_KEY. A group of endpoints is used in turn.
+    OPENAI_API_KEY. A group of endpoints is used in turn; a member of which `is_free` says no is
+    passed over, unless that goes for all.
     """
 
     def __init__(
@@ -36,15 +55,17 @@ class Router:
         builtin: BuiltinModels,
         environ: Mapping[str, str],
         offline: bool,
+        is_free: Callable[[Endpoint], bool] | None = None,
     ) -> None:
+        self._is_free = is_free
         self._run = endpoint
         self._registry = registry
         self._send = send
         self._builtin = builtin
         self._environ = environ
         self._offline = offline
-        own = cycle(endpoint.group)
-        self._routes: dict[str | None, Iterator[Endpoint]] = {None: own, endpoint.model: own}
+        own = _Turns(endpoint.group)
+        self._routes: dict[str | None, _Turns] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
             self._routes[endpoint.alias] = own
 
@@ -52,7 +73,7 @@ class Router:
         route = self._routes.get(call.head.model)
         if route is None:
             route = self._learn(call.head.model or "")
-        endpoint = next(route)
+        endpoint = route.take(self._is_free)
         if endpoint.builtin:
             reply = await self._builtin(call, endpoint.model)
         else:
@@ -65,7 +86,7 @@ class Router:
             call = replace(call, body=with_fields(call.body, model=endpoint.model))
         return await self._send(endpoint, call)
 
-    def _learn(self, name: str) -> Iterator[Endpoint]:
+    def _learn(self, name: str) -> _Turns:
         try:
             endpoint = self._find(name)
             if self._offline:
@@ -79,7 +100,7 @@ class Router:
                 blame="environment",
                 code="model_not_found",
             ) from error
-        route = self._routes[name] = cycle(endpoint.group)
+        route = self._routes[name] = _Turns(endpoint.group)
         return route
 
     def _find(self, name: str) -> Endpoint:

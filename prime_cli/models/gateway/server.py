@@ -19,10 +19,10 @@ from aiohttp import web
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply, chain
-from prime_cli.models.gateway.deadlines import Deadline
+from prime_cli.models.gateway.calls import Call, CallFailed, Reply, Waits, chain
 from prime_cli.models.gateway.identity import POLICY, read_identity
 from prime_cli.models.gateway.ledger import Ledger
+from prime_cli.models.gateway.limits.limits import Limits
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.routing import Router
@@ -63,18 +63,25 @@ class Gateway:
         self._upstream = Upstream()
         self.ledger = Ledger((endpoint.model, endpoint.alias))
         self._stack = AsyncExitStack()
+        self._limits = Limits(
+            self._upstream.send,
+            folder=settings.limits_folder,
+            call_seconds=settings.call_seconds,
+            idle_seconds=settings.idle_seconds,
+        )
+        self._retries = Retries(settings.retries)
         router = Router(
             endpoint,
             registry or Registry(),
-            send=self._upstream.send,
+            send=self._limits.send,
+            is_free=self._limits.is_free,
             builtin=BuiltinModels(gold or GoldAnswers(), run_id),
             environ=os.environ if environ is None else environ,
             offline=offline,
         )
         steps = (
-            Deadline(settings.call_seconds),
             ask_for_usage,
-            Retries(settings.retries),
+            self._retries,
             # Innermost: what is tried again, or found useless afterwards, was spent all the same.
             self.ledger.read_answers,
         )
@@ -82,6 +89,7 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
+            stack.callback(self._limits.close)
             await stack.enter_async_context(self._upstream)
             server = web.Server(
                 self._serve,
@@ -105,6 +113,14 @@ class Gateway:
         traceback: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
+
+    def waits(self) -> Waits:
+        """What calls wait for at this moment."""
+        return Waits(
+            calls=self._retries.under_way,
+            held=self._retries.held + self._limits.waiting,
+            silent_seconds=self._limits.silent_seconds,
+        )
 
     @property
     def calls(self) -> int:
@@ -170,7 +186,11 @@ async def _send_stream(
 ) -> web.StreamResponse:
     response = web.StreamResponse(status=reply.status, headers=reply.headers)
     async with aclosing(chunks):
+        # Begun before anything can fail: one that has not begun would hold its slot for ever.
+        first = await anext(chunks, b"")
         await response.prepare(request)
+        if first:
+            await response.write(first)
         async for chunk in chunks:
             await response.write(chunk)
     await response.write_eof()

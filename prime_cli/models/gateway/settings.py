@@ -1,16 +1,26 @@
 """How a gateway treats the calls of its run."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from prime_cli.models.gateway.retries import RetryPolicy
 
-CALL_SECONDS = 1800.0
-"""The default deadline of one call; reasoning models do answer after many minutes."""
+CALL_SECONDS = 1800
+"""The default deadline of one try; reasoning models do answer after many minutes."""
+
+IDLE_SECONDS = 300
+"""How long a stream that has begun may stand still."""
 
 
 @dataclass(frozen=True)
 class GatewaySettings:
-    """Nothing here can change what a model answers; `call_seconds` holds for all tries together."""
+    """Nothing here can change what a model answers.
+
+    `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
+    processes of this machine share what they know of an endpoint's limits; None shares nothing.
+    """
 
     call_seconds: float = CALL_SECONDS
     retries: RetryPolicy = field(default_factory=RetryPolicy)
+    idle_seconds: float = IDLE_SECONDS
+    limits_folder: Path | None = None

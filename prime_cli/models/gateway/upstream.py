@@ -14,6 +14,7 @@ from yarl import URL
 
 from prime_cli.models.endpoints import Endpoint, is_loopback
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
+from prime_cli.models.gateway.limits.headers import is_rate_header
 from prime_cli.models.gateway.shapes import error_body
 from prime_cli.models.gateway.streams import event
 
@@ -29,7 +30,7 @@ _NOT_FORWARDED = frozenset(
     ).split()
 )
 _NOT_FORWARDED_PREFIXES = ("x-prime-", "x-stainless-", "x-forwarded-")
-_RETURNED = ("content-type", "retry-after", "x-request-id")
+_RETURNED = ("content-type", "x-request-id")
 
 
 class Upstream:
@@ -117,7 +118,14 @@ def _is_stream(response: aiohttp.ClientResponse) -> bool:
 
 
 def _returned(response: aiohttp.ClientResponse) -> dict[str, str]:
-    return {name: response.headers[name] for name in _RETURNED if name in response.headers}
+    found = ((_returned_as(name), value) for name, value in response.headers.items())
+    return {name: value for name, value in found if name}
+
+
+@lru_cache(maxsize=512)
+def _returned_as(name: str) -> str:
+    name = name.lower()
+    return name if name in _RETURNED or is_rate_header(name) else ""
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:

@@ -11,6 +11,10 @@ from prime_cli.models.gateway.shapes import RequestHead
 
 CALL = Call("POST", "chat/completions", "", {}, b"{}", Identity(), RequestHead())
 DOWN = CallFailed("down", status=502, blame="infra", code="no_answer", retryable=True)
+NONSENSE = CallFailed(
+    "no completion", status=502, blame="infra", code="nonsense_answer", retryable=True
+)
+LATE = CallFailed("late", status=504, blame="infra", code="deadline", retryable=True)
 FATAL = CallFailed("no", status=502, blame="infra", code="redirected")
 
 
@@ -63,7 +67,7 @@ def test_waits_double_with_jitter_up_to_the_longest() -> None:
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 529])
 def test_a_failing_server_is_asked_a_few_times(status: int) -> None:
     endpoint = Endpoint(Reply(status))
-    assert endpoint.ask(RetryPolicy(failed=3)).status == status
+    assert endpoint.ask(RetryPolicy(server_error=3, overloaded=3)).status == status
     assert endpoint.calls == 4
 
 
@@ -83,7 +87,7 @@ def test_a_lost_connection_is_tried_again() -> None:
 def test_a_server_that_stays_down_is_given_up() -> None:
     endpoint = Endpoint(DOWN)
     with pytest.raises(CallFailed, match="down"):
-        endpoint.ask(RetryPolicy(failed=2))
+        endpoint.ask(RetryPolicy(connection=2))
     assert endpoint.calls == 3
 
 
@@ -92,6 +96,34 @@ def test_a_failure_that_waiting_cannot_cure_is_final() -> None:
     with pytest.raises(CallFailed):
         endpoint.ask()
     assert endpoint.calls == 1
+
+
+def test_each_kind_of_trouble_is_counted_for_itself() -> None:
+    trouble: list[Reply | CallFailed] = [too_many(), Reply(500), DOWN, NONSENSE, LATE, Reply(529)]
+    endpoint = Endpoint(*trouble, *trouble, Reply(200))
+    two_each = RetryPolicy(2, 2, 2, 2, 2, 2)
+    assert endpoint.ask(two_each).status == 200
+    assert endpoint.calls == 13
+
+
+def test_the_kind_that_lasts_is_the_one_that_is_told() -> None:
+    endpoint = Endpoint(Reply(500), NONSENSE, NONSENSE, NONSENSE)
+    with pytest.raises(CallFailed, match="no completion"):
+        endpoint.ask(RetryPolicy(nonsense=2))
+    assert endpoint.calls == 4
+
+
+def test_calls_that_wait_after_a_refusal_are_counted_as_held() -> None:
+    seen = []
+
+    async def sleep(_: float) -> None:
+        seen.append((retries.under_way, retries.held))
+
+    endpoint = Endpoint(too_many(), Reply(500), Reply(200))
+    retries = Retries(RetryPolicy(), sleep=sleep)
+    asyncio.run(_call(retries, endpoint))
+    assert seen == [(1, 1), (1, 0)]
+    assert (retries.under_way, retries.held) == (0, 0)
 
 
 def test_an_account_without_credit_is_not_waited_for() -> None:

@@ -22,7 +22,9 @@ from tests.helpers.scripted_model import (
     status,
 )
 
-QUICK = RetryPolicy(rate_limited=3, failed=2, first_s=0.01, longest_s=0.5)
+QUICK = RetryPolicy(
+    rate_limited=3, overloaded=2, connection=2, server_error=2, first_s=0.01, longest_s=0.5
+)
 
 
 async def ask_once(url: str, *, seconds: float = 20, stream: bool = False) -> Answered:
@@ -87,17 +89,33 @@ def test_nothing_listening_is_said_with_the_address() -> None:
         Reply(raw=b'{"choices":[]}'),
     ],
 )
-def test_nonsense_is_the_models_fault(answer: Reply) -> None:
+def test_lasting_nonsense_is_the_endpoints_fault(answer: Reply) -> None:
     answered, calls = answered_by(last=answer)
-    assert (answered.status, calls) == (502, 1)
-    assert (answered.error["class"], answered.error["code"]) == ("model", "nonsense_answer")
+    assert (answered.status, calls) == (502, 3)
+    assert (answered.error["class"], answered.error["code"]) == ("infra", "nonsense_answer")
+
+
+def test_passing_nonsense_is_tried_again_and_what_it_cost_is_counted() -> None:
+    async def scenario(url: str) -> Usage:
+        async with Gateway(
+            Endpoint("scripted", url), environ={}, settings=GatewaySettings(retries=QUICK)
+        ) as gate:
+            assert (await ask(gate, "two words", rollout="3.0.1")).said == "two words"
+            return gate.usage_of(3, 0, 1)
+
+    wasted = b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 7}}'
+    with ScriptedModel() as model:
+        model.queue(Reply(raw=wasted), BAD_JSON)
+        used = run(scenario(model.url))
+    assert used == Usage(calls=3, input=7, output=9, uncounted=1)
 
 
 def test_a_slow_endpoint_meets_the_deadline() -> None:
     with ScriptedModel(HANG) as model:
         answered = run(ask_once(model.url, seconds=0.2))
+        assert len(model.calls) == 2
     assert answered.status == 504
-    assert answered.error["code"] == "deadline"
+    assert (answered.error["class"], answered.error["code"]) == ("infra", "deadline")
 
 
 def test_a_redirect_is_refused_and_the_key_stays() -> None:

@@ -1,0 +1,172 @@
+"""What the processes of this machine know together about one endpoint.
+
+One page of a file, mapped into each process: 512 doubles in the machine's own order. The first 16
+are the endpoint's (version, limit, time of the last cut, end of the pause), then come 248 pairs
+(calls at the endpoint, calls that wait), one for each process. A pair belongs to whoever holds the
+lock on the byte of its number; byte 4095 is locked while the limit is changed. Nothing is ever
+written in the middle of a double, and whatever cannot be is read as nothing.
+"""
+
+import contextlib
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from prime_cli.models.gateway.limits.locks import can_lock, lock_byte, unlock_byte
+from prime_cli.models.gateway.limits.shares import Caller
+
+VERSION = 1.0
+SIZE = 4096
+PLACES = 248
+_CHANGING = SIZE - 1
+_FIRST = 16
+_MOST = 1e6
+_LIMIT, _CUT, _PAUSED = 1, 2, 3
+
+
+class SharedState:
+    """The limit of one endpoint and the calls of all processes; `close` it at the end.
+
+    `limit` is 0 where the endpoint has not objected; times are seconds since 1970.
+    """
+
+    def __init__(self, page: "mmap.mmap | bytearray", descriptor: int | None, place: int) -> None:
+        self.place = place
+        self._page = page
+        self._descriptor = descriptor
+        self._cells = memoryview(page).cast("d")
+        self._own = _FIRST + 2 * place
+        self._cells[self._own] = self._cells[self._own + 1] = 0.0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes see it."""
+        return self._descriptor is not None
+
+    @property
+    def limit(self) -> float:
+        """How many calls at a time; 0 is no limit."""
+        return _sane(self._cells[_LIMIT])
+
+    @limit.setter
+    def limit(self, limit: float) -> None:
+        self._cells[_LIMIT] = limit
+
+    @property
+    def cut_at(self) -> float:
+        """When the limit was last lowered."""
+        return self._cells[_CUT]
+
+    @cut_at.setter
+    def cut_at(self, moment: float) -> None:
+        self._cells[_CUT] = moment
+
+    @property
+    def paused_until(self) -> float:
+        """Before this nobody calls."""
+        return self._cells[_PAUSED]
+
+    @paused_until.setter
+    def paused_until(self, moment: float) -> None:
+        self._cells[_PAUSED] = moment
+
+    def publish(self, running: int, waiting: int) -> None:
+        """Say what this process does."""
+        self._cells[self._own] = running
+        self._cells[self._own + 1] = waiting
+
+    def callers(self) -> list[Caller]:
+        """The processes that call or wait, this one included."""
+        cells = self._cells[_FIRST : _FIRST + 2 * PLACES].tolist()
+        return [
+            Caller(place, int(_sane(cells[2 * place])), int(_sane(cells[2 * place + 1])))
+            for place in range(PLACES)
+            if cells[2 * place] or cells[2 * place + 1]
+        ]
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[bool]:
+        """Whether the limit may be changed within; False while another process changes it."""
+        if self._descriptor is None:
+            yield True
+            return
+        mine = lock_byte(self._descriptor, _CHANGING)
+        try:
+            yield mine
+        finally:
+            if mine:
+                unlock_byte(self._descriptor, _CHANGING)
+
+    def forget_the_dead(self) -> None:
+        """Clear the pairs of processes that are gone."""
+        if self._descriptor is None:
+            return
+        for caller in self.callers():
+            if caller.place != self.place and lock_byte(self._descriptor, caller.place):
+                cell = _FIRST + 2 * caller.place
+                self._cells[cell] = self._cells[cell + 1] = 0.0
+                unlock_byte(self._descriptor, caller.place)
+
+    def close(self) -> None:
+        """Leave; the place is free for others."""
+        self.publish(0, 0)
+        self._cells.release()
+        if isinstance(self._page, mmap.mmap):
+            self._page.close()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+
+def open_state(folder: Path | None, name: str) -> SharedState:
+    """The state of the endpoint `name` below `folder`; one of this process alone where that
+    cannot be shared: no folder, a read-only one, a full disk, 248 processes, no such locks.
+    """
+    if folder is not None and can_lock():
+        with contextlib.suppress(OSError):
+            return _open(folder / f"{name}.limits")
+    return SharedState(bytearray(SIZE), None, 0)
+
+
+def can_share(folder: Path) -> bool:
+    """Whether states below `folder` are shared with other processes."""
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return can_lock() and os.access(folder, os.W_OK)
+    return False
+
+
+def _open(path: Path) -> SharedState:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        place = _free_place(descriptor)
+        if os.fstat(descriptor).st_size < SIZE:
+            # Written and not only made longer: a page without a block ends a process (SIGBUS)
+            # when the disk is full.
+            os.pwrite(descriptor, bytes(SIZE), 0)
+        page = mmap.mmap(descriptor, SIZE)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    _check_version(page)
+    return SharedState(page, descriptor, place)
+
+
+def _free_place(descriptor: int) -> int:
+    for place in range(PLACES):
+        if lock_byte(descriptor, place):
+            return place
+    raise OSError("every place is taken")
+
+
+def _check_version(page: mmap.mmap) -> None:
+    with memoryview(page) as raw, raw.cast("d") as cells:
+        if cells[0] != VERSION:
+            for cell in range(len(cells)):
+                cells[cell] = 0.0
+            cells[0] = VERSION
+
+
+def _sane(number: float) -> float:
+    return number if 0 <= number <= _MOST else 0.0
