@@ -1,0 +1,1 @@
+"""Suites: many evaluations described in one TOML file, run as one."""

@@ -1,0 +1,138 @@
+"""A suite as its file describes it: evaluations, a budget for all of them, a name."""
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.suites.expansion import expand
+from prime_cli.evals.suites.fields import request_of
+
+LARGEST = 1024 * 1024
+"""Bytes of a suite's file that are read."""
+MOST_CELLS = 10_000
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[suite]`: what holds for all evaluations together.
+
+    `max_cost` is in US dollars, `token_budget` counts input and output; `at_once` evaluations run
+    side by side.
+    """
+
+    name: str | None = None
+    max_cost: float | None = None
+    token_budget: int | None = None
+    at_once: int = 4
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One evaluation of a suite; `key` says which, by what distinguishes it from the others."""
+
+    key: str
+    request: EvalRequest
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite; `digest` is of what it asks for, whatever the layout of the file."""
+
+    name: str
+    path: Path
+    digest: str
+    limits: Limits
+    cells: tuple[Cell, ...]
+
+
+def load_suite(path: Path) -> Suite:
+    """Read a suite's file; raises UsageError that names what is wrong in it, StorageFailed."""
+    with storage_errors(path), path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise UsageError(f"{path} is larger than {LARGEST >> 20} MiB, which no suite is")
+    try:
+        document = tomllib.loads(content.decode("utf-8"))
+        limits = msgspec.convert(document.get("suite", {}), Limits)
+        tables = expand(document)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise UsageError(f"[suite] in {path}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.message}", hint=error.hint) from error
+    _check(path, limits, tables)
+    return Suite(
+        name=limits.name or path.stem,
+        path=path,
+        digest=digest_bytes(msgspec.json.encode(tables, order="deterministic")),
+        limits=limits,
+        cells=_cells(path, tables),
+    )
+
+
+def _check(path: Path, limits: Limits, tables: list[dict[str, Any]]) -> None:
+    if len(tables) > MOST_CELLS:
+        raise UsageError(f"{path} asks for {len(tables)} evaluations; {MOST_CELLS} are the most")
+    if limits.at_once < 1:
+        raise UsageError(f"`at_once = {limits.at_once}` in {path} is not a number of evaluations")
+    for name in ("max_cost", "token_budget"):
+        value = getattr(limits, name)
+        if value is not None and value <= 0:
+            raise UsageError(f"`{name} = {value}` in {path} leaves nothing to spend")
+
+
+def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
+    varying = _varying(tables)
+    cells = []
+    for number, table in enumerate(tables, 1):
+        if "env_id" not in table:
+            raise UsageError(f"Evaluation {number} in {path} names no environment")
+        try:
+            request = request_of(table, path.parent)
+        except UsageError as error:
+            where = f"{path}, evaluation {number} ({table['env_id']})"
+            raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
+        cells.append(Cell(_key(table, varying), request))
+    twice = [key for key, count in Counter(cell.key for cell in cells).items() if count > 1]
+    if twice:
+        raise UsageError(f"{path} asks for the same evaluation twice: {twice[0]}")
+    return tuple(cells)
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an evaluation with its arguments one by one."""
+    fields = {key: value for key, value in table.items() if key != "args"}
+    return fields | {f"args.{key}": value for key, value in table.get("args", {}).items()}
+
+
+def _varying(tables: list[dict[str, Any]]) -> list[str]:
+    """The names of fields that are not the same in all evaluations; never environment or model."""
+    seen: dict[str, set[str]] = {}
+    flat = [_flat(table) for table in tables]
+    for name in {key for table in flat for key in table}:
+        seen[name] = {msgspec.json.encode(table.get(name)).decode() for table in flat}
+    named = ("env_id", "model", "endpoint_id")
+    return sorted(name for name, values in seen.items() if len(values) > 1 and name not in named)
+
+
+def _key(table: Mapping[str, Any], varying: list[str]) -> str:
+    """`environment model name=value …`."""
+    flat = _flat(table)
+    model = flat.get("model") or flat.get("endpoint_id") or "the default model"
+    parts = [
+        f"{name.removeprefix('args.')}={_text(flat[name])}" for name in varying if name in flat
+    ]
+    return " ".join((str(flat["env_id"]), str(model), *parts))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
