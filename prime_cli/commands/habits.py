@@ -8,6 +8,7 @@ _HOSTED = (
 _NOT_YET = "it is not built yet"
 _PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are taken, in their order"
 _RESUME = f"{_NOT_YET}; what was finished is kept, see it with `prime eval show`"
+_FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
 _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
 _OPTIONS = {
@@ -17,6 +18,7 @@ _OPTIONS = {
         "--show-actions": "environments have no actions: leave it out",
         "--action-status": "environments have no actions: leave it out",
     },
+    "prime eval logs": dict.fromkeys(("--follow", "-f", "--poll-interval"), _FOLLOW),
     "prime eval run": {
         **dict.fromkeys(_HOSTED, _HERE_ONLY),
         **dict.fromkeys(("--resume", "-R"), _RESUME),
@@ -41,12 +43,8 @@ _COMMANDS = {
         "action": "environments have no actions",
     },
     "prime eval": {
-        "push": f"{_NOT_YET}; runs stay below ./outputs/evals",
-        "get": "see a saved run with `prime eval show`",
-        "samples": "see the rollouts of a saved run with `prime eval show --output jsonl`",
         "view": "see a saved run with `prime eval show`",
         "tui": "see a saved run with `prime eval show`",
-        "logs": "evaluations run on this machine: see worker.log in the folder of the run",
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },
     "prime config": {

@@ -8,8 +8,28 @@ app = group(
     "Evaluate models on environments.",
     {
         "run": (f"{_HERE}.run:run", "Evaluate a model on an environment."),
-        "list": (f"{_HERE}.list:list_saved", "List the evaluations saved here."),
+        "list": (
+            f"{_HERE}.list:list_saved",
+            "List the evaluations saved here, or those on the hub.",
+        ),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
+        "compare": (f"{_HERE}.compare:compare", "Tell whether runs really differ."),
+        "power": (
+            f"{_HERE}.power:power",
+            "Tell how many examples show a difference, or the reverse.",
+        ),
+        "export": (
+            f"{_HERE}.export:export",
+            "Export a saved evaluation as a page, CSV or data set.",
+        ),
+        "push": (f"{_HERE}.push:push", "Push saved evaluations to the hub."),
+        "get": (f"{_HERE}.get:get", "Show an evaluation of the hub, or save it here."),
+        "samples": (f"{_HERE}.samples:samples", "Show the samples of an evaluation on the hub."),
+        "logs": (f"{_HERE}.logs:logs", "Print what the environment of an evaluation printed."),
+        "delete": (
+            f"{_HERE}.delete:delete",
+            "Delete an evaluation from the hub, with its samples.",
+        ),
     },
     default="run",
 )

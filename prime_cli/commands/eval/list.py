@@ -5,10 +5,18 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.eval.pushed import list_pushed
 from prime_cli.commands.eval.views import from_here
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
 from prime_cli.evals.listing import RunItem, list_runs
 
+_HUB_ROWS = 20
 _COLUMNS = ("Run", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date", "Path")
 
 
@@ -22,20 +30,29 @@ def list_saved(
         str | None,
         typer.Option("--env", "--env-name", "-e", metavar="NAME", help="Of this environment."),
     ] = None,
+    hub: Annotated[
+        bool, typer.Option("--hub", help="Those on the hub; so too with --context.")
+    ] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
 ) -> None:
-    """List the evaluations saved here.
+    """List the evaluations saved here, or those on the hub.
 
-    Looks below `./outputs/evals` and `./environments/*/outputs/evals`, also at those of vf-eval.
+    Looks below `./outputs` and `./environments/*/outputs`, also at those of vf-eval.
 
     \b
     Example:
       prime eval list --output json
+      prime eval list --hub --env ada/wordle
     \b
-    See also: `prime eval show`, `prime eval run`.
+    See also: `prime eval show`, `prime eval get`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if hub or context is not None:
+        list_pushed(session, num=num or _HUB_ROWS, page=page, environment=env)
+        return
     found = [item for item in list_runs(Path.cwd()) if env is None or item.is_of(env)]
     start = (page - 1) * (num or 0)
     items = found[start:][:num]

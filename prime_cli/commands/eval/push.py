@@ -1,0 +1,153 @@
+"""`prime eval push`."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.errors import UsageError
+from prime_cli.core.refs import EnvRef
+
+if TYPE_CHECKING:
+    from prime_cli.evals.saved import SavedRun
+    from prime_cli.evals.sharing.options import PushOptions, PushResult
+    from prime_cli.session import Session
+
+
+def push(
+    ctx: typer.Context,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="Ids of runs or their folders.",
+            show_default="this folder if it is a run, else the newest here",
+        ),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env", "--env-id", "-e", metavar="OWNER/NAME", help="The environment on the hub."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Let everybody see it who sees the environment.")
+    ] = False,
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", "-r", metavar="ID", help="Of this training run.")
+    ] = None,
+    evaluation: Annotated[
+        str | None,
+        typer.Option("--eval", "--eval-id", metavar="ID", help="Push into this evaluation."),
+    ] = None,
+    allow_partial: Annotated[
+        bool, typer.Option("--allow-partial", help="Also with errors, or before its end.")
+    ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Make an evaluation, even if there is one.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Push saved evaluations to the hub.
+
+    A push that broke off goes on where it was, and pushing twice makes one evaluation. A run that
+    was resumed since is brought up to date. Those of vf-eval are pushed too.
+
+    \b
+    Example:
+      prime eval push
+      prime eval push 1f2e3d4c --public
+      prime eval push outputs/evals/wordle--gpt-4/abc123 --env ada/wordle
+    \b
+    See also: `prime eval run --push`, `prime eval get`, `prime env upload`.
+    """
+    from prime_cli.evals.listing import find_run
+    from prime_cli.evals.sharing.options import PushOptions
+
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if evaluation is not None and new:
+        raise UsageError("`--eval` and `--new` exclude each other")
+    if evaluation is not None and len(runs or ()) > 1:
+        raise UsageError("`--eval` takes one run at a time")
+    options = PushOptions(
+        environment=EnvRef.parse(env) if env else None,
+        name=name,
+        evaluation_id=evaluation,
+        run_id=run_id,
+        is_public=public,
+        partial=allow_partial,
+        anew=new,
+    )
+    wanted: list[str | None] = [*runs] if runs else [_default(Path.cwd())]
+    found = [find_run(each, Path.cwd()) for each in wanted]
+    results = [push_saved(session, each, options) for each in found]
+    if len(results) == 1:
+        session.output.done(_told(results[0]), value=results[0])
+    else:
+        session.output.done("\n".join(map(_told, results)), value={"results": results})
+    for result in results:
+        _say_where(session, result)
+
+
+def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "PushResult":
+    """Push one run with what this invocation knows of hub and keys."""
+    from prime_cli.evals.sharing.push import push_run
+    from prime_cli.evals.sharing.scrubbing import scrubber_for
+
+    result = push_run(
+        session.hub,
+        run,
+        options,
+        scrub=scrubber_for(run, os.environ, session.config.context.key),
+        progress=session.progress,
+    )
+    if result.skipped:
+        session.output.warn(
+            f"{len(result.skipped)} rollouts are larger than any request may be and were left out"
+        )
+    return result
+
+
+def tell_pushed(session: "Session", result: "PushResult") -> None:
+    """Say what was pushed and where to look at it, on stderr alone."""
+    session.output.say(_told(result))
+    _say_where(session, result)
+
+
+def _default(cwd: Path) -> str | None:
+    is_run = (cwd / "run.json").is_file() or (cwd / "results.jsonl").is_file()
+    return "." if is_run else None
+
+
+def _told(result: "PushResult") -> str:
+    match result.status:
+        case "unchanged":
+            return f"Run {result.run_id} is on {result.hub} already: {result.evaluation_id}"
+        case "updated":
+            return (
+                f"Brought {result.evaluation_id} up to date with run {result.run_id}: "
+                f"{result.samples} rollouts"
+            )
+        case _:
+            return (
+                f"Pushed {result.samples} rollouts of run {result.run_id} as {result.evaluation_id}"
+            )
+
+
+def _say_where(session: "Session", result: "PushResult") -> None:
+    if result.viewer_url:
+        session.output.say(f"View it at {result.viewer_url}")
+    else:
+        session.output.hint(f"see it with `prime eval get {result.evaluation_id}`")
