@@ -62,7 +62,7 @@ class Page:
     async def until(self, condition: str) -> None:
         """Wait until the script `condition` is true."""
         async with asyncio.timeout(_PATIENCE):
-            while not await self.run(condition):
+            while not await self.run(condition):  # noqa: ASYNC110 only the page knows
                 await asyncio.sleep(0.05)
 
     async def open(self, path: Path) -> None:
@@ -107,6 +107,10 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
 
 async def _port(path: Path) -> str:
     async with asyncio.timeout(_PATIENCE):
-        while not (path.is_file() and path.read_text(encoding="ascii").strip()):
+        while not (port := _first_line(path)):  # noqa: ASYNC110 a file is how it tells
             await asyncio.sleep(0.05)
-    return path.read_text(encoding="ascii").split()[0]
+    return port
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text(encoding="ascii").partition("\n")[0] if path.is_file() else ""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prime_cli.core.errors import (
     NotAllowed,
@@ -16,6 +17,10 @@ from prime_cli.core.errors import (
 from prime_cli.core.extras import require
 from prime_cli.evals.summary import Summary
 
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+_SHARD = re.compile(r"data/train-\d+-of-\d+\.parquet")
 _TRANSPORTS = frozenset(("requests", "urllib3", "httpx", "httpcore", "httpx2", "httpcore2"))
 """Where huggingface_hub's releases have the failures of a connection from; no base is shared."""
 _REFUSED = (401, 403)
@@ -68,14 +73,29 @@ def push_dataset(
     with _told(name):
         api = HfApi(endpoint=endpoint, token=_token(environ), library_name="prime-cli")
         made = api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True)
-        api.upload_folder(
-            repo_id=made.repo_id,
-            folder_path=folder,
+        there = api.list_repo_files(made.repo_id, repo_type="dataset")
+        # One commit: who reads meanwhile has the old data set whole, or the new one.
+        api.create_commit(
+            made.repo_id,
+            operations=_operations(folder, there),
             repo_type="dataset",
             commit_message="Upload an evaluation",
-            delete_patterns="data/train-*",
         )
     return str(made)
+
+
+def _operations(
+    folder: Path, there: list[str]
+) -> "list[CommitOperationAdd | CommitOperationDelete]":
+    """Add every file of `folder`; delete the shards that are there of an earlier push."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}
+    stale = [name for name in there if _SHARD.fullmatch(name) and name not in files]
+    return [
+        *(CommitOperationAdd(name, path) for name, path in sorted(files.items())),
+        *(CommitOperationDelete(name) for name in stale),
+    ]
 
 
 @contextmanager
