@@ -23,6 +23,7 @@ from prime_cli.hub.routes import (
     openapi,
     pages,
     publishing,
+    reports,
     samples,
     secrets,
     yanking,
@@ -45,6 +46,7 @@ OPERATIONS = (
     *copies.OPERATIONS,
     *secrets.OPERATIONS,
     *compute.OPERATIONS,
+    *reports.OPERATIONS,
     *yanking.OPERATIONS,
 )
 """Everything below the API; where two addresses fit a request, the first one answers."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.wire.checks import CheckSummary
+
 
 class Owner(msgspec.Struct):
     """A user or team; `name` is the slug."""
@@ -66,10 +68,11 @@ class VersionSummary(msgspec.Struct):
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
-    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`, `yanked` (why
-    installers pass the version over; it may be empty) and `wheel_download_url` are ours: the public
-    hub does not send them, so readers treat them as optional. The last is where a wheel is fetched
-    with a key; `wheel_url` is for installers, which send none, and null where they get nothing.
+    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`,
+    `check_summary` (what its publisher's check found), `yanked` (why installers pass the version
+    over; it may be empty) and `wheel_download_url` are ours: the public hub does not send them, so
+    readers treat them as optional. The last is where a wheel is fetched with a key; `wheel_url` is
+    for installers, which send none, and null where they get nothing.
     """
 
     id: str
@@ -95,6 +98,7 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_filename: str | None = None
     wheel_size: int | None = None
     has_lock: bool = False
+    check_summary: CheckSummary | None = None
     wheel_download_url: str | None = None
     runtime_hint: str | None = None
     yanked: str | None = None

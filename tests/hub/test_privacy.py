@@ -16,6 +16,7 @@ from prime_cli.hub.routes import files, index
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.services.keyring import list_keys
 from prime_cli.hub.urls import API
+from prime_cli.wire.checks import Check, CheckReport
 from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.locks import Lock
 from tests.hub.house import OPERATOR, House
@@ -82,6 +83,8 @@ def publish(ada: httpx.Client) -> dict[str, str]:
     begun.environment_id = push.environment_id
     lock = Lock(1, sha256(push.wheel), "0.1.14", "v0", "3.11", "date", ())
     data(ada.put(f"{HUB}/ada/hidden/@0.1.0/lock", json=to_builtins(lock)))
+    report = report_of(sha256(push.wheel))
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/check", json=to_builtins(report)))
     body = {"name": "a run", "environments": [{"id": push.environment_id}], "is_public": True}
     evaluation = ada.post(f"{API}/evaluations/", json=body).raise_for_status().json()
     one = {"name": "ONE", "value": "hunter2"}
@@ -103,6 +106,17 @@ def publish(ada: httpx.Client) -> dict[str, str]:
     }
 
 
+def report_of(wheel_sha256: str) -> CheckReport:
+    return CheckReport(
+        environment="hidden@0.1.0",
+        wheel_sha256=wheel_sha256,
+        verdict="pass",
+        checks=(Check("build", "pass", "It is there"),),
+        date="2026-01-02T03:04:05+00:00",
+        prime="0.1.0",
+    )
+
+
 def body_of(operation: Operation, values: Values) -> dict[str, Any]:
     """A good body, about `values` where the body names anything."""
     artifact = {
@@ -115,6 +129,7 @@ def body_of(operation: Operation, values: Values) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "ArtifactRequest": artifact,
         "EvaluationRequest": {"name": "b", "environments": [{"id": values["id"]}]},
+        "CheckReport": to_builtins(report_of(values["sha256"])),
         "Lock": to_builtins(lock),
         "LookupRequest": {"id": values["id"]},
         "NewSecret": {"name": "TWO", "value": "x"},

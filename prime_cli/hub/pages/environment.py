@@ -8,6 +8,7 @@ from starlette.responses import Response
 from prime_cli.hub.pages.elements import Cell, day, link, number, section, table, text
 from prime_cli.hub.pages.frame import page
 from prime_cli.hub.pages.markup import render_markdown
+from prime_cli.wire.checks import CheckReport, in_words, summarize
 from prime_cli.wire.environments import EnvironmentDetail, InspectEntry, VersionItem
 from prime_cli.wire.history import EvaluationHistory
 
@@ -18,6 +19,7 @@ def show_environment(
     files: Sequence[InspectEntry],
     readme: str,
     history: EvaluationHistory,
+    report: CheckReport | None = None,
 ) -> Response:
     """Everything about the newest version, and what it was evaluated with."""
     slug = f"{detail.owner.name}/{detail.name}"
@@ -27,6 +29,7 @@ def show_environment(
         f'<p class="faint">Version {escape(detail.semantic_version or "")}'
         f"{' · ' + escape(tags) if tags else ''} · {detail.stars or 0} stars</p>\n"
         + section("Use it", _commands(slug, detail))
+        + section("Check", _check(report))
         + section("Evaluations", _evaluations(history))
         + section("Read me", _readme(readme))
         + section("Versions", _versions(versions))
@@ -47,6 +50,21 @@ def _commands(slug: str, detail: EnvironmentDetail) -> str:
         index = f"--index {detail.simple_index_url}"
         lines.append(f"uv pip install {index} {detail.name}=={detail.semantic_version}")
     return f"<pre>{escape(chr(10).join(lines))}</pre>"
+
+
+def _check(report: CheckReport | None) -> str:
+    """What the publisher's check found: the counts, then what did not pass."""
+    if report is None:
+        return '<p class="faint">It was published without one.</p>'
+    found = summarize(report)
+    rows = [
+        (text(check.id), text(check.status), text(check.sentence))
+        for check in report.checks
+        if check.status != "pass"
+    ]
+    counts = f"<p>check: {escape(in_words(found))}</p>\n"
+    date = f'<p class="faint">Checked by its publisher on {escape(report.date[:10])}</p>\n'
+    return counts + date + (table(("Check", "Status", "Found"), rows, "") if rows else "")
 
 
 def _evaluations(history: EvaluationHistory) -> str:

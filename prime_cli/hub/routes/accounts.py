@@ -59,6 +59,7 @@ async def members(request: Request) -> Response:
 async def capabilities(request: Request) -> Response:
     features = [
         "locks",
+        "checks",
         FEATURE,
         LOGS_FEATURE,
         "yank",

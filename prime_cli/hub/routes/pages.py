@@ -15,9 +15,10 @@ from prime_cli.hub.pages.environment import show_environment
 from prime_cli.hub.pages.evaluation import show_evaluation
 from prime_cli.hub.pages.problems import show_problem
 from prime_cli.hub.routes.reading import caller_of, ref_to_read
-from prime_cli.hub.services import environments, inspection, versions
+from prime_cli.hub.services import environments, inspection, reports, versions
 from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
 from prime_cli.hub.services.evaluations import history, pages, reading, rewards
+from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.codec import decode
 
 _README = "README.md"
@@ -46,10 +47,11 @@ async def environment(request: Request) -> Response:
         listed = await call(request, versions.list_versions, *args)
         files = await call(request, inspection.inspect_sources, *args)
         readme = await _readme(request, *args)
+        report = await _report(request, *args)
         past = await call(request, history.list_history, *args, history.HistoryQuery(limit=20))
     except PrimeError as error:
         return show_problem(error)
-    return show_environment(detail, listed.versions, files.entries or [], readme, past)
+    return show_environment(detail, listed.versions, files.entries or [], readme, past, report)
 
 
 async def evaluation(request: Request) -> Response:
@@ -71,6 +73,13 @@ async def _readme(request: Request, *args: Any) -> str:
     except NotFound:
         return ""
     return found.content or ""
+
+
+async def _report(request: Request, *args: Any) -> CheckReport | None:
+    try:
+        return await call(request, reports.get_report, *args)
+    except NotFound:
+        return None
 
 
 async def _samples(request: Request, caller: Caller, wanted: str) -> list[dict[str, Any]]:

@@ -49,9 +49,9 @@ async def read_through(request: Request, ref: EnvRef) -> None:
         await call(request, through.prepare, hub_of(request), ref)
 
 
-async def read_json(request: Request, kind: type[T]) -> T:
+async def read_json(request: Request, kind: type[T], *, most: int = _LARGEST_BODY) -> T:
     """The body as a wire struct, where null means left out; raises UsageError, TooLarge."""
-    body = await read_body(request)
+    body = await read_body(request, most)
     return convert(without_nulls(decode(bytes(body), object)), kind)
 
 

@@ -25,6 +25,8 @@ from prime_cli.hub.services.versions import (
     update_latest,
 )
 from prime_cli.hub.urls import file_url, index_url
+from prime_cli.wire.checks import CheckSummary
+from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentStatus,
@@ -58,6 +60,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             wheel_filename=version.wheel_filename,
             wheel_size=version.wheel_size,
             has_lock=bool(version.has_lock),
+            check_summary=_check(version),
             runtime_hint=version.runtime_hint,
             yanked=version.yanked,
             download_object_key=version.sources_sha256,
@@ -107,6 +110,11 @@ def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> Finaliz
         )
     forget_blobs(hub, digests)
     return FinalizeReply(success=True, message=f"Deleted {slug}")
+
+
+def _check(version: Row[Any]) -> CheckSummary | None:
+    found = version.check_summary
+    return None if found is None else decode(found.encode(), CheckSummary)
 
 
 def _index(hub: Hub, environment: Row[Any]) -> str | None:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, Table, insert, select
 from prime_cli.core.errors import Conflict
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, locks, versions, wheel_metadata
+from prime_cli.hub.db.tables import artifacts, locks, reports, versions, wheel_metadata
 from prime_cli.hub.services.access import (
     find_environment,
     find_visible,
@@ -89,7 +89,8 @@ def _copy_version(
         "created_at": hub.now(),
     }
     _copy(connection, versions, "id", version.id, copied)
-    _copy(connection, locks, "version_id", version.id, {"version_id": sources_id})
+    for table in (locks, reports):
+        _copy(connection, table, "version_id", version.id, {"version_id": sources_id})
     return sources_id
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, func, or_, se
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, locks, tags, versions
+from prime_cli.hub.db.tables import artifacts, environments, locks, reports, tags, versions
 from prime_cli.hub.listings import list_anew
 from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.artifacts import mark_published
@@ -46,10 +46,12 @@ def select_versions() -> Select[Any]:
             sources.c.filename.label("sources_filename"),
             sources.c.sha256.label("sources_sha256"),
             locks.c.version_id.is_not(None).label("has_lock"),
+            reports.c.summary.label("check_summary"),
         )
         .join(wheels, versions.c.wheel_id == wheels.c.id)
         .join(sources, versions.c.id == sources.c.id)
         .outerjoin(locks, locks.c.version_id == versions.c.id)
+        .outerjoin(reports, reports.c.version_id == versions.c.id)
     )
 
 

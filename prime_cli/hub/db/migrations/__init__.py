@@ -15,6 +15,7 @@ from prime_cli.hub.db.migrations import (
     s0002_accounts,
     s0003_search,
     s0004_evaluation_logs,
+    s0005_reports,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -22,6 +23,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0002_accounts.upgrade,
     s0003_search.upgrade,
     s0004_evaluation_logs.upgrade,
+    s0005_reports.upgrade,
 )
 
 

@@ -7,6 +7,7 @@ from prime_cli.hub.db.tables.catalogue import (
     environments,
     locks,
     owners,
+    reports,
     stars,
     tags,
     uploads,
@@ -24,7 +25,7 @@ from prime_cli.hub.db.tables.operations import attempts, audit, counters
 from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 4
+SCHEMA = 5
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "members",
     "metadata",
     "owners",
+    "reports",
     "samples",
     "secret_links",
     "secrets",

@@ -144,6 +144,16 @@ locks = Table(
     Column("updated_at", String, nullable=False),
 )
 
+# What a publisher's check found, in short and in full; details join the first.
+reports = Table(
+    "reports",
+    metadata,
+    Column("version_id", ForeignKey("versions.id", ondelete="CASCADE"), primary_key=True),
+    Column("summary", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("updated_at", String, nullable=False),
+)
+
 tags = Table(
     "tags",
     metadata,
