@@ -1,0 +1,162 @@
+"""One table of all evaluations of a suite, best first within each environment."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.paths import write_atomically
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.suites.record import CellRecord, SuiteFolder, SuiteRecord
+from prime_cli.evals.summary import Summary
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. `reward` is the mean with errors left out, `low` and `high` its two bounds.
+
+    `interval` is the 95 % interval over examples, `cost` in US dollars; null is unknown. `rank`
+    counts within the environment, from 1; equal rewards share one.
+    """
+
+    key: str
+    environment: str
+    model: str
+    status: str
+    rank: int | None = None
+    reward: float | None = None
+    stderr: float | None = None
+    interval: tuple[float, float] | None = None
+    low: float | None = None
+    high: float | None = None
+    planned: int = 0
+    scored: int = 0
+    errored: int = 0
+    truncated: int = 0
+    input: int | None = None
+    output: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    run_id: str | None = None
+    path: str | None = None
+    failure: str | None = None
+
+
+class Leaderboard(msgspec.Struct, frozen=True):
+    """What a suite came to; `cost` is null as soon as a part of it is unknown."""
+
+    suite_id: str
+    name: str
+    status: str
+    standings: list[Standing]
+    cost: float | None
+    started: str
+    ended: str | None
+
+
+_COLUMNS = tuple(name for name in Standing.__struct_fields__ if name != "interval")
+
+
+def make_leaderboard(record: SuiteRecord, cwd: Path) -> Leaderboard:
+    """Read the runs of a suite; relative paths in `record` count from `cwd`."""
+    standings = [_standing(cell, cwd) for cell in record.cells]
+    costs = [standing.cost for standing in standings if standing.run_id is not None]
+    known = [cost for cost in costs if cost is not None]
+    return Leaderboard(
+        suite_id=record.suite_id,
+        name=record.name,
+        status=record.status,
+        standings=_ranked(standings),
+        cost=sum(known) if len(known) == len(costs) else None,
+        started=record.started,
+        ended=record.ended,
+    )
+
+
+def save_leaderboard(folder: SuiteFolder, board: Leaderboard) -> None:
+    """Write leaderboard.csv and leaderboard.json; raises StorageFailed."""
+    write_atomically(folder.csv, csv_of(board).encode("utf-8"), mode=0o644)
+    content = msgspec.json.format(msgspec.json.encode(board), indent=2)
+    write_atomically(folder.json, content + b"\n", mode=0o644)
+
+
+def csv_of(board: Leaderboard) -> str:
+    """The standings as CSV (RFC 4180), one column for each field; an unknown one is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow((*_COLUMNS, "interval_low", "interval_high"))
+    for standing in board.standings:
+        cells = [_cell(getattr(standing, name)) for name in _COLUMNS]
+        writer.writerow((*cells, *(standing.interval or ("", ""))))
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    # Names come from a file of others: a spreadsheet must not take one for a formula.
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _standing(cell: CellRecord, cwd: Path) -> Standing:
+    environment, _, rest = cell.key.partition(" ")
+    blank = Standing(
+        key=cell.key,
+        environment=environment,
+        model=rest.partition(" ")[0],
+        status=cell.status,
+        failure=cell.failure,
+    )
+    if cell.path is None:
+        return blank
+    try:
+        summary = open_run(cwd / cell.path).summary()
+    except (NotFound, UsageError) as error:
+        return msgspec.structs.replace(blank, status="missing", failure=error.message)
+    return _of_run(blank, cell, summary)
+
+
+def _of_run(blank: Standing, cell: CellRecord, summary: Summary) -> Standing:
+    counts, reward, usage = summary.counts, summary.reward, summary.usage
+    return msgspec.structs.replace(
+        blank,
+        environment=summary.environment.ref,
+        model=summary.model,
+        status=summary.status,
+        reward=reward.mean,
+        stderr=reward.stderr,
+        interval=reward.interval,
+        low=reward.low,
+        high=reward.high,
+        planned=counts.planned,
+        scored=counts.scored,
+        errored=counts.errored,
+        truncated=counts.truncated,
+        input=usage.get("input"),
+        output=usage.get("output"),
+        cost=usage.get("cost"),
+        seconds=summary.seconds,
+        run_id=summary.run_id,
+        path=cell.path,
+        failure=summary.failure or cell.failure,
+    )
+
+
+def _ranked(standings: Sequence[Standing]) -> list[Standing]:
+    """In the order of the file's environments; within each the best first, the unscored last."""
+    environments = list(dict.fromkeys(standing.environment for standing in standings))
+    ranked: list[Standing] = []
+    for environment in environments:
+        own = [standing for standing in standings if standing.environment == environment]
+        scored = sorted(
+            (standing for standing in own if standing.reward is not None),
+            key=lambda standing: -(standing.reward or 0.0),
+        )
+        better = {standing.reward: place for place, standing in reversed([*enumerate(scored, 1)])}
+        ranked += [
+            msgspec.structs.replace(standing, rank=better[standing.reward]) for standing in scored
+        ]
+        ranked += [standing for standing in own if standing.reward is None]
+    return ranked

@@ -1,0 +1,175 @@
+"""A suite that was run, as it is kept: one folder, one id, and which run each evaluation became."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from prime_cli import __version__
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.evals.suites.definition import Suite
+
+SCHEMA = 1
+RUNNING = "running"
+FINISHED = "finished"
+INTERRUPTED = "interrupted"
+CAPPED = "capped"
+FAILED = "failed"
+WAITING = "waiting"
+
+
+class CellRecord(msgspec.Struct, frozen=True):
+    """One evaluation: `path` is the folder of its run, once it has one, `failure` why it has none.
+
+    `status` is `waiting`, or that of the run.
+    """
+
+    key: str
+    status: str = WAITING
+    run_id: str | None = None
+    path: str | None = None
+    failure: str | None = None
+
+
+class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """suite.json. Times are ISO 8601 with zone; `digest` is of what the file asked for."""
+
+    schema: int = SCHEMA
+    suite_id: str
+    name: str
+    file: str
+    digest: str
+    started: str
+    ended: str | None = None
+    status: str = RUNNING
+    cells: tuple[CellRecord, ...] = ()
+    prime: str = __version__
+
+    def with_cell(self, cell: CellRecord) -> "SuiteRecord":
+        """The same with `cell` in the place of the one of its key."""
+        cells = tuple(cell if cell.key == known.key else known for known in self.cells)
+        return msgspec.structs.replace(self, cells=cells)
+
+
+@dataclass(frozen=True)
+class SuiteFolder:
+    """Where a suite's own files lie; its name is the suite's id."""
+
+    path: Path
+
+    @property
+    def suite_id(self) -> str:
+        return self.path.name
+
+    @property
+    def record(self) -> Path:
+        return self.path / "suite.json"
+
+    @property
+    def csv(self) -> Path:
+        return self.path / "leaderboard.csv"
+
+    @property
+    def json(self) -> Path:
+        return self.path / "leaderboard.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / ".lock"
+
+
+def suites_folder(cwd: Path) -> Path:
+    """Where suites are kept: beside the runs."""
+    return cwd / "outputs" / "suites"
+
+
+def new_suite_folder(suite: Suite, cwd: Path) -> SuiteFolder:
+    """A fresh folder `outputs/suites/<name>/<id>`; raises StorageFailed."""
+    name = "".join(char if char.isalnum() or char in "._-" else "-" for char in suite.name)
+    path = suites_folder(cwd) / (name.lstrip(".") or "suite") / secrets.token_hex(4)
+    with storage_errors(path):
+        path.mkdir(parents=True)
+    return SuiteFolder(path)
+
+
+def save_record(folder: SuiteFolder, record: SuiteRecord) -> None:
+    """Write suite.json atomically; raises StorageFailed."""
+    content = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    write_atomically(folder.record, content + b"\n", mode=0o644)
+
+
+def load_record(folder: SuiteFolder) -> SuiteRecord:
+    """Read a suite.json; raises NotFound when there is none, UsageError when it cannot be read."""
+    if not folder.record.is_file():
+        raise NotFound(f"{folder.path} holds no suite")
+    with storage_errors(folder.record):
+        content = folder.record.read_bytes()
+    try:
+        record = msgspec.json.decode(content, type=SuiteRecord)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{folder.record} is not the record of a suite: {error}") from error
+    if record.schema > SCHEMA:
+        raise UsageError(
+            f"{folder.record} was written by a newer prime (schema {record.schema})",
+            hint="upgrade prime to read it",
+        )
+    return record
+
+
+def list_suites(cwd: Path) -> list[tuple[SuiteFolder, SuiteRecord]]:
+    """The suites below `cwd`, newest first; what cannot be read is left out."""
+    found = list(_readable(cwd))
+    return sorted(found, key=lambda pair: pair[1].started, reverse=True)
+
+
+def _readable(cwd: Path) -> Iterator[tuple[SuiteFolder, SuiteRecord]]:
+    for path in suites_folder(cwd).glob("*/*"):
+        try:
+            yield SuiteFolder(path), load_record(SuiteFolder(path))
+        except (NotFound, UsageError):
+            continue
+
+
+def find_suite(wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]:
+    """The suite in folder `wanted`, or whose id begins with it; the newest one for None.
+
+    Raises NotFound when there is none, UsageError when several ids begin so.
+    """
+    if wanted is not None and (cwd / wanted).is_dir():
+        folder = SuiteFolder(cwd / wanted)
+        return folder, load_record(folder)
+    found = list_suites(cwd)
+    if wanted is not None:
+        found = [pair for pair in found if pair[0].suite_id.startswith(wanted)]
+        if len(found) > 1:
+            ids = ", ".join(folder.suite_id for folder, _ in found)
+            raise UsageError(f"`{wanted}` begins the ids of several suites: {ids}")
+    if not found:
+        what = f"There is no suite `{wanted}` here" if wanted else "No suite was run here"
+        raise NotFound(what, hint="run one: `prime eval run SUITE.toml`")
+    return found[0]
+
+
+def resumable(suite: Suite, wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]:
+    """The suite to go on with: `wanted`, else the newest of this file that did not finish.
+
+    Raises Conflict when the file asks for something else now, NotFound when there is none.
+    """
+    if wanted is not None:
+        folder, record = find_suite(wanted, cwd)
+        if record.digest != suite.digest:
+            raise Conflict(
+                f"{suite.path} asks for something else than suite {record.suite_id} began with",
+                hint="put the file back as it was, or start anew without `--resume`",
+            )
+        return folder, record
+    for folder, record in list_suites(cwd):
+        if record.digest == suite.digest and record.status != FINISHED:
+            return folder, record
+    raise NotFound(
+        f"No unfinished suite of {suite.path} is here",
+        hint=f"start one: `prime eval run {suite.path}`",
+    )
