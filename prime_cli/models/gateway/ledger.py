@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from http import HTTPStatus
 
+from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.identity import POLICY, Identity
@@ -21,7 +22,8 @@ NONSENSE = "nonsense_answer"
 """The code of an answer that holds no completion."""
 
 _CHOICES = ("chat/completions", "completions")
-_COUNTED = (*_CHOICES, "responses", "embeddings")
+COUNTED = (*_CHOICES, "responses", "embeddings")
+"""The paths whose answers tell what they used."""
 
 _MOST_OPEN = 10_000
 """Rollouts that can have calls and no row yet: far more than run at a time. Calls that come in
@@ -41,11 +43,16 @@ class Ledger:
     """
 
     def __init__(
-        self, own: Collection[str | None] = (), *, price_of: PriceOf = price_builtin
+        self,
+        own: Collection[str | None] = (),
+        *,
+        price_of: PriceOf = price_builtin,
+        budget: Budget | None = None,
     ) -> None:
         self._own = frozenset(own)
         self._name = next((name for name in own if name), "")
         self._price_of = price_of
+        self._budget = budget
         self._open: dict[tuple[int, int], dict[int, Charges]] = {}
         self._apart: Charges = {}
         self._totals: Charges = {}
@@ -87,6 +94,8 @@ class Ledger:
 
     def add(self, identity: Identity, model: str | None, spend: Spend) -> None:
         """Count one call."""
+        if self._budget is not None:
+            self._budget.count(spend)
         own = not model or model in self._own
         role = OTHER if identity.role == POLICY and not own else identity.role
         charge = {Payer(role, self._name if own else model or ""): spend}
@@ -103,7 +112,7 @@ class Ledger:
     async def read_answers(self, call: Call, handler: Handler) -> Reply:
         """Count the call; raises CallFailed where a 200 holds no completion."""
         reply = await handler(call)
-        if call.method != "POST" or reply.status != HTTPStatus.OK or call.path not in _COUNTED:
+        if call.method != "POST" or reply.status != HTTPStatus.OK or call.path not in COUNTED:
             return reply
         if reply.chunks is not None:
             reply.chunks = count_stream(
@@ -120,6 +129,8 @@ class Ledger:
         told = None if answer is None else answer.any_usage
         if told is None:
             usage = Usage(calls=1, uncounted=1)
+            if self._budget is not None:
+                self._budget.stop(f"The endpoint of `{call.head.model}` does not say what it used")
         else:
             usage = told.to_usage(estimated=reply.estimated)
         price = None if reply.endpoint is None else self._price_of(reply.endpoint)

@@ -15,6 +15,7 @@ from prime_cli.models.gateway.shapes import read_error_code
 
 RATE_LIMITED, OVERLOADED, CONNECTION = "rate limited", "overloaded", "connection"
 SERVER_ERROR, NO_COMPLETION, TOO_LATE = "server error", "no completion", "too late"
+_REFUSED = (RATE_LIMITED, OVERLOADED)
 
 # 529 is what Anthropic and others answer while overloaded; 408 and 409 as in OpenAI's clients.
 _CLASS_OF_STATUS: dict[int, str] = {
@@ -32,8 +33,8 @@ _FINAL_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached"))
 class RetryPolicy:
     """How often a call is tried again, by what was wrong, each counted for itself.
 
-    The waits double from `first_s` to `longest_s`, with jitter. A wait that the endpoint asks for
-    is kept up to `patience_s`; an answer that asks for more is final.
+    The waits double from `first_s` to `longest_s`, with jitter. An answer that asks for a wait of
+    more than `patience_s` is final.
     """
 
     rate_limited: int = 10
@@ -100,10 +101,14 @@ class Retries:
                 if (wait or 0) > self._policy.patience_s:
                     return reply
             failed[kind] += 1
-            await self._pause(kind, self._backoff(failed[kind]) if wait is None else wait)
+            if wait is None or kind in _REFUSED:
+                # A refusal closes the endpoint (see Limits) for as long as it asks; another
+                # member of the same group may be free meanwhile.
+                wait = self._backoff(failed[kind])
+            await self._pause(kind, wait)
 
     async def _pause(self, kind: str, seconds: float) -> None:
-        refused = kind in (RATE_LIMITED, OVERLOADED)
+        refused = kind in _REFUSED
         self.held += refused
         try:
             await self._sleep(seconds)

@@ -50,10 +50,16 @@ def too_many(after: str | None = None, code: str = "rate_limit") -> Reply:
     return Reply(429, b'{"error": {"code": "%s"}}' % code.encode(), headers)
 
 
-def test_retry_after_is_obeyed() -> None:
-    endpoint = Endpoint(too_many("7"), too_many("0.5"), Reply(200))
+def test_retry_after_of_a_failing_server_is_obeyed() -> None:
+    endpoint = Endpoint(Reply(500, headers={"retry-after": "7"}), Reply(200))
     assert endpoint.ask().status == 200
-    assert endpoint.waits == [7.0, 0.5]
+    assert endpoint.waits == [7.0]
+
+
+def test_retry_after_of_a_refusal_is_left_to_the_limiter_of_the_endpoint() -> None:
+    endpoint = Endpoint(too_many("7"), too_many("7"), Reply(200))
+    assert endpoint.ask(RetryPolicy(first_s=1)).status == 200
+    assert endpoint.waits[0] <= 1 < endpoint.waits[1] <= 2
 
 
 def test_waits_double_with_jitter_up_to_the_longest() -> None:
