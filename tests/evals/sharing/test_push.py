@@ -235,6 +235,13 @@ def test_secrets_of_today_are_taken_out_of_everything(hub: HubClient, tmp_path: 
     assert whole.count("[SOME_KEY]") == 3
 
 
+def test_text_with_a_null_character_is_kept(hub: HubClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, completion="a\0b"), planned=1)
+    push(hub, folder)
+    (found,) = rows_of_evaluation(hub, only_evaluation(hub).evaluation_id)
+    assert found.completion == "a\0b"
+
+
 def test_log_of_the_run_goes_along(hub: HubClient, folder: RunFolder) -> None:
     folder.log.write_text("loading\n" + "x" * 2_000_000 + "\nlast line\n", encoding="utf-8")
     push(hub, folder)
