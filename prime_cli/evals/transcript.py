@@ -15,29 +15,32 @@ def transcript(row: Row) -> list[Block]:
     """Prompt, completion and result of `row` as blocks, in the order things happened."""
     blocks: list[Block] = [("rollout", f"{row.example_id}.{row.rollout}")]
     for part in (row.prompt, row.completion):
-        blocks.extend(_messages(part))
+        blocks.extend(message_blocks(part))
     if row.answer not in (None, ""):
-        blocks.append(("answer", _text(row.answer)))
+        blocks.append(("answer", as_text(row.answer)))
     if row.error is not None:
         blocks.append(("error", f"{row.error.kind}: {row.error.type}: {row.error.message}"))
     blocks.append(("reward", "none" if row.reward is None else f"{row.reward:.4g}"))
-    blocks.extend((name, _text(value)) for name, value in row.metrics.items())
+    blocks.extend((name, as_text(value)) for name, value in row.metrics.items())
     if row.stop_condition:
         blocks.append(("stopped by", row.stop_condition))
     return blocks
 
 
-def _messages(part: Any) -> Iterator[Block]:
+def message_blocks(part: Any) -> Iterator[Block]:
+    """The messages of a prompt or a completion: what was said, and each tool call."""
     if part is None:
         return
     if not isinstance(part, list):
-        yield ("text", _text(part))
+        yield ("text", as_text(part))
         return
     for message in part:
         if not isinstance(message, dict):
-            yield ("text", _text(message))
+            yield ("text", as_text(message))
             continue
         role = str(message.get("role", "message"))
+        if message.get("reasoning_content"):
+            yield (f"{role} thinks", as_text(message["reasoning_content"]))
         if message.get("content"):
             yield (role, _content(message["content"]))
         for call in message.get("tool_calls") or []:
@@ -46,7 +49,7 @@ def _messages(part: Any) -> Iterator[Block]:
 
 def _content(content: Any) -> str:
     if not isinstance(content, list):
-        return _text(content)
+        return as_text(content)
     texts = (part.get("text") if isinstance(part, dict) else str(part) for part in content)
     return "\n".join(str(text) if text else "[not text]" for text in texts)
 
@@ -59,10 +62,11 @@ def _call(call: Any) -> str:
         except ValueError:
             return str(call)
     function = call.get("function", call) if isinstance(call, dict) else {}
-    return f"{function.get('name')}({_text(function.get('arguments', ''))})"
+    return f"{function.get('name')}({as_text(function.get('arguments', ''))})"
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A JSON value as a person reads it: text as it is, the rest as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

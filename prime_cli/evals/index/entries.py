@@ -3,7 +3,8 @@
 import math
 import struct
 from array import array
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from operator import add, eq
 from typing import NamedTuple
 
@@ -98,7 +99,7 @@ class Entries:
             rollout,
             attempt,
             None if math.isnan(reward) else reward,
-            _class(flags) if flags & _ERRORED else None,
+            _class(flags),
             bool(flags & _TRUNCATED),
         )
 
@@ -148,6 +149,20 @@ class Entries:
                 found[-1] = number
         return found
 
+    def examples(self, numbers: Iterable[int]) -> list[int]:
+        """The example ids of these entries."""
+        examples = self._words[_EXAMPLE::_WORDS]
+        return [examples[number] for number in numbers]
+
+    def endings(self, numbers: Iterable[int]) -> "Counter[tuple[str | None, bool]]":
+        """How often these entries have each (error class or None, is_truncated)."""
+        flags = self._words[_FLAGS::_WORDS]
+        counts = Counter(flags[number] for number in numbers)
+        found: Counter[tuple[str | None, bool]] = Counter()
+        for value, count in counts.items():
+            found[_class(value), bool(value & _TRUNCATED)] += count
+        return found
+
     def rewards(self) -> "array[float]":
         """Every entry's reward, NaN for none."""
         return array("d", self._words[_REWARD::_WORDS].tobytes())
@@ -161,6 +176,8 @@ class Entries:
         return [e * size + r - lowest for e, r in zip(examples, rollouts, strict=True)]
 
 
-def _class(flags: int) -> str:
+def _class(flags: int) -> str | None:
+    if not flags & _ERRORED:
+        return None
     code = flags >> _CLASS_SHIFT
     return ERROR_CLASSES[code - 1] if 0 < code <= len(ERROR_CLASSES) else OTHER_CLASS

@@ -1,0 +1,1 @@
+"""What the screens of `prime eval view` show, without a screen."""

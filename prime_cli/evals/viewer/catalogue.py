@@ -1,0 +1,41 @@
+"""The runs saved here, by environment and model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.evals.listing import RunItem, list_runs
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.viewer.opened import OpenedRun
+from prime_cli.evals.viewer.pair import Pair
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs of one model on one environment, the newest first."""
+
+    environment: str
+    model: str
+    runs: Sequence[RunItem]
+
+
+class Catalogue:
+    """What is saved below the folder `cwd`."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+
+    def groups(self) -> list[RunGroup]:
+        """All runs, by environment and then by model; read anew each time."""
+        found: dict[tuple[str, str], list[RunItem]] = {}
+        for item in list_runs(self.cwd):
+            found.setdefault((item.environment, item.model), []).append(item)
+        return [RunGroup(*key, runs) for key, runs in sorted(found.items())]
+
+    def open(self, path: Path) -> OpenedRun:
+        """The run in a folder; raises NotFound, UsageError."""
+        return OpenedRun(open_run(path))
+
+    def pair(self, first: Path, other: Path) -> Pair:
+        """The runs in two folders side by side; raises NotFound, UsageError."""
+        return Pair(self.open(first), self.open(other))

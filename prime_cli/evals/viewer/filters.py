@@ -1,0 +1,101 @@
+"""Which rollouts are wanted: by reward, by error, by what was said."""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.index.entries import Entry
+from prime_cli.evals.rows import Row
+
+Accepts = Callable[[float | None], bool]
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = re.compile(rf"(<=|>=|<|>|=|)\s*({_NUMBER})")
+_SPAN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+_COMPARES: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "": operator.eq,
+}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """All that is set must hold; `reward` is as `parse_reward` reads it, `text` as a person types.
+
+    Upper and lower case are the same.
+    """
+
+    reward: str = ""
+    errors: bool = False
+    text: str = ""
+
+    def accepts(self) -> Callable[[Entry], bool]:
+        """What the index alone can answer; raises UsageError for a reward that cannot be read."""
+        reward = parse_reward(self.reward) if self.reward.strip() else None
+
+        def holds(entry: Entry) -> bool:
+            if self.errors and entry.error is None:
+                return False
+            return reward is None or reward(entry.reward)
+
+        return holds
+
+
+def parse_reward(text: str) -> Accepts:
+    """`0.5`, `>0.5`, `<=0.5`, `0.2..0.8` (both ends too) or `none`; raises UsageError."""
+    wanted = text.strip().lower()
+    if wanted == "none":
+        return lambda reward: reward is None
+    if span := _SPAN.fullmatch(wanted):
+        low, high = sorted(map(float, span.groups()))
+        return lambda reward: reward is not None and low <= reward <= high
+    if bound := _BOUND.fullmatch(wanted):
+        compare, limit = _COMPARES[bound[1]], float(bound[2])
+        return lambda reward: reward is not None and compare(reward, limit)
+    raise UsageError(
+        f"`{text}` is no range of rewards", hint="write 0.5, >0.5, <=0.5, 0.2..0.8 or none"
+    )
+
+
+class TextSearch:
+    """Finds `text` in what the row of a line says; most lines are ruled out undecoded."""
+
+    def __init__(self, text: str) -> None:
+        self._wanted = text.casefold()
+        # Writers of JSON differ in how they escape other letters: those lines are decoded.
+        plain = text.isascii() and text.isprintable()
+        self._needle = json.dumps(text)[1:-1].lower().encode() if plain else None
+
+    def may_hold(self, line: bytes) -> bool:
+        """Whether `line` must be decoded to know."""
+        return self._needle is None or self._needle in line.lower()
+
+    def holds(self, row: Row) -> bool:
+        """Whether `row` has the text in its messages, its answer, its error or its other values."""
+        failure = row.error
+        told = (failure.kind, failure.type, failure.message, failure.traceback) if failure else ()
+        values = (row.prompt, row.completion, row.answer, row.info, row.task, row.state)
+        return any(
+            self._wanted in text.casefold() for value in (*values, told) for text in _texts(value)
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys left out."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)

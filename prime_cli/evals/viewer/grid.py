@@ -1,0 +1,148 @@
+"""Examples by rollouts, at one moment of a run: rows are made when they are looked at."""
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from prime_cli.evals.index.entries import Entries
+from prime_cli.evals.index.run_index import RunIndex
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The last attempt at one rollout; `number` is its line, `is_match` what the filter says."""
+
+    number: int
+    rollout: int
+    reward: float | None
+    error: str | None
+    is_truncated: bool
+    is_match: bool
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One example; `mean` is over the rollouts with a reward."""
+
+    example_id: int
+    cells: Sequence[Cell]
+    mean: float | None
+
+
+class Layout:
+    """The last attempts of a run, sorted, and where each example begins among them."""
+
+    def __init__(self, index: RunIndex) -> None:
+        self.entries: Entries = index.entries
+        self.latest = index.latest
+        self.lines = len(index)
+        examples = self.entries.examples(self.latest)
+        changes = (place for place, (a, b) in enumerate(pairwise(examples), 1) if a != b)
+        self.starts = array("q", [0, *changes] if examples else [])
+        self.starts.append(len(self.latest))
+
+    @cached_property
+    def rewards(self) -> Sequence[float]:
+        """The reward of every line, NaN for none."""
+        return self.entries.rewards()
+
+    def rewards_in_order(self) -> list[float]:
+        """The rewards of the last attempts, NaN for none."""
+        rewards = self.rewards
+        return [rewards[number] for number in self.latest]
+
+    def mean(self, place: int) -> float | None:
+        """The mean reward of the example that is number `place`; None when none has a reward."""
+        rewards = self.rewards
+        numbers = self.latest[self.starts[place] : self.starts[place + 1]]
+        scored = [rewards[number] for number in numbers if not math.isnan(rewards[number])]
+        return math.fsum(scored) / len(scored) if scored else None
+
+    @property
+    def examples(self) -> int:
+        """How many examples there are."""
+        return len(self.starts) - 1
+
+    def example_at(self, place: int) -> int:
+        """The id of the example that is number `place` in order."""
+        return self.entries.key(self.latest[self.starts[place]])[0]
+
+
+class Grid:
+    """The examples that have a rollout among `found` (line numbers), or all of them for None."""
+
+    def __init__(self, layout: Layout, found: Collection[int] | None = None) -> None:
+        self._layout = layout
+        self._found = found
+        every = range(layout.examples)
+        self._shown: Sequence[int] = every
+        self.matches = len(layout.latest)
+        if found is not None:
+            hits = array("q", (p for p, number in enumerate(layout.latest) if number in found))
+            self.matches = len(hits)
+            self._shown = array("q", _rows_of(hits, layout.starts))
+        sizes = (layout.starts[row + 1] - layout.starts[row] for row in self._shown)
+        self.columns = max(sizes, default=0)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def row(self, place: int) -> GridRow:
+        """Row `place` from 0."""
+        layout, example = self._layout, self._shown[place]
+        start, stop = layout.starts[example], layout.starts[example + 1]
+        cells = [self._cell(number) for number in layout.latest[start:stop]]
+        return GridRow(layout.example_at(example), cells, layout.mean(example))
+
+    def mean(self, place: int) -> float | None:
+        """The mean reward of row `place`, quicker than the row."""
+        return self._layout.mean(self._shown[place])
+
+    def example_at(self, place: int) -> int:
+        """The example of row `place`, quicker than the row."""
+        return self._layout.example_at(self._shown[place])
+
+    def place_of(self, example_id: int) -> int:
+        """The row of an example, or where it would be."""
+        return bisect_left(self._shown, example_id, key=self._layout.example_at)
+
+    def neighbour(self, number: int, step: int) -> int | None:
+        """The line of the next (`step` 1) or the previous (-1) match after line `number`."""
+        layout = self._layout
+        key = layout.entries.key(number)
+        place = bisect_left(layout.latest, key, key=layout.entries.key) + step
+        while 0 <= place < len(layout.latest):
+            if self._is_match(layout.latest[place]):
+                return layout.latest[place]
+            place += step
+        return None
+
+    def _is_match(self, number: int) -> bool:
+        return self._found is None or number in self._found
+
+    def _cell(self, number: int) -> Cell:
+        entry = self._layout.entries[number]
+        return Cell(
+            number,
+            entry.rollout,
+            entry.reward,
+            entry.error,
+            entry.is_truncated,
+            self._is_match(number),
+        )
+
+
+def _rows_of(hits: Sequence[int], starts: Sequence[int]) -> list[int]:
+    """The rows, each once, in which the places `hits` (ascending) lie."""
+    rows: list[int] = []
+    row = 0
+    for place in hits:
+        while starts[row + 1] <= place:
+            row += 1
+        if not rows or rows[-1] != row:
+            rows.append(row)
+    return rows

@@ -1,0 +1,161 @@
+"""A run that is being looked at, also while it is going."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+
+from prime_cli.evals.manifest import RUNNING
+from prime_cli.evals.saved import SavedRun, official_date, open_run, status_of
+from prime_cli.evals.viewer.filters import Filter
+from prime_cli.evals.viewer.grid import Grid, Layout
+from prime_cli.evals.viewer.page import Page, page_of
+from prime_cli.evals.viewer.search import Search
+
+_SLICE = 0.1
+"""Seconds of searching between two looks at what was found."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a filter has found so far, of how many lines that there are."""
+
+    grid: Grid
+    searched: int
+    total: int
+
+    @property
+    def is_done(self) -> bool:
+        return self.searched >= self.total
+
+
+class OpenedRun:
+    """The rollouts of one run under one filter. May be used by several threads."""
+
+    def __init__(self, saved: SavedRun) -> None:
+        self._saved = saved
+        self._index = saved.index()
+        self._lock = RLock()
+        self._layout = Layout(self._index)
+        self._search = Search(self._index, Filter())
+        self._facts = self._gather()
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self._saved.folder.run_id
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self._saved.folder.path
+
+    @property
+    def title(self) -> str:
+        """Environment and model."""
+        return self._facts.title
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the run comes to, in a few short lines."""
+        return self._facts.lines
+
+    @property
+    def is_live(self) -> bool:
+        """Whether more may come."""
+        return self._facts.status == RUNNING
+
+    def filter(self, *, reward: str = "", errors: bool = False, text: str = "") -> None:
+        """Want only such rollouts from now on; raises UsageError and keeps the filter it had."""
+        search = Search(self._index, Filter(reward, errors, text))
+        with self._lock:
+            self._search = search
+
+    def refresh(self) -> bool:
+        """Take up what was written since, and whether something was; raises UsageError."""
+        with self._lock:
+            before = self._facts
+            self._saved = open_run(self.path)
+            if self._index.refresh():
+                self._layout = Layout(self._index)
+            if self._layout.lines != before.lines_seen or self.is_live:
+                self._facts = self._gather()
+            return self._facts != before
+
+    def advance(self) -> Found:
+        """Search for a moment, and what is found by then; raises UsageError, StorageFailed."""
+        with self._lock:
+            self._search.advance(_SLICE)
+            grid = Grid(self._layout, self._search.found)
+            return Found(grid, self._search.searched, len(self._index))
+
+    def page(self, number: int) -> Page:
+        """The rollout of line `number`; raises UsageError, StorageFailed."""
+        return page_of(self._index.read_row(number), number)
+
+    def page_at(self, example_id: int, rollout: int) -> Page | None:
+        """The same by its example and rollout; None when the run has no such rollout."""
+        number = self._index.find(example_id, rollout)
+        return None if number is None else self.page(number)
+
+    def grid(self) -> Grid:
+        """All its rollouts, whatever the filter."""
+        return Grid(self._layout)
+
+    def _gather(self) -> "_Facts":
+        return _facts(self._saved, self._layout)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    title: str
+    status: str
+    lines: tuple[str, ...]
+    lines_seen: int
+
+
+def _facts(saved: SavedRun, layout: Layout) -> _Facts:
+    endings = layout.entries.endings(layout.latest)
+    truncated = sum(count for (_, cut), count in endings.items() if cut)
+    errors = Counter[str]()
+    for (kind, _), count in endings.items():
+        if kind is not None:
+            errors[kind] += count
+    rewards = [value for value in layout.rewards_in_order() if not math.isnan(value)]
+    title, status, planned, date = _about(saved)
+    finished = len(layout.latest)
+    counts = [f"{finished:,} of {planned:,} rollouts" if planned else f"{finished:,} rollouts"]
+    counts.append(f"{layout.examples:,} examples")
+    if errors:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in errors.most_common())
+        counts.append(f"{sum(errors.values()):,} errors ({kinds})")
+    if truncated:
+        counts.append(f"{truncated:,} truncated")
+    first = " · ".join(part for part in (_reward(rewards, sum(errors.values())), status, date))
+    return _Facts(title, status, (first, " · ".join(counts)), layout.lines)
+
+
+def _reward(rewards: list[float], errored: int) -> str:
+    if not rewards:
+        return "no reward yet"
+    total = math.fsum(rewards)
+    told = f"reward {total / len(rewards):.4g}"
+    return told + (f" ({total / (len(rewards) + errored):.4g} with errors as 0)" if errored else "")
+
+
+def _about(saved: SavedRun) -> tuple[str, str, int | None, str]:
+    """Title, status, rollouts planned, and when it began."""
+    manifest = saved.manifest
+    if manifest is not None:
+        plan = manifest.plan
+        title = f"{plan.environment.title} with {plan.model}"
+        return title, status_of(saved.folder, manifest), manifest.planned, _minute(manifest.started)
+    metadata = saved.official or {}
+    environment = metadata.get("env_id") or metadata.get("env") or "?"
+    title = f"{environment} with {metadata.get('model', '?')}"
+    return title, "finished", None, _minute(official_date(saved.folder, metadata))
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")

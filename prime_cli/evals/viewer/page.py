@@ -1,0 +1,83 @@
+"""One rollout as blocks of text: what it came to, why, and every turn."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prime_cli.evals.rows import Failure, Row
+from prime_cli.evals.transcript import as_text, message_blocks
+
+FACT, TURN, CALL, ERROR = "fact", "turn", "call", "error"
+_CALLS = " calls"
+
+
+@dataclass(frozen=True)
+class PageBlock:
+    """A label and its text, which may have many lines.
+
+    `kind` is `fact` (a line about the rollout), `turn` (a message), `call` (of a tool) or `error`.
+    """
+
+    kind: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """One rollout: its name, its blocks, and its turns counted."""
+
+    title: str
+    blocks: list[PageBlock]
+    number: int
+
+
+def page_of(row: Row, number: int) -> Page:
+    """The page of `row`, which is line `number`: facts first, then the conversation."""
+    facts = [PageBlock(FACT, label, text) for label, text in _facts(row)]
+    error = list(_error(row.error)) if row.error else []
+    turns = [*_turns("prompt", row.prompt), *_turns("completion", row.completion)]
+    rest = [
+        PageBlock(FACT, label, as_text(value))
+        for label, value in (("answer", row.answer), ("info", row.info), *row.state.items())
+        if value not in (None, "", {}, [])
+    ]
+    title = f"example {row.example_id}, rollout {row.rollout}"
+    again = f", attempt {row.attempt}" if row.attempt > 1 else ""
+    return Page(title + again, [*facts, *error, *turns, *rest], number)
+
+
+def _facts(row: Row) -> Iterator[tuple[str, str]]:
+    yield "reward", "none" if row.reward is None else f"{row.reward:.4g}"
+    for name, value in row.metrics.items():
+        yield f"  {name}", f"{value:.4g}" if isinstance(value, float) else as_text(value)
+    ended = [row.stop_condition or "", "cut short by a token limit" if row.is_truncated else ""]
+    if any(ended):
+        yield "ended by", ", ".join(part for part in ended if part)
+    if row.timing:
+        yield "seconds", _pairs(row.timing)
+    if row.usage:
+        yield "tokens", _pairs(row.usage)
+    if row.task not in (None, "", {}):
+        yield "task", as_text(row.task)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {as_text(value)}"
+        for name, value in values.items()
+    )
+
+
+def _error(failure: Failure) -> Iterator[PageBlock]:
+    again = " (may be tried again)" if failure.retryable else ""
+    told = f"{failure.type}: {failure.message}"
+    yield PageBlock(ERROR, f"{failure.kind} error{again}", told)
+    if failure.traceback:
+        yield PageBlock(ERROR, "traceback", failure.traceback)
+
+
+def _turns(part: str, messages: Any) -> Iterator[PageBlock]:
+    for label, text in message_blocks(messages):
+        kind = CALL if label.endswith(_CALLS) else TURN
+        yield PageBlock(kind, part if label == "text" else label, text)

@@ -1,0 +1,95 @@
+"""Two runs side by side, example by example."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from prime_cli.evals.viewer.grid import Grid, GridRow
+from prime_cli.evals.viewer.opened import OpenedRun
+from prime_cli.evals.viewer.page import Page
+
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One example in both runs; a row is None where a run does not have it.
+
+    `difference` is what the other run earned more in the mean, None when one side has no reward;
+    where it is not 0 the example is a flip.
+    """
+
+    example_id: int
+    first: GridRow | None
+    other: GridRow | None
+    difference: float | None
+
+    @property
+    def is_flip(self) -> bool:
+        """Whether the mean rewards differ."""
+        return self.difference is not None and abs(self.difference) > _SAME
+
+
+class Pair:
+    """The examples of two runs, as they are when it is made."""
+
+    def __init__(self, first: OpenedRun, other: OpenedRun) -> None:
+        self.first, self.other = first, other
+        self._grids = first.grid(), other.grid()
+        self._examples = array("q", sorted(set(chain(*map(_examples, self._grids)))))
+        differences = [self._difference(example) or 0.0 for example in self._examples]
+        self._flips = array("q", (p for p, value in enumerate(differences) if abs(value) > _SAME))
+        self.better = sum(value > _SAME for value in differences)
+        self.worse = len(self._flips) - self.better
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def row(self, place: int) -> PairRow:
+        """Row `place` from 0."""
+        example = self._examples[place]
+        first, other = (_row(grid, example) for grid in self._grids)
+        return PairRow(example, first, other, self._difference(example))
+
+    def flip(self, place: int, step: int) -> int | None:
+        """The next (`step` 1) or previous (-1) row that is a flip."""
+        after = (
+            bisect_right(self._flips, place) if step > 0 else bisect_left(self._flips, place) - 1
+        )
+        return self._flips[after] if 0 <= after < len(self._flips) else None
+
+    def pages(self, place: int, rollout: int) -> tuple[Page | None, Page | None]:
+        """Both runs' rollout number `rollout` of the example in row `place`."""
+        example = self._examples[place]
+        return self.first.page_at(example, rollout), self.other.page_at(example, rollout)
+
+    def _difference(self, example: int) -> float | None:
+        first, other = (_mean(grid, example) for grid in self._grids)
+        return None if first is None or other is None else other - first
+
+    def rollouts(self, place: int) -> list[int]:
+        """The rollouts that either run has of the example in row `place`."""
+        row = self.row(place)
+        cells = chain(row.first.cells if row.first else (), row.other.cells if row.other else ())
+        return sorted({cell.rollout for cell in cells})
+
+
+def _examples(grid: Grid) -> Iterator[int]:
+    return (grid.example_at(place) for place in range(len(grid)))
+
+
+def _row(grid: Grid, example: int) -> GridRow | None:
+    place = _place(grid, example)
+    return None if place is None else grid.row(place)
+
+
+def _mean(grid: Grid, example: int) -> float | None:
+    place = _place(grid, example)
+    return None if place is None else grid.mean(place)
+
+
+def _place(grid: Grid, example: int) -> int | None:
+    place = grid.place_of(example)
+    return place if place < len(grid) and grid.example_at(place) == example else None

@@ -1,0 +1,1 @@
+"""The screens of `prime eval view`, in Textual."""

@@ -1,0 +1,156 @@
+"""The first screen: every run, by environment and model."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+from textual.worker import get_current_worker
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.terminal.viewer.paired import PairScreen
+from prime_cli.terminal.viewer.rows import Rows, piece
+from prime_cli.terminal.viewer.run import RunScreen
+from prime_cli.terminal.viewer.screen import Failed, ViewerScreen
+from prime_cli.terminal.viewer.shown import Group, RunLine, Runs
+from prime_cli.terminal.viewer.styles import BOLD, DIM, GOOD, Line, number, of_reward
+from prime_cli.terminal.viewer.texts import one_line
+from prime_cli.terminal.words import age
+
+_EVERY = 2.0
+"""Seconds between two looks for new runs."""
+
+
+class RunsScreen(ViewerScreen):
+    """Groups of runs; Enter opens one, two that are marked are compared."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "mark", "Compare two")]
+
+    class Listed(Message):
+        """The runs, read anew."""
+
+        def __init__(self, groups: Sequence[Group]) -> None:
+            super().__init__()
+            self.groups = groups
+
+    class Ready(Message):
+        """What was asked for has been read."""
+
+        def __init__(self, make: Callable[[], ViewerScreen]) -> None:
+            super().__init__()
+            self.make = make
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__()
+        self._runs = runs
+        self._listed: list[tuple[Group, RunLine | None]] = []
+        self._marked: str | None = None
+
+    def parts(self) -> Iterable[Widget]:
+        yield Rows(self._line, id="runs")
+
+    def on_mount(self) -> None:
+        self.say("title", "Evaluations saved here")
+        self.say("status", "reading …")
+        self._list()
+        self.set_interval(_EVERY, self._list)
+
+    @work(thread=True, exclusive=True, group="list")
+    def _list(self) -> None:
+        worker = get_current_worker()
+        groups = self._runs.groups()
+        if not worker.is_cancelled:
+            self.post_message(self.Listed(groups))
+
+    def on_runs_screen_listed(self, event: Listed) -> None:
+        rows = self.query_one(Rows)
+        at = self._path_at(rows.cursor)
+        before = self._listed
+        self._listed = []
+        for group in event.groups:
+            self._listed.extend((group, run) for run in (None, *group.runs))
+        paths = [self._path_at(place) for place in range(len(self._listed))]
+        cursor = paths.index(at) if at in paths and at else min(1, len(paths))
+        rows.show(len(self._listed), cursor=cursor)
+        count = sum(len(group.runs) for group in event.groups)
+        if not before or self._marked is None:
+            self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
+            nothing = "none yet: make one with `prime eval run starter/alphabet-sort`"
+            self.say("status", "" if count else nothing)
+
+    def _path_at(self, place: int) -> str | None:
+        """The folder of the run in row `place`; None for the head of a group."""
+        run = self._listed[place][1] if place < len(self._listed) else None
+        return run.path if run else None
+
+    def _line(self, place: int) -> Line:
+        group, run = self._listed[place]
+        if run is None:
+            return [piece(f"{one_line(group.environment)} with {one_line(group.model)}", BOLD)]
+        return _run_line(run, is_marked=run.path == self._marked)
+
+    @on(Rows.Chosen)
+    def _open(self, event: Rows.Chosen) -> None:
+        path = self._path_at(event.place)
+        if path is not None:
+            self.say("status", "opening …")
+            self._read(Path(path))
+
+    def action_mark(self) -> None:
+        """Mark a run; with another one marked, compare the two."""
+        path = self._path_at(self.query_one(Rows).cursor)
+        if path is None:
+            return
+        if self._marked is None or self._marked == path:
+            self._marked = None if self._marked else path
+            told = "now choose the other run and press c again" if self._marked else ""
+            self.say("status", told)
+        else:
+            self.say("status", "comparing …")
+            self._read(Path(self._marked), Path(path))
+            self._marked = None
+        self.query_one(Rows).refresh()
+
+    @work(thread=True, exclusive=True, group="open")
+    def _read(self, path: Path, other: Path | None = None) -> None:
+        worker = get_current_worker()
+        try:
+            make = self._reading(path, other)
+        except PrimeError as failure:
+            self.post_message(Failed(failure))
+            return
+        if not worker.is_cancelled:
+            self.post_message(self.Ready(make))
+
+    def _reading(self, path: Path, other: Path | None) -> Callable[[], ViewerScreen]:
+        if other is None:
+            return partial(RunScreen, self._runs.open(path))
+        return partial(PairScreen, self._runs.pair(path, other))
+
+    def on_runs_screen_ready(self, event: Ready) -> None:
+        self.say("status", "")
+        self.app.push_screen(event.make())
+
+
+def _run_line(run: RunLine, *, is_marked: bool) -> Line:
+    size = f"{_count(run.num_examples)} x {_count(run.rollouts_per_example)}"
+    errors = f"{run.errors:.0%} errors" if run.errors else ""
+    reward_style = DIM if run.reward is None else of_reward(run.reward)
+    return [
+        piece(" * " if is_marked else "   ", GOOD),
+        piece(f"{one_line(run.run_id)[:12]:<13}"),
+        piece(f"{number(run.reward):>7}  ", reward_style),
+        piece(f"{size:<12}"),
+        piece(f"{one_line(run.status):<12}", GOOD if run.status == "running" else DIM),
+        piece(f"{age(one_line(run.date), datetime.now(UTC)):<14}", DIM),
+        piece(errors, DIM),
+    ]
+
+
+def _count(value: int | None) -> str:
+    return "?" if value is None else str(value)

@@ -1,0 +1,149 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.folder import RunFolder, writing
+from prime_cli.evals.journal import Journal
+from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.viewer.grid import Grid
+from prime_cli.evals.viewer.opened import Found, OpenedRun
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+
+
+def opened(folder: RunFolder) -> OpenedRun:
+    return OpenedRun(open_run(folder.path))
+
+
+def found(run: OpenedRun, **wanted: Any) -> Found:
+    run.filter(**wanted)
+    result = run.advance()
+    while not result.is_done:
+        result = run.advance()
+    return result
+
+
+def cells(grid: Grid) -> dict[int, list[tuple[int, float | None, bool]]]:
+    rows = [grid.row(place) for place in range(len(grid))]
+    return {
+        each.example_id: [(cell.rollout, cell.reward, cell.is_match) for cell in each.cells]
+        for each in rows
+    }
+
+
+def test_a_run_is_a_grid_of_examples_by_rollouts(tmp_path: Path) -> None:
+    rows = [row(1, 1, 0.5), row(0, 0, None), row(1, 0, 1.0), row(0, 0, 0.25, attempt=2)]
+    grid = opened(save_run(tmp_path, *rows)).grid()
+    assert cells(grid) == {0: [(0, 0.25, True)], 1: [(0, 1.0, True), (1, 0.5, True)]}
+    assert (grid.columns, grid.matches, grid.row(1).mean) == (2, 3, 0.75)
+
+
+def test_the_head_tells_what_the_run_comes_to(tmp_path: Path) -> None:
+    rows = [row(0, 0, 1.0), row(0, 1, None), row(1, 0, 0.0, is_truncated=True)]
+    run = opened(save_run(tmp_path, *rows))
+    assert run.title == "ada/wordle@1.2 with org/model"
+    assert run.lines == (
+        "reward 0.5 (0.3333 with errors as 0) · finished · 2026-01-02 03:04",
+        "3 of 4 rollouts · 2 examples · 1 errors (infra 1) · 1 truncated",
+    )
+
+
+ROWS = [
+    row(0, 0, 0.2, completion="a cat"),
+    row(0, 1, 0.8, completion="a dog"),
+    row(1, 0, None, completion="a Cat"),
+    row(2, 0, 0.9),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, [(0, 0), (0, 1), (1, 0), (2, 0)]),
+        ({"reward": ">0.5"}, [(0, 1), (2, 0)]),
+        ({"errors": True}, [(1, 0)]),
+        ({"text": "cat"}, [(0, 0), (1, 0)]),
+        ({"text": "CAT", "reward": "0..1"}, [(0, 0)]),
+        ({"text": "timed out", "errors": True}, [(1, 0)]),
+        ({"text": "nobody said this"}, []),
+    ],
+)
+def test_filters_hold_together(
+    tmp_path: Path, wanted: dict[str, Any], expected: list[tuple[int, int]]
+) -> None:
+    result = found(opened(save_run(tmp_path, *ROWS)), **wanted)
+    matches = [
+        (example, rollout)
+        for example, row_cells in cells(result.grid).items()
+        for rollout, _, is_match in row_cells
+        if is_match
+    ]
+    assert matches == expected
+    assert result.grid.matches == len(expected)
+
+
+def test_a_filter_that_cannot_be_read_leaves_the_one_there_was(tmp_path: Path) -> None:
+    run = opened(save_run(tmp_path, *ROWS))
+    found(run, errors=True)
+    with pytest.raises(UsageError, match="no range"):
+        run.filter(reward="much")
+    assert run.advance().grid.matches == 1
+
+
+def test_only_the_last_attempt_is_found(tmp_path: Path) -> None:
+    run = opened(save_run(tmp_path, row(0, reward=None), row(0, reward=1.0, attempt=2)))
+    assert found(run, errors=True).grid.matches == 0
+
+
+def test_neighbours_are_the_rollouts_that_pass_the_filter(tmp_path: Path) -> None:
+    grid = found(opened(save_run(tmp_path, *ROWS)), text="cat").grid
+    assert [grid.neighbour(0, 1), grid.neighbour(2, -1)] == [2, 0]
+    assert [grid.neighbour(2, 1), grid.neighbour(0, -1)] == [None, None]
+
+
+def test_a_run_that_is_going_shows_what_came_since(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, 0, 1.0), status="running")
+    with writing(folder):
+        run = opened(folder)
+        assert "running" in run.lines[0]
+        run.filter(text="cat")
+        assert run.advance().grid.matches == 0
+        assert not run.refresh()
+        with Journal(folder.journal, Scrubber({})) as journal:
+            journal.append(row(1, 0, 0.0, completion="cat"))
+            assert run.refresh()
+            assert found(run, text="cat").grid.matches == 1
+    assert run.refresh()
+    assert not run.is_live
+    assert "stopped" in run.lines[0]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 3), st.sampled_from([None, 0.0, 0.5, 1.0])),
+        max_size=12,
+    )
+)
+def test_a_filtered_grid_is_the_whole_one_without_the_others(
+    tmp_path: Path, told: list[tuple[int, int, float | None]]
+) -> None:
+    rows = [row(*each) for each in told]
+    run = opened(save_run(tmp_path, *rows))
+    last: dict[tuple[int, int], Row] = {(each.example_id, each.rollout): each for each in rows}
+    grid = found(run, reward=">=0.5").grid
+    for place in range(len(grid)):
+        shown = grid.row(place)
+        assert grid.place_of(shown.example_id) == place
+        for cell in shown.cells:
+            reward = last[shown.example_id, cell.rollout].reward
+            assert cell.reward == reward
+            assert cell.is_match == (reward is not None and reward >= 0.5)
+    wanted = {key[0] for key, each in last.items() if each.reward in (0.5, 1.0)}
+    assert [grid.example_at(place) for place in range(len(grid))] == sorted(wanted)

@@ -1,0 +1,49 @@
+from prime_cli.evals.rows import Failure
+from prime_cli.evals.viewer.page import page_of
+from tests.evals.rows import row
+
+CALL = {"function": {"name": "guess", "arguments": '{"word": "crane"}'}}
+
+
+def test_a_page_tells_parts_of_the_reward_timing_turns_and_calls() -> None:
+    told = row(
+        3,
+        1,
+        0.5,
+        metrics={"format": 0.25},
+        timing={"total": 1.5},
+        usage={"input": 7},
+        prompt=[{"role": "user", "content": "guess"}],
+        completion=[{"role": "assistant", "content": "", "tool_calls": [CALL]}],
+        answer="crane",
+        stop_condition="max_turns",
+        is_truncated=True,
+    )
+    page = page_of(told, 8)
+    assert (page.title, page.number) == ("example 3, rollout 1", 8)
+    assert [(block.kind, block.label, block.text) for block in page.blocks] == [
+        ("fact", "reward", "0.5"),
+        ("fact", "  format", "0.25"),
+        ("fact", "ended by", "max_turns, cut short by a token limit"),
+        ("fact", "seconds", "total 1.5"),
+        ("fact", "tokens", "input 7"),
+        ("turn", "user", "guess"),
+        ("call", "assistant calls", 'guess({"word": "crane"})'),
+        ("fact", "answer", "crane"),
+    ]
+
+
+def test_an_error_comes_with_its_class_and_traceback() -> None:
+    failure = Failure("infra", "APITimeoutError", "Request timed out", True, "Traceback …")
+    page = page_of(row(0, reward=None, attempt=2, error=failure), 0)
+    assert page.title == "example 0, rollout 0, attempt 2"
+    assert [(block.label, block.text) for block in page.blocks if block.kind == "error"] == [
+        ("infra error (may be tried again)", "APITimeoutError: Request timed out"),
+        ("traceback", "Traceback …"),
+    ]
+
+
+def test_a_prompt_that_is_plain_text_is_named_as_what_it_is() -> None:
+    page = page_of(row(0, prompt="Once upon", completion="a time"), 0)
+    turns = [(block.label, block.text) for block in page.blocks if block.kind == "turn"]
+    assert turns == [("prompt", "Once upon"), ("completion", "a time")]
