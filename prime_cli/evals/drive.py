@@ -1,13 +1,16 @@
-"""The live part of a run: gateway and worker side by side, and the events between them."""
+"""The live part of a run: gateway and workers side by side, and the events between them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.recorder import Recorder
+from prime_cli.evals.resuming.lives import Lives
+from prime_cli.evals.resuming.orders import Orders
 from prime_cli.evals.sandboxing import with_gateway
 from prime_cli.evals.setup import Setup
 from prime_cli.evals.spending import without
@@ -17,7 +20,7 @@ from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import End, Event, Log, Rollout, Start
+from prime_cli.runtime.protocol import End, Event, Log, Rollout, RolloutError, Start
 
 
 @dataclass
@@ -35,7 +38,9 @@ class Outcome:
 
 
 class Drive:
-    """One pass over the worker's events; `on_start` is called once the examples are known."""
+    """What the workers of one session say, the first of which has `orders` and the next what
+    `lives` tell; `on_start` is called once the examples are known.
+    """
 
     def __init__(
         self,
@@ -44,6 +49,8 @@ class Drive:
         tally: Tally,
         progress: Progress,
         on_start: Callable[[Start], None],
+        lives: Lives,
+        orders: Orders,
     ) -> None:
         self.outcome = Outcome()
         self._setup = setup
@@ -51,8 +58,11 @@ class Drive:
         self._tally = tally
         self._progress = progress
         self._on_start = on_start
+        self._lives = lives
+        self._orders = orders
         self._gold: GoldAnswers
-        self._worker: Worker
+        self._worker: Worker | None = None
+        self._start: Start | None = None
         self._recorder: Recorder
 
     async def run(self, task: Task) -> None:
@@ -79,9 +89,32 @@ class Drive:
                 self.outcome.unjournaled = without(self.outcome.spent, self._recorder.journaled)
 
     async def _listen(self, gateway: Gateway, task: Task) -> None:
+        with interruptible(self._stop) as interrupt:
+            orders: Orders | None = self._orders
+            try:
+                while orders is not None and interrupt.signal is None:
+                    orders = await self._live(gateway, orders, interrupt, task)
+            finally:
+                self.outcome.signal = interrupt.signal
+
+    async def _live(
+        self, gateway: Gateway, orders: Orders, interrupt: Interrupt, task: Task
+    ) -> Orders | None:
+        """One worker from its start to its end; the orders of the next, None for none."""
+        task.update(note="loading the environment")
+        self._start = None
+        try:
+            async with self._make_worker(gateway, orders) as self._worker:
+                if interrupt.signal is None:
+                    async for event in self._worker.events():
+                        self._handle(event, task)
+        except WorkerDied as death:
+            return None if interrupt.signal is not None else self._after(death)
+        return self._lives.after_end(self._start) if self._start is not None else None
+
+    def _make_worker(self, gateway: Gateway, orders: Orders) -> Worker:
         setup = self._setup
-        sandbox = with_gateway(setup.sandbox, gateway.socket_path)
-        spec = make_spec(setup.plan, setup.interpreter, gateway.base_url, gateway.token)
+        spec = make_spec(setup.plan, setup.interpreter, gateway.base_url, gateway.token, orders)
         variables = worker_variables(
             setup.environ,
             setup.passed,
@@ -89,41 +122,51 @@ class Drive:
             token=gateway.token,
             python=setup.interpreter.python,
         )
-        python = setup.interpreter.python
-        task.update(note="loading the environment")
-        async with Worker(
-            python,
+        return Worker(
+            setup.interpreter.python,
             spec,
             env=variables,
             log_path=setup.log,
             scrub=setup.scrub,
-            sandbox=sandbox,
-        ) as self._worker:
-            with interruptible(self._stop) as interrupt:
-                await self._follow(interrupt, task)
+            sandbox=with_gateway(setup.sandbox, gateway.socket_path),
+        )
 
-    async def _follow(self, interrupt: Interrupt, task: Task) -> None:
-        try:
-            async for event in self._worker.events():
-                self._handle(event, task)
-        finally:
-            self.outcome.signal = interrupt.signal
+    def _after(self, death: WorkerDied) -> Orders | None:
+        orders = self._lives.after_death(self._start, death)
+        for example, rollout in self._lives.blamed:
+            self._recorder.record(
+                Rollout(
+                    example_id=example,
+                    rollout=rollout,
+                    attempt=self._lives.attempt((example, rollout)),
+                    error=RolloutError(
+                        kind="environment", type="WorkerDied", message=death.message
+                    ),
+                )
+            )
+        if orders is not None:
+            self._progress.warn(f"{death.message}: it is started again", hint=death.hint)
+        return orders
 
     async def _stop(self) -> None:
         self._progress.warn(
             "Stopping: what is in flight is given up", hint="press Ctrl-C again to stop at once"
         )
-        await self._worker.cancel()
+        if self._worker is not None:
+            await self._worker.cancel()
 
     def _handle(self, event: Event, task: Task) -> None:
         match event:
             case Rollout():
                 self._recorder.record(event)
             case Start():
-                self.outcome.start = event
+                self._start = event
                 task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
-                self._on_start(event)
+                if self.outcome.start is None:
+                    self.outcome.start = event
+                    task.advance(event.planned - event.owed)
+                    self._on_start(event)
             case Log():
                 self._progress.say(self._setup.scrub.text(event.text))
             case End():
@@ -132,4 +175,6 @@ class Drive:
                     raise failure
 
     async def _ask(self, question: OracleQuestion) -> Message | None:
+        if self._worker is None:
+            return None
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)

@@ -2,7 +2,7 @@
 
 import re
 
-from prime_cli.core.errors import EnvironmentFailed, LoadFailed, PrimeError
+from prime_cli.core.errors import Conflict, EnvironmentFailed, LoadFailed, PrimeError
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.runtime.protocol import End, EndError
@@ -12,6 +12,9 @@ _NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
 _NETWORK_HINT = (
     "the sandbox has no network: if it downloads data, run it once with `--allow-net`, "
     "what it keeps is there the next time"
+)
+_DATA_HINT = (
+    "where the environment shuffles without a seed, give it one with `-a`; start anew with `--new`"
 )
 _DOING = {
     "import": "be imported",
@@ -37,6 +40,10 @@ def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
         closed = plan.sandbox and not plan.allow_net
         return LoadFailed(sentence, hint=_NETWORK_HINT if closed else None, detail=detail)
+    if end.stage == "data":
+        return Conflict(
+            f"The data set is not the one that this run began with: {first}", hint=_DATA_HINT
+        )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.installed import read_distributions
+from prime_cli.envs.installed import Distribution, read_distributions
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
+from prime_cli.evals.manifest import InterpreterFacts
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject
@@ -21,10 +22,20 @@ WORKSPACE = "workspace"
 
 
 def choose_interpreter(
-    plan: EvalPlan, subject: Subject, around: Surroundings, sandbox: Sandbox | None = None
+    plan: EvalPlan,
+    subject: Subject,
+    around: Surroundings,
+    sandbox: Sandbox | None = None,
+    *,
+    before: InterpreterFacts | None = None,
 ) -> Interpreter:
-    """An interpreter in which the environment can be imported; raises as prepare_interpreter."""
-    found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
+    """An interpreter in which the environment can be imported; raises as prepare_interpreter.
+
+    A run that went on in an isolated one (`before`) stays there.
+    """
+    found = None
+    if before is None or before.found_by == WORKSPACE:
+        found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
     if found is not None:
         around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
         return found
@@ -66,10 +77,16 @@ def workspace_interpreter(
         return None
     return Interpreter(
         python=workspace.python,
-        digest=digest_bytes(str(workspace.python).encode()),
+        digest=_digest_of(installed),
         verifiers=library.version,
         generation=facts.exposes,
         found_by=WORKSPACE,
         module=facts.module,
         python_version=python_version(workspace),
     )
+
+
+def _digest_of(installed: Mapping[str, Distribution]) -> str:
+    """Of all that is installed: in a folder that the user may change it stands for a lock."""
+    lines = sorted(f"{name}=={each.version}" for name, each in installed.items())
+    return digest_bytes("\n".join(lines).encode())

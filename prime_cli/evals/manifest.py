@@ -9,6 +9,7 @@ import msgspec
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.evals.asked import Asked
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.rows import SCHEMA, SpentBy
 from prime_cli.evals.scrub import Scrubber
@@ -18,6 +19,8 @@ RUNNING = "running"
 FINISHED = "finished"
 INTERRUPTED = "interrupted"
 FAILED = "failed"
+STOPPED = "stopped"
+"""Of a run whose process is gone and did not come to write its end."""
 
 
 class InterpreterFacts(msgspec.Struct, frozen=True):
@@ -31,8 +34,25 @@ class InterpreterFacts(msgspec.Struct, frozen=True):
     lock_digest: str | None = None
 
 
+class RunSession(msgspec.Struct, frozen=True, kw_only=True):
+    """One process that worked on a run: when, how it ended, and by which release of prime.
+
+    `ended` and `seconds` of one that was killed are those of its last finished rollout.
+    """
+
+    started: str
+    ended: str | None = None
+    seconds: float | None = None
+    status: str = RUNNING
+    failure: str | None = None
+    prime: str = __version__
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
+
+    `started` is that of the first of its `sessions`, `ended`, `status` and `failure` those of the
+    last, `seconds` their sum. `asked` is what named the model, for a resume.
 
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
     once the environment has loaded; `counts` and `reward` when the run has ended. `usage` is all
@@ -57,6 +77,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[str, Any] = {}
     unjournaled: SpentBy = {}
     failure: str | None = None
+    sessions: tuple[RunSession, ...] = ()
+    asked: Asked | None = None
     prime: str = __version__
     system: str = msgspec.field(default_factory=platform.platform)
 

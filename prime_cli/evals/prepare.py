@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prime_cli.core.progress import Progress
+from prime_cli.evals.asked import Asked, asked_in
 from prime_cli.evals.locate import Places, locate
-from prime_cli.evals.plan import EvalPlan, make_plan
+from prime_cli.evals.plan import EvalPlan, PlannedEnvironment, make_plan
 from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.resuming.recall import at_version_of
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
@@ -22,17 +24,28 @@ class Prepared:
     subject: Subject
     endpoint: Endpoint
     registry: Registry
+    asked: Asked | None = None
 
 
 def prepare(
-    request: EvalRequest, places: Places, environ: Mapping[str, str], progress: Progress
+    request: EvalRequest,
+    places: Places,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    before: PlannedEnvironment | None = None,
 ) -> Prepared:
     """Decide and fetch; says each choice that was made.
+
+    `before` is what a run that is resumed had: the same version is taken, though a newer one be
+    there.
 
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
     environment or model, UsageError for what cannot be meant, and what `obtain` raises.
     """
     located = locate(request.environment, places, progress, hub_only=request.hub_only)
+    if before is not None:
+        located = at_version_of(located, before)
     registry = load_registry(request.endpoints_path, places.cwd, environ)
     headers = parse_headers(request.headers)
     endpoint = resolve_endpoint(
@@ -58,4 +71,4 @@ def prepare(
         endpoint="builtin" if endpoint.builtin else endpoint.url,
         header_names=tuple(headers),
     )
-    return Prepared(plan, subject, endpoint, registry)
+    return Prepared(plan, subject, endpoint, registry, asked_in(request))

@@ -39,12 +39,11 @@ class Recorder:
         charges = self._ledger.settle(event.example_id, event.rollout)
         apart = self._ledger.settle_apart()
         row = row_of(event, charges, apart)
-        before = self._tally.finished
         self._journal.append(row)
         add_charges(self.journaled, charges)
         add_charges(self.journaled, apart)
-        self._tally.add(row)
-        self._task.advance(self._tally.finished - before)
+        if self._tally.add(row):
+            self._task.advance()
         self._task.update(note=progress_note(self._tally))
 
 

@@ -12,14 +12,11 @@ from prime_cli.evals.folder import RunFolder, is_being_written
 from prime_cli.evals.index.results_index import ResultsIndex
 from prime_cli.evals.index.run_index import RunIndex, index_journal
 from prime_cli.evals.journal import read_journal
-from prime_cli.evals.manifest import RUNNING, Manifest, load_manifest
+from prime_cli.evals.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.evals.official import read_metadata
 from prime_cli.evals.rows import Row
 from prime_cli.evals.summary import EnvironmentFacts, Summary, score
 from prime_cli.evals.tally import Tally
-
-STOPPED = "stopped"
-"""Status of a run whose process is gone and that did not come to write its end."""
 
 
 @dataclass(frozen=True)

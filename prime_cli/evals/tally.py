@@ -10,6 +10,17 @@ from typing import NamedTuple
 
 from prime_cli.evals.rows import Failure, Row, numeric
 
+Pair = tuple[int, int]
+"""(example_id, rollout)."""
+
+
+class Attempt(NamedTuple):
+    """The last attempt at a rollout, by its number from 1."""
+
+    pair: Pair
+    number: int
+    scored: bool
+
 
 class Score(NamedTuple):
     """What is kept of one rollout's last attempt."""
@@ -25,20 +36,24 @@ class Tally:
     """Scores by (example_id, rollout); a later attempt replaces an earlier one."""
 
     def __init__(self) -> None:
-        self._scores: dict[tuple[int, int], Score] = {}
+        self._scores: dict[Pair, Score] = {}
         self._total = 0.0
         self._scored = 0
 
-    def add(self, row: Row) -> None:
-        """Count `row`, unless a later attempt at the same rollout is counted already."""
+    def add(self, row: Row) -> bool:
+        """Count `row`, unless a later attempt at the same rollout is counted already.
+
+        Whether it is the first row of its attempt.
+        """
         key = (row.example_id, row.rollout)
         known = self._scores.get(key)
         if known is not None and known.attempt > row.attempt:
-            return
+            return False
         self._running(known, -1)
         score = Score(row.attempt, row.reward, numeric(row.metrics), row.error, row.is_truncated)
         self._scores[key] = score
         self._running(score, 1)
+        return known is None or known.attempt < row.attempt
 
     def _running(self, score: Score | None, sign: int) -> None:
         if score is not None and score.reward is not None:
@@ -69,6 +84,11 @@ class Tally:
     def truncated(self) -> int:
         """Rollouts whose model answer was cut short."""
         return sum(score.truncated for score in self._scores.values())
+
+    def attempts(self) -> Iterator[Attempt]:
+        """The last attempt at every rollout, in their order."""
+        for pair, score in self._ordered():
+            yield Attempt(pair, score.attempt, score.reward is not None)
 
     def rewards(self) -> list[float]:
         """Every reward, in the order of examples and rollouts."""

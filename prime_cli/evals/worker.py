@@ -7,6 +7,7 @@ from typing import Literal, cast
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.resuming.orders import Orders
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
@@ -23,8 +24,15 @@ _LONG = 16
 _SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
 
-def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: str) -> Spec:
-    """The first line that the worker reads."""
+def make_spec(
+    plan: EvalPlan,
+    interpreter: Interpreter,
+    base_url: str,
+    token: str,
+    orders: Orders | None = None,
+) -> Spec:
+    """The first line that the worker reads; without `orders` all of the plan is run."""
+    orders = orders or Orders(plan.concurrency)
     return Spec(
         module=interpreter.module,
         env_id=plan.environment.name,
@@ -37,7 +45,11 @@ def make_spec(plan: EvalPlan, interpreter: Interpreter, base_url: str, token: st
         sampling=plan.sampling,
         n=plan.num_examples,
         r=plan.rollouts_per_example,
-        concurrency=plan.concurrency,
+        concurrency=orders.concurrency,
+        done=orders.done,
+        attempts={f"{e}.{r}": number for (e, r), number in orders.attempts.items()},
+        prefix=orders.prefix,
+        fingerprint=orders.fingerprint,
         seed=plan.seed,
         socket=str(GATEWAY) if plan.sandbox else None,
         state_columns=list(plan.state_columns),

@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import EnvironmentFailed, LoadFailed
+from prime_cli.core.errors import LoadFailed, WorkerDied
+from prime_cli.core.progress import Silent
 from prime_cli.evals.journal import read_journal
 from prime_cli.evals.listing import list_runs
 from prime_cli.evals.saved import open_run
@@ -119,13 +121,36 @@ def test_an_environment_that_cannot_be_loaded_is_named_with_the_reason(
         assert "1 / 0" in (raised.value.detail or "")
 
 
-def test_a_worker_that_dies_leaves_what_was_finished(model: ScriptedModel, tmp_path: Path) -> None:
+def test_an_example_that_kills_the_worker_costs_that_example_alone(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
     source = ECHO.replace(
         "        return float", "        if answer == 'say 1': os._exit(5)\n        return float"
     ).replace("import verifiers", "import os\nimport verifiers")
     interpreter = interpreter_with(tmp_path, source)
-    with pytest.raises(EnvironmentFailed, match=r"died \(exit code 5\)"):
-        run_live(tmp_path, interpreter, model.url, concurrency=1, rollouts_per_example=1)
+    progress = Silent()
+    plan: dict[str, Any] = {"num_examples": 5, "rollouts_per_example": 1, "concurrency": 3}
+    result = run_live(tmp_path, interpreter, model.url, progress=progress, **plan)
+    counts = result.summary.counts
+    assert (counts.planned, counts.scored, counts.errored) == (5, 4, 1)
+    (error,) = result.summary.errors
+    assert (error.kind, error.type) == ("environment", "WorkerDied")
+    assert error.message == "The environment's process died (exit code 5)"
+    assert [row.example_id for row in open_run(result.folder.path).rows() if row.error] == [1]
+    assert all("it is started again" in warning for warning in progress.warned)
+    # Two workers met it among others, the third had it alone.
+    assert len(model.calls) <= 5 + 3 * 3
+
+
+def test_a_worker_that_dies_again_and_again_ends_the_run_with_what_was_finished(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    source = ECHO.replace(
+        "        return float", "        if answer != 'say 0': os._exit(5)\n        return float"
+    ).replace("import verifiers", "import os\nimport verifiers")
+    interpreter = interpreter_with(tmp_path, source)
+    with pytest.raises(WorkerDied, match=r"died \(exit code 5\)"):
+        run_live(tmp_path, interpreter, model.url, num_examples=9, rollouts_per_example=1)
     (item,) = list_runs(tmp_path)
     saved = open_run(Path(item.path)).summary()
     assert (saved.status, saved.counts.scored) == ("failed", 1)

@@ -1,0 +1,81 @@
+"""Runs that could go on, found by what is to be run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.folder import is_being_written, runs_folder
+from prime_cli.evals.manifest import FINISHED, RUNNING, Manifest
+from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.resuming.recall import manifest_of
+from prime_cli.evals.resuming.sameness import content_differences, differences
+from prime_cli.evals.saved import SavedRun, open_run
+
+
+def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
+    """The newest run of this very plan that came to no end and has something to lose."""
+    for run, manifest in _runs(plan, cwd):
+        same_size = (
+            manifest.plan.num_examples == plan.num_examples
+            and manifest.plan.rollouts_per_example == plan.rollouts_per_example
+        )
+        if manifest.status != FINISHED and same_size and _is_same(manifest, plan):
+            return run
+    return None
+
+
+def newest_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
+    """The newest run of this plan, or of a smaller one: one with something left before the rest.
+
+    A run of other content of the same environment comes last: to be refused, or resumed with the
+    version that it had.
+    """
+    runs = list(_runs(plan, cwd))
+    same = [(run, manifest) for run, manifest in runs if _is_same(manifest, plan)]
+    for run, manifest in same:
+        if not _is_complete(manifest, plan):
+            return run
+    if same:
+        return same[0][0]
+    other = (
+        run
+        for run, manifest in runs
+        if manifest.status != FINISHED and not differences(manifest, plan)
+    )
+    return next(other, None)
+
+
+def scored_of(run: SavedRun) -> tuple[int, int]:
+    """How many rollouts of how many have a reward."""
+    counts = run.summary().counts
+    return counts.scored, counts.planned
+
+
+def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
+    """Runs of the environment and the model, newest first, that nobody writes to."""
+    parent = runs_folder(plan.environment.name, plan.model, cwd)
+    found = []
+    for path in parent.iterdir() if parent.is_dir() else ():
+        try:
+            run = open_run(path)
+            found.append((run, manifest_of(run)))
+        except (NotFound, UsageError):  # another program's folder, or a torn one
+            continue
+    for run, manifest in sorted(found, key=lambda each: each[1].started, reverse=True):
+        if not run.folder.journal.is_file() or not run.folder.journal.stat().st_size:
+            continue
+        if manifest.status == RUNNING and is_being_written(run.folder):
+            continue
+        yield run, manifest
+
+
+def _is_same(manifest: Manifest, plan: EvalPlan) -> bool:
+    return not content_differences(manifest.plan, plan) and not differences(manifest, plan)
+
+
+def _is_complete(manifest: Manifest, plan: EvalPlan) -> bool:
+    counts = manifest.counts
+    if manifest.status != FINISHED or counts is None or counts.scored < counts.planned:
+        return False
+    grows = plan.num_examples not in (manifest.plan.num_examples, manifest.examples)
+    return not grows and plan.rollouts_per_example == manifest.plan.rollouts_per_example

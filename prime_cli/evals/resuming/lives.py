@@ -1,0 +1,100 @@
+"""The workers of one session, one after another: a dead one is replaced, within bounds.
+
+A worker that dies is started again for what it had not finished. What was in flight at two deaths
+is set aside, and runs at the end, one at a time: a rollout that is alone when its worker dies is
+what killed it. It is an error, and the rest of the run is none the worse.
+"""
+
+from dataclasses import replace
+
+from prime_cli.core.errors import WorkerDied
+from prime_cli.evals.resuming.orders import GROUP, Orders, next_attempts, scored, settled
+from prime_cli.evals.tally import Pair, Tally
+from prime_cli.runtime.protocol import Start
+
+MOST_DEATHS = 5
+"""Of a session; after one more it ends as failed, and a resume goes on from there."""
+
+
+class Lives:
+    """What the next worker is to run; `tally` holds what was finished by then.
+
+    `blamed` are rollouts, of one unit, in which a worker died while nothing else was running.
+    """
+
+    def __init__(
+        self, tally: Tally, *, rollouts: int, concurrency: int, unit: str | None = None
+    ) -> None:
+        self._tally = tally
+        self._rollouts = rollouts
+        self._unit = unit
+        done = scored(tally, unit, rollouts)
+        self._orders = Orders(concurrency, done, next_attempts(tally, done))
+        self._since = self._orders.attempts
+        self._deaths = 0
+        self._suspects: set[Pair] = set()
+        self._aside: set[Pair] = set()
+        self._alone = False
+        self.blamed: list[Pair] = []
+
+    def first(self, *, prefix: int = 0, fingerprint: str | None = None) -> Orders:
+        """The orders of the first worker; the examples must be those of the earlier sessions."""
+        self._orders = replace(self._orders, prefix=prefix, fingerprint=fingerprint)
+        return self._orders
+
+    def attempt(self, pair: Pair) -> int:
+        """The number of the attempt that this session makes at `pair`."""
+        return self._since.get(pair, 1)
+
+    def after_end(self, start: Start) -> Orders | None:
+        """The orders of the worker after one that ended well; None when all has run."""
+        self.blamed = []
+        if self._alone or not self._aside:
+            return None
+        self._alone = True
+        return self._continue(start)
+
+    def after_death(self, start: Start | None, death: WorkerDied) -> Orders | None:
+        """The orders after `death`; None when nothing was left. Raises `death` at one too many."""
+        self._deaths += 1
+        if start is None or self._deaths > MOST_DEATHS:
+            raise death
+        self._unit = start.unit
+        # Units are taken in their order, so that those in flight are the first that lack a row.
+        first = self._unfinished(start)[: max(1, start.concurrency)]
+        in_flight = {pair for unit in first for pair in unit}
+        if self._alone:
+            self.blamed = sorted(in_flight)
+            self._aside -= in_flight
+        else:
+            self._aside |= in_flight & self._suspects
+            self._suspects = in_flight - self._aside
+        if not self._alone and not self._unfinished(start):
+            return self.after_end(start)
+        return self._continue(start) if self._unfinished(start) else None
+
+    def _continue(self, start: Start) -> Orders:
+        kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
+        kept |= set(self._all(start)) - self._aside if self._alone else self._aside
+        self._orders = replace(
+            self._orders,
+            done=sorted(kept),
+            concurrency=1 if self._alone else self._orders.concurrency,
+            prefix=start.examples,
+            fingerprint=start.fingerprint,
+        )
+        return self._orders
+
+    def _unfinished(self, start: Start) -> list[list[Pair]]:
+        """What this worker had not finished, unit by unit in the order in which it takes them."""
+        kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
+        mine = self._aside if self._alone else set(self._all(start)) - self._aside
+        owed = [pair for pair in self._all(start) if pair in mine and pair not in kept]
+        if self._unit != GROUP:
+            return [[pair] for pair in owed]
+        examples = dict.fromkeys(example for example, _ in owed)
+        return [[(example, r) for r in range(self._rollouts)] for example in examples]
+
+    def _all(self, start: Start) -> list[Pair]:
+        examples = start.planned // self._rollouts
+        return [(example, r) for example in range(examples) for r in range(self._rollouts)]

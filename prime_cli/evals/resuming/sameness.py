@@ -1,0 +1,162 @@
+"""What may not change under a resume, and how it is said when it has."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.evals.manifest import InterpreterFacts, Manifest
+from prime_cli.evals.plan import ALL, EvalPlan
+
+MAY_CHANGE = frozenset(
+    {
+        "concurrency",
+        "max_retries",
+        "max_error_rate",
+        "max_cost",
+        "token_budget",
+        "deadlines",
+        "sandbox",
+        "allow_net",
+    }
+)
+"""Fields of a plan that decide how and how far a run goes, and not what it scores."""
+
+_COMPARED_OTHERWISE = frozenset({"environment", "num_examples", "rollouts_per_example", "headers"})
+
+UNSET = "unset"
+
+
+class Difference(NamedTuple):
+    """One value that a resume would change, as a person reads it."""
+
+    name: str
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: was {self.was}, now {self.now}"
+
+
+def require_same(before: Manifest, plan: EvalPlan) -> None:
+    """Raise Conflict where `plan` would give other scores than the run that is resumed."""
+    _require_headers(before.plan, plan)
+    content = content_differences(before.plan, plan)
+    found = [*content, *differences(before, plan)]
+    if found:
+        hint = "leave those flags out, or start anew with `--new`"
+        if len(content) == len(found):
+            hint = _content_hint(before.plan)
+        raise _refused(before.run_id, found, hint)
+
+
+def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
+    """Raise Conflict where the environment would run on other packages than before."""
+    if before.interpreter is None:
+        return
+    found = list(_package_differences(before.interpreter, facts))
+    if found:
+        raise _refused(before.run_id, found, "start anew with `--new`")
+
+
+def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
+    """What differs beside the environment's content; a run may only grow."""
+    found: list[Difference] = []
+    for name in plan.__struct_fields__:
+        if name in MAY_CHANGE or name in _COMPARED_OTHERWISE:
+            continue
+        found += _values(name, getattr(before.plan, name), getattr(plan, name))
+    was, now = _size(before.plan.num_examples, before.examples), _size(plan.num_examples, None)
+    if now < was:
+        found.append(Difference("num_examples", _shown_size(was), _shown_size(now)))
+    if plan.rollouts_per_example < before.plan.rollouts_per_example:
+        sizes = str(before.plan.rollouts_per_example), str(plan.rollouts_per_example)
+        found.append(Difference("rollouts_per_example", *sizes))
+    return found
+
+
+def content_differences(was: EvalPlan, now: EvalPlan) -> list[Difference]:
+    """Whether the environment is another one, told by its wheel."""
+    before, after = was.environment, now.environment
+    if before.sha256 == after.sha256:
+        return []
+    found = [Difference("environment", before.title, after.title)]
+    if before.title == after.title:
+        found = []
+    return [*found, Difference("sha256", before.sha256[:12], after.sha256[:12])]
+
+
+def _values(name: str, was: Any, now: Any) -> Iterator[Difference]:
+    if was == now:
+        return
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in sorted({*was, *now}):
+            if was.get(key, _NOTHING) != now.get(key, _NOTHING):
+                named = f"{name}.{key}"
+                yield Difference(
+                    named, _shown(was.get(key, _NOTHING)), _shown(now.get(key, _NOTHING))
+                )
+        return
+    yield Difference(name, _shown(was), _shown(now))
+
+
+_NOTHING = object()
+
+
+def _shown(value: Any) -> str:
+    if value is _NOTHING or value in (None, ()):
+        return UNSET
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _size(count: int, known: int | None) -> float:
+    """How many examples that many are, infinite for all of an unknown number."""
+    if count == ALL:
+        return float("inf") if known is None else known
+    return count if known is None else min(count, known)
+
+
+def _shown_size(count: float) -> str:
+    return "all" if count == float("inf") else str(int(count))
+
+
+def _package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[Difference]:
+    yield from _values("python", _minor(was.python), _minor(now.python))
+    yield from _values("verifiers", was.verifiers, now.verifiers)
+    yield from _values("generation", was.generation, now.generation)
+    if was.lock_digest and now.lock_digest:
+        packages = was.lock_digest[:12], now.lock_digest[:12]
+    else:
+        packages = (was.digest or "")[:12], (now.digest or "")[:12]
+    yield from _values("packages", *packages)
+
+
+def _minor(python: str) -> str:
+    return ".".join(python.split(".")[:2])
+
+
+def _require_headers(was: EvalPlan, now: EvalPlan) -> None:
+    missing = [name for name in was.headers if name not in now.headers]
+    if missing:
+        raise UsageError(
+            f"The run sent {', '.join(missing)}, whose value was not kept",
+            hint=f"give it again: `--header '{missing[0]}: …'`",
+        )
+
+
+def _content_hint(plan: EvalPlan) -> str:
+    place = plan.environment.path
+    if place is None:
+        return f"name that version: `{plan.environment.title}`"
+    return f"bring {place} back to what it was, or start anew with `--new`"
+
+
+def _refused(run_id: str, found: list[Difference], hint: str) -> Conflict:
+    return Conflict(
+        f"Run {run_id} cannot be resumed: its scores could change",
+        detail="\n".join(map(str, found)),
+        hint=hint,
+    )
