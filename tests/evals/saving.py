@@ -23,14 +23,16 @@ PLAN = EvalPlan(
 
 
 def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
-    """A finished run of PLAN below `cwd`."""
-    folder = new_run_folder(runs_folder("wordle", "org/model", cwd))
+    """A finished run of PLAN, or of another `plan`, below `cwd`."""
     told: dict[str, Any] = {
+        "plan": PLAN,
         "started": "2026-01-02T03:04:05+00:00",
         "status": FINISHED,
         "planned": 4,
     } | manifest
-    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, plan=PLAN, **told), Scrubber({}))
+    plan: EvalPlan = told["plan"]
+    folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
+    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, **told), Scrubber({}))
     with Journal(folder.journal, Scrubber({})) as journal:
         for row in rows:
             journal.append(row)

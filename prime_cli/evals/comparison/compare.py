@@ -1,0 +1,142 @@
+"""Compare runs that were read: each against the first, all p-values adjusted together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.extras import require
+from prime_cli.evals.comparison.pairing import Pairs, contents_differ, pair
+from prime_cli.evals.comparison.records import (
+    HIGHER,
+    LOWER,
+    UNDECIDED,
+    Comparison,
+    Flip,
+    PairCounts,
+    SideFacts,
+)
+from prime_cli.evals.comparison.sides import Side
+
+ALPHA = 0.05
+SEED = 1
+_NOISE = 1e-12
+"""Differences of means that are only rounding."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How to compare: see `prime eval compare --help`."""
+
+    alpha: float = ALPHA
+    seed: int = SEED
+    errors_as_zero: bool = False
+    force: bool = False
+
+
+def require_statistics(purpose: str = "Comparing runs") -> None:
+    """Raise UsageError with the install command where scipy is missing."""
+    require("stats", purpose, "scipy")
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise UsageError unless 0 < alpha < 1."""
+    if not 0 < alpha < 1:
+        raise UsageError(f"`--alpha {alpha}` is not between 0 and 1")
+
+
+def compare_all(couples: Sequence[tuple[Side, Side]], terms: Terms) -> list[Comparison]:
+    """A Comparison of each (first, other).
+
+    Raises UsageError without scipy, Conflict where runs cannot be compared.
+    """
+    from prime_cli.evals.comparison.effect import holm
+
+    found = [_compare(first, other, terms) for first, other in couples]
+    adjusted = holm([each.p for each in found])
+    return [
+        _decided(each, p, terms.alpha, len(found)) for each, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _compare(first: Side, other: Side, terms: Terms) -> Comparison:
+    """The Comparison before it is decided."""
+    from prime_cli.evals.comparison.effect import effect_of
+
+    pairs = pair(first, other, errors_as_zero=terms.errors_as_zero, force=terms.force)
+    effect = effect_of(pairs, alpha=terms.alpha, seed=terms.seed)
+    return Comparison(
+        first=_facts(first, pairs.first),
+        other=_facts(other, pairs.other),
+        examples=PairCounts(len(pairs.ids), pairs.one_sided, pairs.unlike, pairs.unscored),
+        difference=effect.difference,
+        stderr=effect.stderr,
+        interval=effect.interval,
+        interval_method=effect.method,
+        p=effect.p,
+        test=effect.test,
+        p_adjusted=effect.p,
+        verdict=UNDECIDED,
+        sentence="",
+        detectable=effect.detectable,
+        flips=_flips(pairs),
+        notes=_notes(first, other),
+    )
+
+
+def _facts(side: Side, rewards: Sequence[float]) -> SideFacts:
+    mean = sum(rewards) / len(rewards)
+    return SideFacts(side.run, side.environment, side.model, mean, side.rollouts, side.errors)
+
+
+def _flips(pairs: Pairs) -> list[Flip]:
+    changed = [
+        Flip(example, first, other)
+        for example, first, other in zip(pairs.ids, pairs.first, pairs.other, strict=True)
+        if abs(other - first) > _NOISE
+    ]
+    return sorted(changed, key=lambda flip: -abs(flip.other - flip.first))
+
+
+def _notes(first: Side, other: Side) -> list[str]:
+    notes = []
+    differ = contents_differ(first, other)
+    if differ:
+        notes.append(differ)
+    for name in sorted(first.settings.keys() & other.settings.keys()):
+        one, two = (msgspec.json.encode(side.settings[name]).decode() for side in (first, other))
+        if first.settings[name] != other.settings[name]:
+            notes.append(f"{name} differ: {one} and {two}")
+    return notes
+
+
+def _decided(comparison: Comparison, adjusted: float, alpha: float, together: int) -> Comparison:
+    verdict = UNDECIDED
+    if adjusted <= alpha:
+        verdict = HIGHER if comparison.difference > 0 else LOWER
+    return msgspec.structs.replace(
+        comparison,
+        p_adjusted=adjusted,
+        verdict=verdict,
+        sentence=_sentence(comparison, verdict, adjusted, together),
+    )
+
+
+def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: int) -> str:
+    over = f" (Holm over {together})" if together > 1 else ""
+    chance = f"equal runs would differ so much in {100 * adjusted:.3g} % of cases{over}"
+    if verdict != UNDECIDED:
+        return f"{comparison.other.name} is {verdict} than {comparison.first.name}: {chance}"
+    if not comparison.flips:
+        return f"{UNDECIDED}: no example earned more or less than in the other run"
+    return f"{UNDECIDED}: {chance}"
+
+
+def detectable_words(comparison: Comparison) -> str:
+    """What difference as many examples would show, in words."""
+    count = comparison.examples.compared
+    if comparison.detectable is None:
+        return f"{count} examples do not show any difference reliably"
+    found = f"{comparison.detectable:.3f}"
+    return f"{count} examples show a difference of {found} in 80 of 100 cases"

@@ -1,0 +1,124 @@
+"""A run as a comparison sees it: rewards by example, and what was asked."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.refs import normalize_name
+from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import SavedRun
+
+_CANONICAL = msgspec.json.Encoder(order="sorted")
+
+
+@dataclass
+class Example:
+    """One example's rewards, in the order of rollouts, and how many rollouts have none.
+
+    `prompt` and `answer` are digests, None where the run does not tell.
+    """
+
+    prompt: str | None = None
+    answer: str | None = None
+    rewards: list[float] = field(default_factory=list)
+    errors: int = 0
+
+    def mean(self, *, errors_as_zero: bool) -> float | None:
+        """The mean reward; None when nothing counts."""
+        counted = [*self.rewards, *[0.0] * self.errors] if errors_as_zero else self.rewards
+        return math.fsum(counted) / len(counted) if counted else None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run. `sha256` is that of the environment's wheel, `fingerprint` that of its examples.
+
+    `settings` are those that may change scores; `is_here` says that `prime eval show` finds it.
+    """
+
+    run: str
+    environment: str
+    model: str
+    examples: Mapping[int, Example]
+    sha256: str | None = None
+    fingerprint: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    is_here: bool = True
+
+    @property
+    def errors(self) -> int:
+        return sum(example.errors for example in self.examples.values())
+
+    @property
+    def rollouts(self) -> int:
+        return self.errors + sum(len(example.rewards) for example in self.examples.values())
+
+
+def side_of(saved: SavedRun) -> Side:
+    """Read a saved run; raises UsageError for a journal that cannot be read."""
+    examples = gather(saved.rows())
+    if saved.manifest is not None:
+        return _own_side(saved.manifest, examples)
+    metadata = saved.official or {}
+    return Side(
+        run=saved.folder.run_id,
+        environment=environment_of(saved),
+        model=str(metadata.get("model", "?")),
+        examples=examples,
+        settings={
+            "sampling": metadata.get("sampling_args") or {},
+            "arguments": metadata.get("env_args") or {},
+        },
+    )
+
+
+def _own_side(manifest: Manifest, examples: Mapping[int, Example]) -> Side:
+    plan = manifest.plan
+    return Side(
+        run=manifest.run_id,
+        environment=plan.environment.title,
+        model=plan.model,
+        examples=examples,
+        sha256=plan.environment.sha256,
+        fingerprint=manifest.fingerprint or None,
+        settings={"sampling": plan.sampling, "arguments": plan.env_args | plan.extra_args},
+    )
+
+
+def gather(rows: Iterable[Row]) -> dict[int, Example]:
+    """Rewards by example_id; an example's first scored row tells what was asked."""
+    examples: dict[int, Example] = {}
+    for row in rows:
+        example = examples.setdefault(row.example_id, Example())
+        # One that errored may have ended before all was asked.
+        if row.reward is not None and not example.rewards:
+            example.prompt, example.answer = _digest(row.prompt), _digest(row.answer)
+        if row.reward is None:
+            example.errors += 1
+        else:
+            example.rewards.append(row.reward)
+    return dict(sorted(examples.items()))
+
+
+def environment_of(saved: SavedRun) -> str:
+    """The environment as a person names it."""
+    if saved.manifest is not None:
+        return saved.manifest.plan.environment.title
+    metadata = saved.official or {}
+    return str(metadata.get("env_id") or metadata.get("env") or "?")
+
+
+def bare_name(environment: str) -> str:
+    """`owner/Some_Env@1.2` as `some-env`: what runs of one environment share."""
+    return normalize_name(environment.partition("@")[0].rpartition("/")[2])
+
+
+def _digest(value: Any) -> str | None:
+    if value in (None, "", []):
+        return None
+    return hashlib.blake2b(_CANONICAL.encode(value), digest_size=16).hexdigest()

@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.helpers.cli import Prime
+
+
+def test_examples_and_the_difference_answer_each_other(prime: Prime) -> None:
+    asked = prime("eval", "power", "--rate", "0.6", "-d", "0.05", "--output", "json").ok().json
+    size = str(asked["examples"])
+    back = prime("eval", "power", "--rate", "0.6", "-n", size, "--output", "json").ok().json
+    assert back["difference"] == pytest.approx(0.05, abs=0.002)
+
+
+def test_people_read_the_size_and_what_was_assumed(prime: Prime) -> None:
+    shown = prime("eval", "power", "--discordance", "0.5", "--difference", "0.4").ok().out
+    assert "Examples    23" in shown
+    assert "50.0% of examples change" in shown
+    assumed = prime("eval", "power", "--sd", "0.3", "-n", "100").ok().out
+    assert "expected rewards of both models correlate 0.5" in assumed
+
+
+def test_a_saved_run_tells_how_rewards_vary(prime: Prime, tmp_path: Path) -> None:
+    rows = [row(i, j, float((i + j) % 3 == 0)) for i in range(6) for j in range(3)]
+    run = save_run(tmp_path, *rows).run_id
+    asked = ("eval", "power", run, "-d", "0.1", "-r", "4", "--output", "json")
+    shown = prime(*asked, cwd=tmp_path).ok().json
+    assert shown["rollouts"] == 4
+    assert run in shown["source"]
+
+
+def test_two_saved_runs_tell_how_their_differences_vary(prime: Prime, tmp_path: Path) -> None:
+    one, two = (save_run(tmp_path, *(row(i, 0, x * i / 10) for i in range(9))) for x in (0.5, 1))
+    asked = ("eval", "power", one.run_id, two.run_id, "-n", "50", "--output", "json")
+    assert prime(*asked, cwd=tmp_path).ok().json["method"] == "paired t-test"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--rate 0.5",
+        "--difference 0.1",
+        "--rate 0.5 --sd 0.1 --difference 0.1",
+        "--rate 0.5 --difference 0.1 --rollouts 3",
+        "--rate 0.5 --difference 0.1 --examples 3",
+        "a b c --difference 0.1",
+    ],
+)
+def test_half_a_question_is_refused(prime: Prime, words: str) -> None:
+    assert prime("eval", "power", *words.split()).code == 2
