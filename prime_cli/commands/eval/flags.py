@@ -105,6 +105,7 @@ SaveOpt = Annotated[
     bool,
     typer.Option("--save-results", "--save-dataset", "-s", help="Accepted; always saved."),
 ]
+PushOpt = Annotated[bool, typer.Option("--push", help="Push it to the hub when it has ended.")]
 SaveToHubOpt = Annotated[
     bool,
     typer.Option("--save-to-hf-hub", "-H", help="Push to the Hugging Face Hub; new is private."),

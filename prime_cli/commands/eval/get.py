@@ -54,7 +54,7 @@ def get(
     if force:
         raise UsageError("`--force` replaces what `--save` has saved: add `--save`")
     detail = session.hub.evaluations.get(evaluation)
-    session.output.show(detail, lines=_lines(detail))
+    session.output.show(detail, lines=_lines(detail, has_pages=not session.hub.in_process))
 
 
 def _save(session: Session, evaluation: str, *, force: bool) -> None:
@@ -69,7 +69,7 @@ def _save(session: Session, evaluation: str, *, force: bool) -> None:
     session.output.hint(f"see it with `prime eval show {run.folder.run_id}`")
 
 
-def _lines(detail: EvaluationDetail) -> list[tuple[str, str]]:
+def _lines(detail: EvaluationDetail, *, has_pages: bool) -> list[tuple[str, str]]:
     lines = [
         ("Evaluation", detail.evaluation_id),
         ("Name", detail.name),
@@ -82,9 +82,10 @@ def _lines(detail: EvaluationDetail) -> list[tuple[str, str]]:
         lines.extend((name, _metric(each)) for name, each in detail.summary.metrics.items())
     else:
         lines.extend((name, str(value)) for name, value in detail.metrics.items())
-    lines.append(("Seen by", "everybody" if detail.is_public else detail.owner or "its owner"))
+    lines.append(("Seen by", "everybody" if detail.is_public else "its owner"))
+    lines.append(("Owner", detail.owner or "unknown"))
     lines.append(("Made", detail.created_at))
-    if detail.viewer_url:
+    if detail.viewer_url and has_pages:
         lines.append(("Page", detail.viewer_url))
     return lines
 

@@ -13,7 +13,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
 
 if TYPE_CHECKING:
@@ -120,10 +120,22 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
     return result
 
 
-def tell_pushed(session: "Session", result: "PushResult") -> None:
-    """Say what was pushed and where to look at it, on stderr alone."""
-    session.output.say(_told(result))
-    _say_where(session, result)
+def push_at_end(session: "Session", folder: Path) -> None:
+    """Push the run in `folder` when it has ended; its exit code does not change if that fails."""
+    from prime_cli.evals.saved import open_run
+    from prime_cli.evals.sharing.options import PushOptions
+
+    try:
+        result = push_saved(session, open_run(folder), PushOptions())
+    except PrimeError as error:
+        session.output.warn(
+            f"Not pushed: {error.message}",
+            hint=f"the run is kept; push it with `prime eval push {folder.name}`"
+            + (f" ({error.hint})" if error.hint else ""),
+        )
+    else:
+        session.output.say(_told(result))
+        _say_where(session, result)
 
 
 def _default(cwd: Path) -> str | None:

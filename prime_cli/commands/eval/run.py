@@ -8,6 +8,7 @@ import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
+from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
@@ -57,6 +58,7 @@ def run(
     allow_net: flags.AllowNetOpt = False,
     hub: flags.HubOnlyOpt = False,
     save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
+    push: flags.PushOpt = False,
     save_to_hf_hub: flags.SaveToHubOpt = False,
     hf_hub_dataset_name: flags.DatasetNameOpt = None,
     official: flags.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
@@ -78,7 +80,7 @@ def run(
       prime eval run ada/wordle -m gpt-4.1-mini -n 20 -r 3
       prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
     \b
-    See also: `prime eval list`, `prime eval show`, `prime env init`.
+    See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if environment.endswith(".toml"):
@@ -119,6 +121,8 @@ def run(
         session.output.warn("`-D` names a data set, which only `-H` pushes")
     result = _evaluate(session, request, verbose=verbose)
     _show(session, result)
+    if push:
+        push_at_end(session, result.folder.path)
     if save_to_hf_hub:
         push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
     check_errors(result.summary, max_error_rate)
