@@ -13,6 +13,7 @@ from prime_cli.evals.resuming.recall import at_version_of
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
+from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
 
 
@@ -25,6 +26,7 @@ class Prepared:
     endpoint: Endpoint
     registry: Registry
     asked: Asked | None = None
+    prices: PriceBook | None = None
 
 
 def prepare(
@@ -47,6 +49,7 @@ def prepare(
     if before is not None:
         located = at_version_of(located, before)
     registry = load_registry(request.endpoints_path, places.cwd, environ)
+    prices = load_prices()
     headers = parse_headers(request.headers)
     endpoint = resolve_endpoint(
         request.model,
@@ -60,7 +63,8 @@ def prepare(
     )
     if endpoint.said:
         progress.say(endpoint.said)
-    for warning in asyncio.run(check_endpoint(endpoint)):
+    said = asyncio.run(check_endpoint(endpoint))
+    for warning in said.warnings:
         progress.warn(warning)
     subject = obtain(located, places, progress)
     plan = make_plan(
@@ -71,4 +75,5 @@ def prepare(
         endpoint="builtin" if endpoint.builtin else endpoint.url,
         header_names=tuple(headers),
     )
-    return Prepared(plan, subject, endpoint, registry, asked_in(request))
+    priced = prices.with_stated(said.prices)
+    return Prepared(plan, subject, endpoint, registry, asked_in(request), priced)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
+from prime_cli.models.prices import Price
 from prime_cli.models.providers import OPENAI, find_provider, is_hosted
 from prime_cli.models.registry import Entry, Registry
 
@@ -20,7 +21,7 @@ class Endpoint:
     """A model behind a base URL (`…/v1`, no slash at the end).
 
     `said` tells what was chosen for the user. `others` are the rest of a round-robin group.
-    A built-in model has an empty URL and needs neither key nor network.
+    A built-in model has an empty URL and needs neither key nor network. `price` is the registry's.
     """
 
     model: str
@@ -31,6 +32,7 @@ class Endpoint:
     builtin: bool = False
     said: str | None = None
     others: tuple["Endpoint", ...] = ()
+    price: Price | None = None
 
     @property
     def group(self) -> tuple["Endpoint", ...]:
@@ -184,7 +186,8 @@ def _from_entry(
         matched = f"`{entry.alias}` is `{entry.model}` at {url}"
     said = _join(matched, changed, missing)
     headers = entry.headers if own_host else {}
-    return Endpoint(entry.model, url, key, headers, entry.alias, said=said)
+    price = entry.price if own_host else None
+    return Endpoint(entry.model, url, key, headers, entry.alias, said=said, price=price)
 
 
 def _from_flags(

@@ -1,7 +1,9 @@
 """Asking an endpoint whether it is there, before an environment is made ready for it."""
 
 import difflib
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -10,12 +12,15 @@ import msgspec
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, Unreachable
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.upstream import authorized, proxy_for
+from prime_cli.models.price_book import stated_price
+from prime_cli.models.prices import Price
 
 
 class ModelItem(msgspec.Struct):
-    """One model that an endpoint serves."""
+    """One model that an endpoint serves; `pricing` is what OpenRouter and others add."""
 
     id: str
+    pricing: Any = None
 
 
 class ModelList(msgspec.Struct):
@@ -24,21 +29,31 @@ class ModelList(msgspec.Struct):
     data: list[ModelItem]
 
 
-async def check_endpoint(endpoint: Endpoint, *, seconds: float = 10.0) -> list[str]:
-    """Ask each endpoint of the group for its models; warnings, for what may still work.
+@dataclass
+class Preflight:
+    """What endpoints said of themselves: warnings, and prices by base URL and model."""
+
+    warnings: list[str] = field(default_factory=list)
+    prices: dict[tuple[str, str], Price] = field(default_factory=dict)
+
+
+async def check_endpoint(endpoint: Endpoint, *, seconds: float = 10.0) -> Preflight:
+    """Ask each endpoint of the group for its models; warns of what may still work.
 
     Many servers have no `/models`, so a 404 or an odd answer stops nothing. Raises Unreachable
     when nothing listens there, NotLoggedIn when the key is refused, NotAllowed when it may not.
     """
+    found = Preflight()
     if endpoint.builtin:
-        return []
+        return found
     timeout = aiohttp.ClientTimeout(total=seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
-        warnings = [await _check_one(session, member) for member in endpoint.group]
-    return [warning for warning in warnings if warning]
+        for member in endpoint.group:
+            await _check_one(session, member, found)
+    return found
 
 
-async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint) -> str | None:
+async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: Preflight) -> None:
     where = urlsplit(endpoint.url).netloc
     try:
         async with session.get(
@@ -54,11 +69,15 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint) -> str 
             hint="start the server, or check the address given with `-b` or in the registry",
         ) from error
     except TimeoutError:
-        return f"{where} was asked for its models and did not answer in time"
+        found.warnings.append(f"{where} was asked for its models and did not answer in time")
+        return
     except (aiohttp.ClientError, OSError) as error:
-        return f"{where} was asked for its models and hung up: {error or type(error).__name__}"
+        why = error or type(error).__name__
+        found.warnings.append(f"{where} was asked for its models and hung up: {why}")
+        return
     _check_status(endpoint, where, status)
-    return _check_listed(endpoint, where, body) if status == HTTPStatus.OK else None
+    if status == HTTPStatus.OK:
+        _check_listed(endpoint, where, body, found)
 
 
 def _check_status(endpoint: Endpoint, where: str, status: int) -> None:
@@ -74,13 +93,18 @@ def _check_status(endpoint: Endpoint, where: str, status: int) -> None:
         )
 
 
-def _check_listed(endpoint: Endpoint, where: str, body: bytes) -> str | None:
+def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight) -> None:
     try:
-        served = [item.id for item in msgspec.json.decode(body, type=ModelList).data]
+        served = {item.id: item for item in msgspec.json.decode(body, type=ModelList).data}
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    if not served or endpoint.model in served:
-        return None
+        return
+    if not served:
+        return
+    if endpoint.model in served:
+        price = stated_price(served[endpoint.model].pricing, where)
+        if price is not None:
+            found.prices[endpoint.url, endpoint.model] = price
+        return
     close = difflib.get_close_matches(endpoint.model, served, n=1, cutoff=0.4)
     guess = f"; did you mean `{close[0]}`?" if close else ""
-    return f"`{endpoint.model}` is not among the models that {where} lists{guess}"
+    found.warnings.append(f"`{endpoint.model}` is not among the models that {where} lists{guess}")

@@ -10,6 +10,8 @@ from typing import Any
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.models.keys import KeySource, Secret
+from prime_cli.models.price_table import read_price
+from prime_cli.models.prices import Price
 from prime_cli.models.python_registry import Variable, read_endpoints_dict
 
 CHAT = "openai_chat_completions"
@@ -26,6 +28,7 @@ class Entry:
     key: KeySource
     type: str = CHAT
     headers: Mapping[str, str] = field(default_factory=dict)
+    price: Price | None = None
 
     @property
     def speaks_openai(self) -> bool:
@@ -142,7 +145,13 @@ def _entry(table: Mapping[str, Any], path: Path, environ: Mapping[str, str]) -> 
         key=_key(table, path),
         type=text("type", "api_client_type") if _has(table, "type", "api_client_type") else CHAT,
         headers=_headers(table, alias, path, environ),
+        price=_price(table, alias, path),
     )
+
+
+def _price(table: Mapping[str, Any], alias: str, path: Path) -> Price | None:
+    raw = table.get("price")
+    return None if raw is None else read_price(raw, f"`{alias}` in {path}", str(path))
 
 
 def _has(table: Mapping[str, Any], *names: str) -> bool:

@@ -16,20 +16,21 @@ from tests.helpers.scripted_model import ScriptedModel
 def check(answer: Answer, *, seconds: float = 5) -> list[str]:
     async def scenario() -> list[str]:
         async with raw_server(answer) as url:
-            return await check_endpoint(Endpoint("m", url, Secret("k")), seconds=seconds)
+            endpoint = Endpoint("m", url, Secret("k"))
+            return (await check_endpoint(endpoint, seconds=seconds)).warnings
 
     return run(scenario())
 
 
 def test_a_server_that_lists_the_model_is_fine() -> None:
     with ScriptedModel(models=("m",)) as model:
-        assert run(check_endpoint(Endpoint("m", model.url, Secret("k")))) == []
+        assert run(check_endpoint(Endpoint("m", model.url, Secret("k")))).warnings == []
         assert model.requests[0].headers["authorization"] == "Bearer k"
 
 
 def test_a_model_that_is_not_listed_is_warned_about() -> None:
     with ScriptedModel(models=("Qwen/Qwen3-0.6B",)) as model:
-        (warning,) = run(check_endpoint(Endpoint("Qwen3-0.6B", model.url)))
+        (warning,) = run(check_endpoint(Endpoint("Qwen3-0.6B", model.url))).warnings
     assert "did you mean `Qwen/Qwen3-0.6B`" in warning
 
 
@@ -64,4 +65,17 @@ def test_a_silent_server_is_warned_about() -> None:
 
 
 def test_built_in_models_are_always_there() -> None:
-    assert run(check_endpoint(Endpoint("builtin/echo", builtin=True))) == []
+    assert run(check_endpoint(Endpoint("builtin/echo", builtin=True))).warnings == []
+
+
+def test_a_price_that_the_endpoint_states_is_read() -> None:
+    body = b'{"data": [{"id": "m", "pricing": {"prompt": "0.0000004", "completion": "0.0000016"}}]}'
+
+    async def scenario() -> None:
+        async with raw_server(always(200, body)) as url:
+            found = await check_endpoint(Endpoint("m", url))
+            price = found.prices[url, "m"]
+            assert (price.input, price.output, price.cached) == (0.4, 1.6, None)
+            assert price.source.startswith("stated by 127.0.0.1")
+
+    run(scenario())

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
+from prime_cli.models.gateway.deadlines import LATE
 from prime_cli.models.gateway.identity import POLICY, Identity
 from prime_cli.models.gateway.shapes import Answer, read_answer
 from prime_cli.models.gateway.streams import count_stream
@@ -24,6 +25,8 @@ NONSENSE = "nonsense_answer"
 _CHOICES = ("chat/completions", "completions")
 COUNTED = (*_CHOICES, "responses", "embeddings")
 """The paths whose answers tell what they used."""
+
+_UNCOUNTED = Usage(calls=1, uncounted=1)
 
 _MOST_OPEN = 10_000
 """Rollouts that can have calls and no row yet: far more than run at a time. Calls that come in
@@ -111,7 +114,12 @@ class Ledger:
 
     async def read_answers(self, call: Call, handler: Handler) -> Reply:
         """Count the call; raises CallFailed where a 200 holds no completion."""
-        reply = await handler(call)
+        try:
+            reply = await handler(call)
+        except CallFailed as failure:
+            if failure.code == LATE:  # it was sent, and may be billed
+                self.add(call.identity, call.head.model, Spend.of(_UNCOUNTED, None))
+            raise
         if call.method != "POST" or reply.status != HTTPStatus.OK or call.path not in COUNTED:
             return reply
         if reply.chunks is not None:
@@ -120,16 +128,19 @@ class Ledger:
             )
             return reply
         answer = read_answer(reply.body)
-        self._count(call, answer, reply)
-        if call.path in _CHOICES and (answer is None or not answer.choices):
+        useless = call.path in _CHOICES and (answer is None or not answer.choices)
+        self._count(call, answer, reply, useless=useless)
+        if useless:
             raise _nonsense(call, reply.body)
         return reply
 
-    def _count(self, call: Call, answer: Answer | None, reply: Reply) -> None:
+    def _count(
+        self, call: Call, answer: Answer | None, reply: Reply, *, useless: bool = False
+    ) -> None:
         told = None if answer is None else answer.any_usage
         if told is None:
-            usage = Usage(calls=1, uncounted=1)
-            if self._budget is not None:
+            usage = _UNCOUNTED
+            if self._budget is not None and not useless:
                 self._budget.stop(f"The endpoint of `{call.head.model}` does not say what it used")
         else:
             usage = told.to_usage(estimated=reply.estimated)

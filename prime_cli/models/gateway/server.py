@@ -20,6 +20,7 @@ from aiohttp import web
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply, Waits, chain
+from prime_cli.models.gateway.gate import Gate
 from prime_cli.models.gateway.identity import POLICY, read_identity
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.limits import Limits
@@ -42,7 +43,7 @@ class Gateway:
 
     Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
     listens, `token` is the bearer token that the worker is given in place of a key. `ledger` holds
-    what was spent.
+    what was spent, `gate` what a budget still lets through (None without one).
     """
 
     def __init__(
@@ -61,10 +62,13 @@ class Gateway:
         self.base_url = ""
         self.socket_path: Path | None = None
         self._upstream = Upstream()
-        self.ledger = Ledger((endpoint.model, endpoint.alias))
+        self.ledger = Ledger(
+            (endpoint.model, endpoint.alias), price_of=settings.price_of, budget=settings.budget
+        )
+        self.gate = None if settings.budget is None else Gate(settings.budget, settings.price_of)
         self._stack = AsyncExitStack()
         self._limits = Limits(
-            self._upstream.send,
+            self._upstream.send if self.gate is None else self.gate.guard(self._upstream.send),
             folder=settings.limits_folder,
             call_seconds=settings.call_seconds,
             idle_seconds=settings.idle_seconds,
@@ -82,6 +86,7 @@ class Gateway:
         steps = (
             ask_for_usage,
             self._retries,
+            *(() if self.gate is None else (self.gate.admit,)),
             # Innermost: what is tried again, or found useless afterwards, was spent all the same.
             self.ledger.read_answers,
         )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prime_cli.models.budget import Budget
+from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.retries import RetryPolicy
 
 CALL_SECONDS = 1800
@@ -18,9 +20,12 @@ class GatewaySettings:
 
     `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
     processes of this machine share what they know of an endpoint's limits; None shares nothing.
+    `price_of` tells what calls cost; there are no more of them when the `budget` is used up.
     """
 
     call_seconds: float = CALL_SECONDS
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     idle_seconds: float = IDLE_SECONDS
     limits_folder: Path | None = None
+    price_of: PriceOf = price_builtin
+    budget: Budget | None = None

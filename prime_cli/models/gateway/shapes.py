@@ -42,17 +42,30 @@ class UsageObject(msgspec.Struct):
     output_tokens: int | None = None
     input_tokens_details: CachedTokens | None = None
     output_tokens_details: ReasoningTokens | None = None
+    total_tokens: int | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it holds any count; some servers send an empty object."""
+        sides = (self.prompt_tokens, self.completion_tokens, self.input_tokens, self.output_tokens)
+        return any(tokens is not None for tokens in sides)
 
     def to_usage(self, *, estimated: bool = False) -> Usage:
         """One call's Usage."""
         cached = self.prompt_tokens_details or self.input_tokens_details
-        reasoning = self.completion_tokens_details or self.output_tokens_details
+        details = self.completion_tokens_details or self.output_tokens_details
+        reasoning = (details and details.reasoning_tokens) or 0
+        asked = self.prompt_tokens or self.input_tokens or 0
+        said = self.completion_tokens or self.output_tokens or 0
+        # Some services (xAI, for one) do not count reasoning among the output; the total tells.
+        if reasoning and self.total_tokens == asked + said + reasoning:
+            said += reasoning
         return Usage(
             calls=1,
-            input=self.prompt_tokens or self.input_tokens or 0,
+            input=asked,
             cached=(cached and cached.cached_tokens) or 0,
-            output=self.completion_tokens or self.output_tokens or 0,
-            reasoning=(reasoning and reasoning.reasoning_tokens) or 0,
+            output=said,
+            reasoning=reasoning,
             estimated=int(estimated),
         )
 
@@ -72,10 +85,11 @@ class Answer(msgspec.Struct):
 
     @property
     def any_usage(self) -> UsageObject | None:
-        """Usage, where this kind of answer keeps it."""
-        if self.usage is None and self.response is not None:
-            return self.response.usage
-        return self.usage
+        """Usage, where this kind of answer keeps it; None where nothing is counted."""
+        found = self.usage
+        if found is None and self.response is not None:
+            found = self.response.usage
+        return found if found is not None and found.counts else None
 
 
 class ErrorDetail(msgspec.Struct):

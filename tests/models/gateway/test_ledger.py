@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from prime_cli.models.gateway.identity import Identity
 from prime_cli.models.gateway.ledger import Ledger
+from prime_cli.models.gateway.shapes import ReasoningTokens, UsageObject
 from prime_cli.models.prices import Charges, Payer, Price, Spend, add_charges
 from prime_cli.models.usage import Usage
 
@@ -80,3 +81,14 @@ def test_calls_that_come_after_their_row_do_not_pile_up() -> None:
     assert ledger.used_by(0, 0, 1, "judge") == Usage()
     assert ledger.settle_apart() == {Payer("judge", "mine"): Spend(Usage(calls=50))}
     assert ledger.total().calls == 10_050
+
+
+def test_reasoning_that_is_not_among_the_output_is_added_to_it() -> None:
+    details = ReasoningTokens(reasoning_tokens=50)
+    apart = UsageObject(
+        prompt_tokens=10, completion_tokens=5, completion_tokens_details=details, total_tokens=65
+    )
+    within = UsageObject(
+        prompt_tokens=10, completion_tokens=55, completion_tokens_details=details, total_tokens=65
+    )
+    assert apart.to_usage() == within.to_usage() == Usage(1, input=10, output=55, reasoning=50)

@@ -1,0 +1,119 @@
+"""Which price holds for an endpoint, of all that name one."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from prime_cli.models.endpoints import Endpoint, is_loopback
+from prime_cli.models.price_table import PriceTable, shipped_table, user_table
+from prime_cli.models.prices import FREE, Price
+
+Stated = Mapping[tuple[str, str], Price]
+"""Prices that endpoints state themselves, by base URL and model."""
+
+
+class PriceRecord(msgspec.Struct, frozen=True):
+    """A price as a run keeps it: USD per million tokens, and who says so."""
+
+    model: str
+    host: str
+    input: float
+    output: float
+    cached: float | None
+    source: str
+
+
+class PricesRecord(msgspec.Struct, frozen=True):
+    """What a run was priced with: date and sha256 of the tables, and the prices that were used."""
+
+    date: str | None = None
+    shipped: str | None = None
+    own: str | None = None
+    used: list[PriceRecord] = []
+
+
+class PriceBook:
+    """Prices by endpoint: the registry's, then the user's table, the endpoint's own, the shipped.
+
+    A server on this machine has a price only where the user gave it one.
+    """
+
+    def __init__(self, shipped: PriceTable, own: PriceTable, stated: Stated | None = None) -> None:
+        self._shipped = shipped
+        self._own = own
+        self._stated = dict(stated or {})
+        self._known: dict[tuple[str, str, Price | None], Price | None] = {}
+
+    def with_stated(self, stated: Stated) -> "PriceBook":
+        """The same with prices that endpoints state."""
+        return PriceBook(self._shipped, self._own, {**self._stated, **stated})
+
+    def price_of(self, endpoint: Endpoint) -> Price | None:
+        """The price of an endpoint's model; None when nobody knows it."""
+        if endpoint.builtin:
+            return FREE
+        key = (endpoint.url, endpoint.model, endpoint.price)
+        if key not in self._known:
+            self._known[key] = self._find(endpoint)
+        return self._known[key]
+
+    def record(self) -> PricesRecord:
+        """The tables in force, and each price that was asked for so far."""
+        return PricesRecord(
+            date=self._shipped.date,
+            shipped=self._shipped.digest,
+            own=self._own.digest,
+            used=[
+                _record(url, model, price)
+                for (url, model, _), price in self._known.items()
+                if price
+            ],
+        )
+
+    def _find(self, endpoint: Endpoint) -> Price | None:
+        if endpoint.price is not None:
+            return endpoint.price
+        own = self._own.find(endpoint.model, endpoint.url)
+        if own is not None:
+            return own.price
+        if is_loopback(endpoint.url):
+            return None
+        stated = self._stated.get((endpoint.url, endpoint.model))
+        if stated is not None:
+            return stated
+        shipped = self._shipped.find(endpoint.model, endpoint.url)
+        return shipped.price if shipped else None
+
+
+def load_prices() -> PriceBook:
+    """The shipped table and the user's; raises UsageError when that one cannot be understood."""
+    return PriceBook(shipped_table(), user_table())
+
+
+def stated_price(pricing: object, host: str) -> Price | None:
+    """The price in an item of GET /models as OpenRouter writes it: USD per token, as text.
+
+    None where it is no price by tokens alone: negative (it varies), or with a fee per request.
+    """
+    if not isinstance(pricing, Mapping) or _per_million(pricing, "request") not in (None, 0.0):
+        return None
+    asked, said = _per_million(pricing, "prompt"), _per_million(pricing, "completion")
+    thought = _per_million(pricing, "internal_reasoning")
+    if asked is None or said is None or min(asked, said) < 0 or thought not in (None, 0.0, said):
+        return None
+    cached = _per_million(pricing, "input_cache_read")
+    return Price(asked, said, cached or None, f"stated by {host}")
+
+
+def _per_million(pricing: Mapping[str, Any], name: str) -> float | None:
+    try:
+        return round(float(pricing[name]) * 1e6, 6)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _record(url: str, model: str, price: Price) -> PriceRecord:
+    host = urlsplit(url).netloc
+    return PriceRecord(model, host, price.input, price.output, price.cached, price.source)
