@@ -25,11 +25,15 @@ OFFICIAL = {
     "env delete": "--force/-f",
     "env version list": "--full-hashes",
     "env version delete": "--force/-f",
+    "eval push": "--env/--env-id/-e --run-id/-r --eval/--eval-id --name --output/-o --public",
+    "eval get": "--output/-o",
+    "eval samples": "--page/-p --num/-n --output/-o",
+    "eval logs": "--tail/-n",
     "eval list": "--output/-o --num/-n --page/-p --env/--env-name/-e",
     "eval run": "--env-args/-a --provider/-p --endpoints-path/-e --model/-m --api-key-var/-k "
     "--api-base-url/-b --header --num-examples/-n --rollouts-per-example/-r --max-concurrent/-c "
     "--max-tokens/-t --temperature/-T --sampling-args/-S --verbose/-v --no-interleave-scoring/-N "
-    "--state-columns/-C --save-results/-s --save-dataset/-s --independent-scoring/-i "
+    "--state-columns/-C --resume/-R --save-results/-s --save-dataset/-s --independent-scoring/-i "
     "--save-to-hf-hub/-H --hf-hub-dataset-name/-D --extra-env-kwargs/-x --fullscreen/-f "
     "--disable-tui/-d --max-retries --disable-env-server --num-workers/-w "
     "--abbreviated-summary/-A --skip-upload",
@@ -63,10 +67,9 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("config set-base-url http://127.0.0.1", "PRIME_API_BASE_URL"),
         ("env eval wordle", "type `prime eval run`"),
         ("env list --offset 20", "`--page`"),
-        ("eval push outputs", "not built yet"),
+        ("eval logs ev_1 --follow", "`tail -f`"),
         ("eval tui", "prime eval show"),
         ("eval run wordle --hosted", "run on this machine"),
-        ("eval wordle -R", "not built yet"),
         ("eval run configs/all.toml", "name an environment"),
     ],
 )
