@@ -12,6 +12,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.runtime.packages import WheelPackage
+from prime_cli.wire.checks import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail
 
 _LONGEST_SUMMARY = 600
@@ -33,7 +34,8 @@ class Information:
     """An environment as `env info` shows it.
 
     `environment` is `owner/name`; `generation` is `v0`, `v1` or None; `arguments` None where
-    they cannot be read from the source; `readme` is its first paragraph.
+    they cannot be read from the source; `readme` is its first paragraph; `check` is what its
+    publisher's check found, None where there was none.
     """
 
     environment: str
@@ -53,6 +55,7 @@ class Information:
     install: Installing
     run: str
     readme: str
+    check: CheckSummary | None = None
 
 
 def describe(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress) -> Information:
@@ -78,6 +81,7 @@ def describe(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress) -> 
         install=_installing(fetched, pinned=ref.version is not None),
         run=f"prime eval run {_shown(fetched.ref, pinned=ref.version is not None)}",
         readme=summarize(facts.readme),
+        check=detail.check_summary,
     )
 
 

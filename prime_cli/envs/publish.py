@@ -12,6 +12,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_version
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.reports import FEATURE as REPORTS_FEATURE
 from prime_cli.archive.sources import SourceFile, write_source_archive
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.digests import digest_file
@@ -22,6 +23,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.metadata import describe, describe_sources, runtime_hint
 from prime_cli.envs.release import Release
 from prime_cli.runtime.locks import load_lock
+from prime_cli.wire.checks import CheckReport, CheckSummary
 from prime_cli.wire.environments import (
     ArtifactRequest,
     EnvironmentMetadata,
@@ -88,7 +90,8 @@ class Published:
     """What is on the hub now.
 
     `already` when it was there before with the same content, `locked` when its lock is there too;
-    `wheel_sha256` is that of the hub's wheel, None where the hub does not say.
+    `wheel_sha256` is that of the hub's wheel, None where the hub does not say; `checked` what the
+    check found whose report was attached now.
     """
 
     ref: EnvRef
@@ -98,6 +101,7 @@ class Published:
     wheel_sha256: str | None
     already: bool = False
     locked: bool = False
+    checked: CheckSummary | None = None
 
 
 def plan_publish(
@@ -206,6 +210,23 @@ def _attach_lock(hub: HubClient, ref: EnvRef, wheel_sha256: str | None) -> bool:
     if lock is not None:
         hub.locks.put(ref, lock)
     return lock is not None
+
+
+def attach_report(
+    hub: HubClient, published: Published, report: CheckReport, progress: Progress
+) -> bool:
+    """Keep the report of a check beside its version; says why where that cannot be."""
+    if published.wheel_sha256 is None or REPORTS_FEATURE not in hub.capabilities().features:
+        progress.warn(f"{hub.host} keeps no reports of checks")
+    elif published.wheel_sha256 != report.wheel_sha256:
+        progress.warn(
+            f"The report is not kept: the wheel of {published.ref} on {hub.host} has other bytes",
+            hint=f"check that one with `prime env check {published.ref}`",
+        )
+    else:
+        hub.reports.put(published.ref, report)
+        return True
+    return False
 
 
 def _send(hub: HubClient, environment: ResolveReply, plan: PublishPlan, progress: Progress) -> None:

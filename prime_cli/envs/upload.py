@@ -1,6 +1,7 @@
 """From sources to a published version: bump, build, check, publish, and note where it went."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
@@ -15,6 +16,7 @@ from prime_cli.envs.provenance import is_pending, record_push
 from prime_cli.envs.publish import (
     Destination,
     Published,
+    attach_report,
     find_content,
     find_published,
     plan_publish,
@@ -22,13 +24,18 @@ from prime_cli.envs.publish import (
 )
 from prime_cli.envs.release import Bump, Release, write_next_version
 from prime_cli.envs.secrets import refuse_secrets_in_wheel
+from prime_cli.wire.checks import CheckReport, summarize
+
+Examine = Callable[[Path, Project], CheckReport]
+"""Checks a wheel of a project; what it raises keeps the wheel from being published."""
 
 
 @dataclass(frozen=True)
 class UploadOptions:
     """How to publish; with `check` the wheel is first imported in a clean interpreter.
 
-    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes.
+    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes. The report of
+    `examine` is kept beside the version, also of one that was published before.
     """
 
     destination: Destination
@@ -36,6 +43,7 @@ class UploadOptions:
     check: bool = True
     offline: bool = False
     runtime: str | None = None
+    examine: Examine | None = None
 
 
 def upload(
@@ -50,11 +58,15 @@ def upload(
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     published = _find_published(hub, release, options.destination)
-    if published is None:
+    if published is None or options.examine is not None:
         wheel, facts = _obtain_wheel(release, options, progress)
-        refuse_secrets_in_wheel(wheel, release.files, allowed=release.allowed_secrets)
-        plan = plan_publish(wheel, facts, release, options.destination, runtime=options.runtime)
-        published = publish(hub, plan, progress)
+        report = options.examine(wheel, release.project) if options.examine else None
+        if published is None:
+            refuse_secrets_in_wheel(wheel, release.files, allowed=release.allowed_secrets)
+            plan = plan_publish(wheel, facts, release, options.destination, runtime=options.runtime)
+            published = publish(hub, plan, progress)
+        if report is not None and attach_report(hub, published, report, progress):
+            published = replace(published, checked=summarize(report))
     if release.built is None:
         root = release.project.root
         record_push(root, published.ref, published.environment_id, published.wheel_sha256)

@@ -14,7 +14,7 @@ from prime_cli.envs.build import build_kept
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.owned import fetch_owned
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project import Project, load_project
 from prime_cli.evals.defaults import (
     EvalDefaults,
     defaults_from,
@@ -92,10 +92,14 @@ def _from_wheel(path: Path) -> Subject:
 
 def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
     project = load_project(folder)
-    kept = build_kept(project, prime_home(), progress, offline=offline)
+    return subject_of(build_kept(project, prime_home(), progress, offline=offline), project)
+
+
+def subject_of(wheel: Path, project: Project) -> Subject:
+    """The wheel of a project, which was built before; raises LoadFailed."""
     defaults = defaults_from(project.eval_defaults)
-    package = replace(read_package(kept), sources=project.uv_sources)
-    subject = _subject(package, path=folder, defaults=defaults)
+    package = replace(read_package(wheel), sources=project.uv_sources)
+    subject = _subject(package, path=project.root, defaults=defaults)
     return replace(subject, pyproject=project.pyproject)
 
 

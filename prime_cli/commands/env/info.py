@@ -16,6 +16,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.envs.information import Information, describe
 from prime_cli.envs.names import resolve_name
+from prime_cli.wire.checks import in_words
 
 
 def info(
@@ -59,6 +60,7 @@ def _lines(found: Information) -> list[tuple[str, str]]:
         ("python", found.requires_python or ""),
         ("depends on", "\n".join(found.dependencies)),
         ("generation", found.generation or "unknown"),
+        ("check", _check(found)),
         ("about", found.readme),
         ("install", install.prime),
         ("  with uv", f"{install.uv_pip}\n{install.uv_add}"),
@@ -68,6 +70,12 @@ def _lines(found: Information) -> list[tuple[str, str]]:
         ("arguments", _arguments(found)),
     ]
     return [(label, text) for label, text in lines if text]
+
+
+def _check(found: Information) -> str:
+    if found.check is None:
+        return ""
+    return f"{in_words(found.check)} (by its publisher, {found.check.date[:10]})"
 
 
 def _arguments(found: Information) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.env.examining import examiner
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -21,6 +22,7 @@ from prime_cli.envs.release import Bump, Release, next_version, open_release
 from prime_cli.envs.upload import UploadOptions
 from prime_cli.envs.upload import upload as run_upload
 from prime_cli.session import Session
+from prime_cli.wire.codec import to_builtins
 
 
 class Visibility(StrEnum):
@@ -85,6 +87,13 @@ def upload(
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check it first, and keep the report on the hub.")
+    ] = False,
+    require_check: Annotated[
+        bool,
+        typer.Option("--require-check", help="The same; publish nothing that fails a check."),
+    ] = False,
     allow_secrets: Annotated[
         list[str] | None,
         typer.Option("--allow-secrets", metavar="GLOB", help="A file that may look like a secret."),
@@ -98,7 +107,7 @@ def upload(
     """Build an environment and publish it on the hub.
 
     What is published already with the same content is left as it is. A version never changes:
-    raise it with `--auto-bump`.
+    raise it with `--auto-bump`. `--check` runs `prime env check` before anything is sent.
 
     \b
     Example:
@@ -106,9 +115,11 @@ def upload(
       prime env upload dist/my_env-0.1.0-py3-none-any.whl --visibility PRIVATE
       prime env upload --dry-run
     \b
-    See also: `prime env build`, `prime env install`, `prime env versions`.
+    See also: `prime env build`, `prime env check`, `prime env versions`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if no_check and (check or require_check):
+        raise UsageError("Give `--no-check` or a check, not both")
     bump = _choose_bump({Bump.PATCH: auto_bump, Bump.RC: rc, Bump.POST: post})
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
         if dry_run:
@@ -120,6 +131,7 @@ def upload(
             bump=bump,
             check=not no_check,
             offline=session.config.offline,
+            examine=examiner(session, required=require_check) if check or require_check else None,
         )
         published = run_upload(session.hub, release, options, session.progress)
     _report(session, published)
@@ -165,6 +177,7 @@ def _report(session: Session, published: Published) -> None:
         "url": url,
         "already": published.already,
         "locked": published.locked,
+        "check": None if published.checked is None else to_builtins(published.checked),
     }
     if published.already:
         sentence = f"{published.ref} is published already, with the same content"

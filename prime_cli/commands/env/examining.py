@@ -1,0 +1,36 @@
+"""`prime env check` within an upload."""
+
+import os
+from pathlib import Path
+
+from prime_cli.commands.env.reports import say_report
+from prime_cli.envs.project import Project
+from prime_cli.envs.upload import Examine
+from prime_cli.session import Session
+from prime_cli.wire.checks import CheckReport
+
+
+def examiner(session: Session, *, required: bool) -> Examine:
+    """What checks a wheel before it is published; its talk goes to stderr.
+
+    A wheel that cannot be loaded is refused as without a check. With `required` it raises
+    GateFailed for one that fails a check.
+    """
+    from prime_cli.evals.checking.check import CheckOptions, check_subject
+    from prime_cli.evals.checking.verdict import require
+    from prime_cli.evals.setup import Surroundings
+    from prime_cli.evals.subject import subject_of
+
+    def examine(wheel: Path, project: Project) -> CheckReport:
+        around = Surroundings(
+            Path.cwd(), os.environ, session.progress, offline=session.config.offline
+        )
+        checked = check_subject(subject_of(wheel, project), CheckOptions(), around)
+        say_report(session.output, checked.report)
+        if checked.failure is not None:
+            raise checked.failure
+        if required:
+            require(checked.report)
+        return checked.report
+
+    return examine
