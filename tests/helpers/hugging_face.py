@@ -130,7 +130,7 @@ def _handler(hub: HuggingFace) -> type[BaseHTTPRequestHandler]:
             self._serve()
 
         def _serve(self) -> None:
-            body = self._body()
+            body = _body_of(self)
             key = self.headers.get("authorization", "").removeprefix("Bearer ")
             if key:
                 hub.keys.add(key)
@@ -143,19 +143,18 @@ def _handler(hub: HuggingFace) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(content)
 
-        def _body(self) -> bytes:
-            if "content-length" in self.headers:
-                return self.rfile.read(int(self.headers["content-length"]))
-            content = b""
-            while self.headers.get("transfer-encoding") == "chunked":
-                size = int(self.rfile.readline(), 16)
-                content += self.rfile.read(size)
-                self.rfile.readline()
-                if not size:
-                    break
-            return content
-
         def log_message(self, *_: Any) -> None:
             pass
 
     return Handler
+
+
+def _body_of(request: BaseHTTPRequestHandler) -> bytes:
+    if "content-length" in request.headers:
+        return request.rfile.read(int(request.headers["content-length"]))
+    content, size = b"", 1
+    while size and request.headers.get("transfer-encoding") == "chunked":
+        size = int(request.rfile.readline(), 16)
+        content += request.rfile.read(size)
+        request.rfile.readline()
+    return content

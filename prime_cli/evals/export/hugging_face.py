@@ -52,8 +52,9 @@ def dataset_name(summary: Summary, environment: str) -> str:
     """vf-eval's name, `<environment>_<model>_n<N>_r<R>`, in the letters that the Hub takes."""
     model = summary.model.replace("/", "_")
     size = f"_n{summary.num_examples}_r{summary.rollouts_per_example}"
-    name = re.sub(r"[^A-Za-z0-9._-]+|(?<=[.-])[.-]+", "-", f"{environment}_{model}")
-    return name.strip("-.")[: _LONGEST_NAME - len(size)].rstrip("-.") + size
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{environment}_{model}")
+    name = re.sub(r"[.-]{2,}", "-", name).strip("-.")
+    return name[: _LONGEST_NAME - len(size)] + size
 
 
 def push_dataset(

@@ -1,0 +1,98 @@
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.evals.export.test_page import Reader, transcripts
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.helpers.cli import Prime
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    save_run(tmp_path, row(0, 0, 1.0, metrics={"format": 0.5}), row(0, 1, None), row(1, 0, 0.25))
+    return tmp_path
+
+
+def test_without_words_the_newest_run_becomes_a_page(prime: Prime, here: Path) -> None:
+    done = prime("eval", "export", "--output", "json", cwd=here).ok().json
+    (page,) = here.glob("wordle--org--model--*.html")
+    assert done["path"] == str(page)
+    assert (done["format"], done["rollouts"], done["transcripts"]) == ("html", 3, 3)
+    assert done["bytes"] == page.stat().st_size
+    read = Reader(page.read_text(encoding="utf-8"))
+    assert [each["example_id"] for each in transcripts(read)] == [0, 0, 1]
+    assert read.data("run")[0]["summary"]["reward"]["mean"] == 0.625
+
+
+def test_the_name_of_the_file_says_its_form(prime: Prime, here: Path) -> None:
+    prime("eval", "export", "--out", "a.csv", cwd=here).ok()
+    with (here / "a.csv").open(newline="", encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    assert [each["reward"] for each in read] == ["1.0", "", "0.25"]
+    assert read[0]["metrics.format"] == "0.5"
+
+
+def test_a_folder_is_a_data_set_with_its_card(prime: Prime, here: Path) -> None:
+    prime("eval", "export", "-O", "wordle", cwd=here).ok()
+    table = pq.read_table(here / "wordle" / "data" / "train-00000-of-00001.parquet")
+    assert table.column("reward").to_pylist() == [1.0, None, 0.25]
+    assert table.column("format").to_pylist() == [0.5, None, None]
+    card = (here / "wordle" / "README.md").read_text(encoding="utf-8")
+    assert "| Scored | 2 |" in card
+    assert {path.name for path in (here / "wordle").iterdir()} == {"README.md", "data"}
+
+
+@pytest.mark.parametrize("form", ["html", "csv", "hf"])
+def test_what_is_there_is_overwritten_only_by_force(prime: Prime, here: Path, form: str) -> None:
+    prime("eval", "export", "--to", form, "--out", "place", cwd=here).ok()
+    refused = prime("eval", "export", "--to", form, "--out", "place", cwd=here)
+    assert refused.code == 7
+    assert "--force" in refused.err
+    prime("eval", "export", "--to", form, "--out", "place", "--force", cwd=here).ok()
+
+
+def test_force_keeps_what_others_put_into_the_folder(prime: Prime, here: Path) -> None:
+    prime("eval", "export", "--out", "place", cwd=here).ok()
+    (here / "place" / "NOTES").write_text("mine")
+    (here / "place" / "data" / "train-00001-of-00002.parquet").write_bytes(b"older")
+    prime("eval", "export", "--out", "place", "--force", cwd=here).ok()
+    assert (here / "place" / "NOTES").read_text() == "mine"
+    names = [path.name for path in (here / "place" / "data").iterdir()]
+    assert names == ["train-00000-of-00001.parquet"]
+
+
+def test_transcripts_left_out_are_told_on_the_terminal(prime: Prime, here: Path) -> None:
+    done = prime("eval", "export", "--max-transcripts", "1", cwd=here).ok()
+    assert "Only the first 1 of 3 transcripts are in the page" in done.err
+    assert "--max-transcripts 3" in done.err
+
+
+def test_a_run_of_vf_eval_is_exported_too(prime: Prime, tmp_path: Path) -> None:
+    folder = tmp_path / "outputs" / "evals" / "gsm8k--m" / "0a1b2c3d"
+    folder.mkdir(parents=True)
+    metadata = {"env_id": "gsm8k", "model": "m", "num_examples": 1, "rollouts_per_example": 1}
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    line = {"example_id": 0, "prompt": [], "completion": [], "reward": 0.5, "metrics": {"a": 1}}
+    (folder / "results.jsonl").write_text(json.dumps(line) + "\n")
+    for form in ("html", "csv", "hf"):
+        done = prime("eval", "export", "--to", form, "--output", "json", cwd=tmp_path).ok().json
+        assert done["rollouts"] == 1
+
+
+def test_what_cannot_be_meant_is_refused(prime: Prime, here: Path) -> None:
+    (here / "taken").mkdir()
+    for flags in (
+        ("--out", "a.xlsx"),
+        ("--to", "csv", "--out", "taken"),
+        ("--public",),
+        ("-D", "me/x"),
+        ("-H", "--to", "csv"),
+        ("-H", "--out", "place"),
+    ):
+        assert prime("eval", "export", *flags, cwd=here).code == 2
+    assert prime("eval", "export", "zz", cwd=here).code == 6
+    assert prime("eval", "export", "-H", "--offline", cwd=here).code == 5

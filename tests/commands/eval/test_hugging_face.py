@@ -1,0 +1,92 @@
+"""Pushes to a Hub on this machine, by a process: huggingface_hub reads its settings once."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.helpers.cli import Result, prime_process
+from tests.helpers.hugging_face import HuggingFace
+
+
+@pytest.fixture
+def hub() -> Iterator[HuggingFace]:
+    with HuggingFace() as hub:
+        yield hub
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    save_run(tmp_path, row(0, 0, 1.0), row(1, 0, None), examples=2)
+    return tmp_path
+
+
+def settings(hub: HuggingFace, folder: Path, key: str = "hf_key") -> dict[str, str]:
+    return {
+        "HF_ENDPOINT": hub.url,
+        "HF_TOKEN": key,
+        "HF_HOME": str(folder / "hf"),
+        # Its own transfer of large files speaks to servers of a kind that is not here.
+        "HF_HUB_DISABLE_XET": "1",
+    }
+
+
+def push(hub: HuggingFace, here: Path, *flags: str, key: str = "hf_key") -> Result:
+    return prime_process("eval", "export", "-H", *flags, cwd=here, env=settings(hub, here, key))
+
+
+def test_a_push_is_one_commit_to_a_private_data_set_named_as_vf_eval_names_it(
+    hub: HuggingFace, here: Path
+) -> None:
+    done = push(hub, here, "--output", "json").ok()
+    ((name, dataset),) = hub.datasets.items()
+    assert name == "ada/wordle_org_model_n2_r2"
+    assert done.json["url"] == f"{hub.url}/datasets/{name}"
+    assert dataset.private
+    assert dataset.commits == ["Upload an evaluation"]
+    content = dataset.files["data/train-00000-of-00001.parquet"]
+    assert pq.read_table(BytesIO(content)).column("reward").to_pylist() == [1.0, None]
+    assert b"pretty_name" in dataset.files["README.md"]
+    assert hub.keys == {"hf_key"}
+
+
+def test_a_second_push_replaces_the_first_and_keeps_who_may_see_it(
+    hub: HuggingFace, here: Path
+) -> None:
+    push(hub, here, "-D", "me/wordle", "--public").ok()
+    files = hub.datasets["me/wordle"].files
+    files["data/train-00001-of-00002.parquet"] = files["data/mine.parquet"] = b"older"
+    push(hub, here, "-D", "me/wordle").ok()
+    assert not hub.datasets["me/wordle"].private
+    assert set(files) == {"README.md", "data/mine.parquet", "data/train-00000-of-00001.parquet"}
+
+
+def test_a_refusal_says_why_without_the_key(hub: HuggingFace, here: Path) -> None:
+    hub.refuse = 403
+    refused = push(hub, here, "-D", "me/wordle")
+    assert refused.code == 4
+    assert "rights" in refused.err
+    assert "hf_key" not in refused.err
+
+
+def test_without_a_key_nothing_is_asked(hub: HuggingFace, here: Path) -> None:
+    refused = push(hub, here, key="")
+    assert refused.code == 4
+    assert "HF_TOKEN" in refused.err
+    assert not hub.keys
+
+
+def test_a_hub_that_is_down_is_not_reached(here: Path) -> None:
+    with HuggingFace() as gone:
+        pass
+    refused = push(gone, here)
+    assert refused.code == 5
+    assert "was not reached" in refused.err
+
+
+def test_a_name_that_cannot_be_one_is_a_usage_error(hub: HuggingFace, here: Path) -> None:
+    assert push(hub, here, "-D", "a/b/c").code == 2
