@@ -7,7 +7,6 @@ _HOSTED = (
 )  # fmt: skip
 _NOT_YET = "it is not built yet"
 _PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are taken, in their order"
-_RESUME = f"{_NOT_YET}; what was finished is kept, see it with `prime eval show`"
 _FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
 _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
@@ -21,7 +20,6 @@ _OPTIONS = {
     "prime eval logs": dict.fromkeys(("--follow", "-f", "--poll-interval"), _FOLLOW),
     "prime eval run": {
         **dict.fromkeys(_HOSTED, _HERE_ONLY),
-        **dict.fromkeys(("--resume", "-R"), _RESUME),
         **dict.fromkeys(("--shuffle", "--shuffle-seed"), _PICKED_IN_ORDER),
         **dict.fromkeys(("--output-dir", "-o"), _SAVED_IN),
         "--env-dir-path": "give the folder itself, as in `prime eval run ./environments/my_env`",

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from prime_cli.commands.habits import instead_of_command
+from prime_cli.commands.optional import Command
 from prime_cli.core.errors import UsageError
 
 Table = dict[str, tuple[str, str]]
@@ -130,7 +131,7 @@ def load(target: str) -> Any:
     found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(**PLAIN)
-        found.command(context_settings=PLAIN["context_settings"])(function)
+        found.command(cls=Command, context_settings=PLAIN["context_settings"])(function)
     command = typer.main.get_command(found)
     if not isinstance(command, LazyGroup):
         command.params.append(_plain_option())

@@ -21,7 +21,7 @@ from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.resuming.earlier import Earlier, read_earlier
 from prime_cli.evals.resuming.lives import Lives
 from prime_cli.evals.resuming.recall import manifest_of
-from prime_cli.evals.resuming.sameness import require_same, require_same_packages
+from prime_cli.evals.resuming.sameness import is_complete, require_same, require_same_packages
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.scrub import Scrubber
@@ -41,6 +41,7 @@ class EvalResult:
 
     folder: RunFolder
     summary: Summary
+    plan: EvalPlan
     signal: int | None = None
 
 
@@ -58,6 +59,9 @@ def run_evaluation(
     before = manifest_of(resumed) if resumed is not None else None
     if before is not None:
         require_same(before, plan)
+        if resumed is not None and is_complete(before, plan):
+            around.progress.say(f"Nothing is left to run: all of {before.run_id} has scores")
+            return EvalResult(resumed.folder, resumed.summary(), plan)
     sandbox = sandbox_for(plan)
     declared = declared_keys(subject.package.path)
     passed = passed_keys(plan, declared, around.environ, around.progress)
@@ -139,7 +143,7 @@ class _Run:
                 raise
         status = FINISHED if drive.outcome.signal is None else INTERRUPTED
         summary = self.record.close(drive.outcome, status)
-        return EvalResult(self.folder, summary, drive.outcome.signal)
+        return EvalResult(self.folder, summary, self.setup.plan, drive.outcome.signal)
 
     def _drive(self, journal: Journal, progress: Progress) -> Drive:
         before, plan = self.earlier.manifest, self.setup.plan

@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from prime_cli.core.errors import PartialResult
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.rows import Row
 from prime_cli.evals.saved import summary_of
 from prime_cli.evals.summary import Summary
@@ -22,18 +24,23 @@ def summary(*rows: Row) -> Summary:
     return summary_of(RunFolder(Path("nowhere")), manifest, tally)
 
 
+def allowing(rate: float) -> EvalPlan:
+    return msgspec.structs.replace(PLAN, max_error_rate=rate)
+
+
 def test_no_error_is_allowed_by_default() -> None:
-    check_errors(summary(row(0), row(1)), 0.0)
-    with pytest.raises(PartialResult, match="1 of 2 rollouts ended in an error"):
-        check_errors(summary(row(0), row(1, reward=None)), 0.0)
+    check_errors(summary(row(0), row(1)), PLAN)
+    with pytest.raises(PartialResult, match="1 of 2 rollouts ended in an error") as raised:
+        check_errors(summary(row(0), row(1, reward=None)), PLAN)
+    assert "`prime eval run --resume abcd`" in (raised.value.hint or "")
 
 
 def test_a_share_up_to_the_limit_is_allowed() -> None:
     half = summary(row(0), row(1, reward=None))
-    check_errors(half, 0.5)
+    check_errors(half, allowing(0.5))
     with pytest.raises(PartialResult, match="above the limit of 49%"):
-        check_errors(half, 0.49)
+        check_errors(half, allowing(0.49))
 
 
 def test_nothing_finished_is_no_error() -> None:
-    check_errors(summary(), 0.0)
+    check_errors(summary(), PLAN)

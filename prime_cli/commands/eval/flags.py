@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 NameArg = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="ENVIRONMENT",
         help="`owner/name[@version]`, a name, a project folder, or a built wheel.",
+        show_default=False,
     ),
 ]
 ModelOpt = Annotated[
@@ -90,6 +91,13 @@ ErrorRateOpt = Annotated[
     float,
     typer.Option("--max-error-rate", help="Share of errored rollouts above which to exit 3."),
 ]
+ResumeOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--resume", "-R", metavar="[RUN]", help="Go on with RUN, or the newest of this plan."
+    ),
+]
+NewOpt = Annotated[bool, typer.Option("--new", help="Begin anew; offer no unfinished run.")]
 VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),

@@ -9,6 +9,7 @@ import typer
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
 from prime_cli.commands.eval.push import push_at_end
+from prime_cli.commands.eval.resuming import prepare_run
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
@@ -20,8 +21,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.locate import Places
-from prime_cli.evals.prepare import prepare
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
+from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
@@ -32,7 +33,7 @@ _SIGNALLED = 128
 
 def run(
     ctx: typer.Context,
-    environment: flags.NameArg,
+    environment: flags.NameArg = None,
     model: flags.ModelOpt = None,
     num_examples: flags.ExamplesOpt = None,
     rollouts_per_example: flags.RolloutsOpt = None,
@@ -52,6 +53,8 @@ def run(
     independent_scoring: flags.IndependentOpt = False,
     max_retries: flags.RetriesOpt = 0,
     max_error_rate: flags.ErrorRateOpt = 0.0,
+    resume: flags.ResumeOpt = None,
+    new: flags.NewOpt = False,
     verifiers: flags.VerifiersOpt = None,
     python: PythonOpt = None,
     sandbox: flags.SandboxOpt = False,
@@ -72,24 +75,26 @@ def run(
     """Evaluate a model on an environment.
 
     A bare name is the project in this folder, `./NAME` or `./environments/NAME`, else the one on
-    the hub. `prime eval NAME` is short for this command.
+    the hub. `prime eval NAME` is short for this command. A run that was interrupted goes on where
+    it ended with `--resume`; with a larger `-n` or `-r` a finished one grows.
 
     \b
     Example:
       prime eval run starter/alphabet-sort -m builtin/oracle
       prime eval run ada/wordle -m gpt-4.1-mini -n 20 -r 3
       prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
+      prime eval run --resume 1f2e3d4c
     \b
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    if environment.endswith(".toml"):
+    if (environment or "").endswith(".toml"):
         raise UsageError(
             "Evaluations described in a TOML file are not built yet",
             hint="name an environment: `prime eval run starter/alphabet-sort`",
         )
     request = EvalRequest(
-        environment=environment,
+        environment=environment or "",
         model=model,
         num_examples=num_examples,
         rollouts_per_example=rollouts_per_example,
@@ -119,16 +124,18 @@ def run(
         check_pushing(session, os.environ)
     elif hf_hub_dataset_name:
         session.output.warn("`-D` names a data set, which only `-H` pushes")
-    result = _evaluate(session, request, verbose=verbose)
+    result = _evaluate(session, request, resume=resume, new=new, verbose=verbose)
     _show(session, result)
     if push:
         push_at_end(session, result.folder.path)
     if save_to_hf_hub:
         push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
-    check_errors(result.summary, max_error_rate)
+    check_errors(result.summary, result.plan)
 
 
-def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalResult:
+def _evaluate(
+    session: Session, request: EvalRequest, *, resume: str | None, new: bool, verbose: bool
+) -> EvalResult:
     offline = session.config.offline
     places = Places(
         cwd=Path.cwd(),
@@ -137,14 +144,14 @@ def _evaluate(session: Session, request: EvalRequest, *, verbose: bool) -> EvalR
         owner=session.config.owner.value,
     )
     try:
-        prepared = prepare(request, places, os.environ, session.progress)
+        prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
         raise _perhaps_a_command(error, request.environment) from error
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
     around = Surroundings(places.cwd, os.environ, session.progress, offline)
-    return run_evaluation(prepared, around)
+    return run_evaluation(prepared, around, resumed)
 
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
@@ -159,7 +166,7 @@ def _show(session: Session, result: EvalResult) -> None:
     session.output.show(result.summary, lines=summary_lines(result.summary))
     if result.signal is not None:
         session.output.hint(
-            f"what was finished is kept in {result.summary.path}; "
-            f"see it with `prime eval show {result.summary.run_id}`"
+            f"what was finished is kept; go on with "
+            f"`{resume_command(result.summary.run_id, result.plan)}`"
         )
         raise typer.Exit(_SIGNALLED + result.signal)

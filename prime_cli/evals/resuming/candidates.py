@@ -8,7 +8,7 @@ from prime_cli.evals.folder import is_being_written, runs_folder
 from prime_cli.evals.manifest import FINISHED, RUNNING, Manifest
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.recall import manifest_of
-from prime_cli.evals.resuming.sameness import content_differences, differences
+from prime_cli.evals.resuming.sameness import content_differences, differences, is_complete
 from prime_cli.evals.saved import SavedRun, open_run
 
 
@@ -33,7 +33,7 @@ def newest_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
     runs = list(_runs(plan, cwd))
     same = [(run, manifest) for run, manifest in runs if _is_same(manifest, plan)]
     for run, manifest in same:
-        if not _is_complete(manifest, plan):
+        if not is_complete(manifest, plan):
             return run
     if same:
         return same[0][0]
@@ -71,11 +71,3 @@ def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
 
 def _is_same(manifest: Manifest, plan: EvalPlan) -> bool:
     return not content_differences(manifest.plan, plan) and not differences(manifest, plan)
-
-
-def _is_complete(manifest: Manifest, plan: EvalPlan) -> bool:
-    counts = manifest.counts
-    if manifest.status != FINISHED or counts is None or counts.scored < counts.planned:
-        return False
-    grows = plan.num_examples not in (manifest.plan.num_examples, manifest.examples)
-    return not grows and plan.rollouts_per_example == manifest.plan.rollouts_per_example

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.evals.manifest import InterpreterFacts, Manifest
+from prime_cli.evals.manifest import FINISHED, InterpreterFacts, Manifest
 from prime_cli.evals.plan import ALL, EvalPlan
 
 MAY_CHANGE = frozenset(
@@ -74,6 +74,15 @@ def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
         sizes = str(before.plan.rollouts_per_example), str(plan.rollouts_per_example)
         found.append(Difference("rollouts_per_example", *sizes))
     return found
+
+
+def is_complete(before: Manifest, plan: EvalPlan) -> bool:
+    """Whether all that `plan`, which is the same or larger, asks for has a score."""
+    counts = before.counts
+    if before.status != FINISHED or counts is None or counts.scored < counts.planned:
+        return False
+    grows = plan.num_examples not in (before.plan.num_examples, before.examples)
+    return not grows and plan.rollouts_per_example == before.plan.rollouts_per_example
 
 
 def content_differences(was: EvalPlan, now: EvalPlan) -> list[Difference]:

@@ -1,0 +1,82 @@
+"""Which run `prime eval run` goes on with: the one that is named, found, or offered."""
+
+import os
+
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.locate import Places
+from prime_cli.evals.prepare import Prepared, prepare
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.resuming.candidates import interrupted_run, newest_run, scored_of
+from prime_cli.evals.resuming.recall import manifest_of, recalled
+from prime_cli.evals.saved import SavedRun
+from prime_cli.session import Session
+
+
+def prepare_run(
+    session: Session, request: EvalRequest, places: Places, *, resume: str | None, new: bool
+) -> tuple[Prepared, SavedRun | None]:
+    """What is to be run, and the run that it goes on with, if any.
+
+    `resume` is None where the flag was not given, and empty where it named no run.
+    """
+    if resume is not None and new:
+        raise UsageError("`--resume` and `--new` exclude each other")
+    if resume:
+        return _prepare_named(session, request, places, resume)
+    if not request.environment:
+        raise UsageError(
+            "`prime eval run` needs ENVIRONMENT", hint="or a run to go on with: `--resume RUN`"
+        )
+    prepared = prepare(request, places, os.environ, session.progress)
+    if new:
+        return prepared, None
+    if resume is None:
+        return prepared, _offered(session, prepared, places)
+    return _find(session, request, prepared, places)
+
+
+def _prepare_named(
+    session: Session, request: EvalRequest, places: Places, name: str
+) -> tuple[Prepared, SavedRun]:
+    from prime_cli.evals.listing import find_run
+
+    run = find_run(name, places.cwd)
+    manifest = manifest_of(run)
+    request = recalled(request, manifest)
+    before = manifest.plan.environment
+    return prepare(request, places, os.environ, session.progress, before=before), run
+
+
+def _find(
+    session: Session, request: EvalRequest, prepared: Prepared, places: Places
+) -> tuple[Prepared, SavedRun | None]:
+    run = newest_run(prepared.plan, places.cwd)
+    if run is None:
+        session.output.say("No run of this plan is here to be resumed: a new one begins")
+        return prepared, None
+    session.output.say(f"Resuming {run.folder.run_id} ({_done(run)} done)")
+    before = manifest_of(run).plan.environment
+    if before.ref and before.sha256 != prepared.plan.environment.sha256:
+        prepared = prepare(request, places, os.environ, session.progress, before=before)
+    return prepared, run
+
+
+def _offered(session: Session, prepared: Prepared, places: Places) -> SavedRun | None:
+    """The unfinished run of this very plan, if the user wants it: it is never resumed unasked."""
+    run = interrupted_run(prepared.plan, places.cwd)
+    if run is None or session.quiet:
+        return None
+    name = run.folder.run_id
+    if session.output.is_interactive:
+        question = f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?"
+        return run if session.output.confirm(question, yes=False, flag="--resume") else None
+    session.output.hint(
+        f"{name} of this very plan is unfinished ({_done(run)} done): `--resume {name}` goes on "
+        "with it, `--new` says nothing of it"
+    )
+    return None
+
+
+def _done(run: SavedRun) -> str:
+    scored, planned = scored_of(run)
+    return f"{scored} of {planned}"
