@@ -70,16 +70,15 @@ class RunsScreen(ViewerScreen):
     def on_runs_screen_listed(self, event: Listed) -> None:
         rows = self.query_one(Rows)
         at = self._path_at(rows.cursor)
-        before = self._listed
-        self._listed = []
+        is_first, self._listed = not self._listed, []
         for group in event.groups:
             self._listed.extend((group, run) for run in (None, *group.runs))
         paths = [self._path_at(place) for place in range(len(self._listed))]
         cursor = paths.index(at) if at in paths and at else min(1, len(paths))
         rows.show(len(self._listed), cursor=cursor)
         count = sum(len(group.runs) for group in event.groups)
-        if not before or self._marked is None:
-            self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
+        self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
+        if is_first:
             nothing = "none yet: make one with `prime eval run starter/alphabet-sort`"
             self.say("status", "" if count else nothing)
 

@@ -27,7 +27,7 @@ class ViewerScreen(Screen[None]):
     ViewerScreen Static { height: auto; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
     ViewerScreen #title { background: $primary; color: $text; text-style: bold; }
     ViewerScreen #names { color: $text-muted; text-style: underline; }
-    ViewerScreen #status { color: $text-muted; }
+    ViewerScreen #status { color: $text-muted; text-wrap: wrap; max-height: 3; }
     """
     is_first = False
     """Whether leaving it leaves the app."""

@@ -1,0 +1,151 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.evals.folder import RunFolder, writing
+from prime_cli.evals.journal import Journal
+from prime_cli.evals.scrub import Scrubber
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.terminal.viewer.screens import Eyes, look_at_run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return save_run(
+        tmp_path,
+        row(0, 0, 0.25, completion="a cat"),
+        row(0, 1, 1.0, completion="a dog"),
+        row(1, 0, None),
+        row(1, 1, 0.5, completion="a Cat", is_truncated=True),
+        row(2, 0, 0.0),
+    )
+
+
+def test_the_summary_stands_above_a_grid_of_examples_by_rollouts(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("ada/wordle@1.2 with org/model", "reward 0.4375", "5 of 4 rollouts")
+        cells = [line.split() for line in eyes.lines[3:7]]
+        assert cells == [
+            ["example", "mean", "r0", "r1"],
+            ["0", "0.625", "0.25", "1"],
+            ["1", "0.5", "infra!", "0.5~"],
+            ["2", "0", "0"],
+        ]
+        assert "Text" in eyes.lines[-1]
+        assert "Quit" in eyes.lines[-1]
+
+    look_at_run(folder.path, steps)
+
+
+def test_errors_are_filtered_with_a_key_and_shown_again(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("e")
+        await eyes.see("1 rollouts with errors", without="0.625")
+        await eyes.press("e")
+        await eyes.see("0.625")
+
+    look_at_run(folder.path, steps)
+
+
+def test_rewards_are_filtered_by_a_range_that_is_typed(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("r")
+        await eyes.type(">=0.5")
+        await eyes.see("2 rollouts with reward >=0.5", without="\n        2 ")
+        await eyes.press("r")
+        await eyes.type("much")
+        await eyes.see("`much` is no range of rewards", "0.2..0.8")
+        await eyes.press("escape")
+        await eyes.see("\n        2 ")
+
+    look_at_run(folder.path, steps)
+
+
+def test_text_is_searched_and_added_to_the_other_filters(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("slash")
+        await eyes.see("text in any message")
+        await eyes.type("cat")
+        await eyes.see("2 rollouts with text cat")
+        await eyes.press("r")
+        await eyes.type("<0.4")
+        await eyes.see("1 rollouts with reward <0.4 and text cat", without="infra!")
+        await eyes.press("x")
+        await eyes.see("infra!", without="rollouts with")
+
+    look_at_run(folder.path, steps)
+
+
+def test_a_question_that_is_left_changes_nothing(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("slash", "c", "a", "t", "escape")
+        await eyes.see("0.625", without="text in any message")
+        assert eyes.viewer.is_running
+
+    look_at_run(folder.path, steps)
+
+
+def test_a_rollout_is_opened_and_its_neighbours_follow_the_filter(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("slash")
+        await eyes.type("cat")
+        await eyes.see("2 rollouts with")
+        await eyes.press("enter")
+        await eyes.see("example 0, rollout 0", "a cat")
+        await eyes.press("n")
+        await eyes.see("example 1, rollout 1", "a Cat")
+        await eyes.press("n")
+        await eyes.see("that was the last one")
+        await eyes.press("p")
+        await eyes.see("example 0, rollout 0")
+        await eyes.press("escape")
+        await eyes.see("2 rollouts with")
+
+    look_at_run(folder.path, steps)
+
+
+def test_the_cursor_goes_over_examples_and_rollouts(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("down", "right", "enter")
+        await eyes.see("example 1, rollout 1")
+        await eyes.press("escape", "end", "enter")
+        await eyes.see("example 2, rollout 0")
+
+    look_at_run(folder.path, steps)
+
+
+def test_more_rollouts_than_fit_are_reached_to_the_right(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, *(row(0, rollout, rollout / 100) for rollout in range(50)))
+
+    async def steps(eyes: Eyes) -> None:
+        assert "r49" not in eyes.text
+        await eyes.press(*["right"] * 60)
+        await eyes.see("r49", "0.49")
+        await eyes.press("enter")
+        await eyes.see("example 0, rollout 49")
+
+    look_at_run(folder.path, steps)
+
+
+def test_a_run_that_is_going_is_followed(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(3, 0, 1.0), status="running")
+
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("1 of 4 rollouts", "live")
+        with Journal(folder.journal, Scrubber({})) as journal:
+            journal.append(row(1, 0, 0.0, completion="a cat"))
+        await eyes.see("2 of 4 rollouts", "reward 0.5")
+        await eyes.press("enter")
+        await eyes.see("example 3, rollout 0")
+
+    with writing(folder):
+        look_at_run(folder.path, steps)
+
+
+def test_the_first_screen_is_full_on_a_small_terminal_and_a_wide_one(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("reward 0.4375", "0.625")
+
+    look_at_run(folder.path, steps, (40, 12))
+    look_at_run(folder.path, steps, (200, 60))
