@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _FIXED = frozenset(
     (
         "example_id rollout attempt prompt completion answer info task reward error metrics timing "
-        "token_usage usage is_completed is_truncated stop_condition state"
+        "token_usage usage judges cost is_completed is_truncated stop_condition state"
     ).split()
 )
 _SAID = frozenset(("role", "content", "tool_calls", "tool_call_id", "name"))
@@ -59,6 +59,8 @@ def schema_of(columns: Columns) -> "pa.Schema":
         "stop_condition": text,
         "token_usage": pa.struct({"input_tokens": whole, "output_tokens": whole}),
         "usage": text,
+        "judges": text,
+        "cost": pa.float64(),
         "timing": text,
         "metrics": text,
         "state": text,
@@ -85,6 +87,8 @@ def record_of(row: Row, metrics: list[str]) -> dict[str, Any]:
         "stop_condition": _text(row.stop_condition),
         "token_usage": _tokens(row.usage),
         "usage": _text(row.usage),
+        "judges": _text(row.judges or None),
+        "cost": row.cost,
         "timing": _text(row.timing or None),
         "metrics": _text(row.metrics or None),
         "state": _text(row.state or None),

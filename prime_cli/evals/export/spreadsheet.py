@@ -12,7 +12,7 @@ from prime_cli.evals.rows import Row
 
 FIXED = (
     "example_id rollout attempt reward error_class error_type error_message is_truncated "
-    "stop_condition"
+    "stop_condition cost"
 ).split()
 CONTENTS = "task answer prompt completion info".split()
 
@@ -38,7 +38,7 @@ def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: Columns) -> 
 def header(columns: Columns) -> list[str]:
     """The names: `metrics.NAME`, `usage.NAME`, `timing.NAME`, `state.NAME` for what varies."""
     varying = (f"{part}.{well_formed(name)}" for part in PARTS for name in columns.keys[part])
-    return [*FIXED, *varying, *CONTENTS]
+    return [*FIXED, *varying, *CONTENTS, "judges"]
 
 
 def record(row: Row, columns: Columns) -> Iterator[Any]:
@@ -46,11 +46,12 @@ def record(row: Row, columns: Columns) -> Iterator[Any]:
     failure = row.error
     yield from (row.example_id, row.rollout, row.attempt, row.reward)
     yield from (failure.kind, failure.type, failure.message) if failure else (None, None, None)
-    yield from (row.is_truncated, row.stop_condition)
+    yield from (row.is_truncated, row.stop_condition, row.cost)
     for part in PARTS:
         found = getattr(row, part) or {}
         yield from (found.get(name) for name in columns.keys[part])
     yield from (getattr(row, name) for name in CONTENTS)
+    yield row.judges or None
 
 
 def cell(value: Any) -> str:
