@@ -41,8 +41,6 @@ _COMMANDS = {
         "action": "environments have no actions",
     },
     "prime eval": {
-        "view": "see a saved run with `prime eval show`",
-        "tui": "see a saved run with `prime eval show`",
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },
     "prime config": {

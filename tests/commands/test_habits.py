@@ -68,7 +68,6 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("env eval wordle", "type `prime eval run`"),
         ("env list --offset 20", "`--page`"),
         ("eval logs ev_1 --follow", "`tail -f`"),
-        ("eval tui", "prime eval show"),
         ("eval run wordle --hosted", "run on this machine"),
         ("eval run configs/all.toml", "name an environment"),
     ],

@@ -13,11 +13,13 @@ app = group(
             "List the evaluations saved here, or those on the hub.",
         ),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
+        "view": (f"{_HERE}.view:view", "Look at saved evaluations on the whole screen."),
         "compare": (f"{_HERE}.compare:compare", "Tell whether runs really differ."),
         "power": (
             f"{_HERE}.power:power",
             "Tell how many examples show a difference, or the reverse.",
         ),
+        "gate": (f"{_HERE}.gate:gate", "Hold a saved evaluation to limits."),
         "export": (
             f"{_HERE}.export:export",
             "Export a saved evaluation as a page, CSV or data set.",
@@ -31,5 +33,6 @@ app = group(
             "Delete an evaluation from the hub, with its samples.",
         ),
     },
+    aliases={"tui": "view"},
     default="run",
 )
