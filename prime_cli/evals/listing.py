@@ -39,7 +39,8 @@ class RunItem(msgspec.Struct, frozen=True):
 def list_runs(cwd: Path) -> list[RunItem]:
     """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
 
-    Only the small files are read. A folder that cannot be understood is left out.
+    Those of the v1 evaluator lie in `outputs` itself. Only the small files are read. A folder that
+    cannot be understood is left out.
     """
     items = []
     for path in _run_folders(cwd):
@@ -85,6 +86,8 @@ def _no_run(wanted: str | None) -> PrimeError:
 def _run_folders(cwd: Path) -> Iterator[Path]:
     for pattern in ("outputs/evals/*/*", "environments/*/outputs/evals/*/*"):
         yield from (path for path in cwd.glob(pattern) if path.is_dir())
+    for pattern in ("outputs/*/traces.jsonl", "environments/*/outputs/*/traces.jsonl"):
+        yield from (path.parent for path in cwd.glob(pattern))
 
 
 def _item(run: SavedRun) -> RunItem:

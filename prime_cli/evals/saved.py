@@ -1,4 +1,4 @@
-"""A run read back from its folder: ours, or one that vf-eval wrote."""
+"""A run read back from its folder: ours, or one that an evaluator of verifiers wrote."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,17 +11,22 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.evals.folder import RunFolder, is_being_written
 from prime_cli.evals.index.results_index import ResultsIndex
 from prime_cli.evals.index.run_index import RunIndex, index_journal
+from prime_cli.evals.index.traces_index import TracesIndex
 from prime_cli.evals.journal import read_journal
 from prime_cli.evals.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.evals.official import read_metadata
 from prime_cli.evals.rows import Row
 from prime_cli.evals.summary import EnvironmentFacts, Summary, score
 from prime_cli.evals.tally import Tally
+from prime_cli.evals.v1_settings import read_settings
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """One run on disk. `official` holds vf-eval's metadata when the folder is not ours."""
+    """One run on disk. `official` holds vf-eval's metadata when the folder is not ours.
+
+    Of the v1 evaluator, which writes none, it holds what `read_settings` makes of its config.
+    """
 
     folder: RunFolder
     manifest: Manifest | None = None
@@ -35,6 +40,8 @@ class SavedRun:
         """Its rollouts in order, each read when it is asked for; raises UsageError."""
         if self.manifest is not None:
             return index_journal(self.folder.journal)
+        if not self.folder.results.is_file():
+            return TracesIndex(self.folder.traces)
         return ResultsIndex(self.folder.results, self.official or {})
 
     def summary(self) -> Summary:
@@ -56,6 +63,8 @@ def open_run(path: Path) -> SavedRun:
         return SavedRun(folder, manifest=load_manifest(folder.manifest))
     if folder.metadata.is_file() and folder.results.is_file():
         return SavedRun(folder, official=read_metadata(folder.metadata))
+    if folder.traces.is_file():
+        return SavedRun(folder, official=read_settings(folder))
     raise NotFound(
         f"{path} holds no evaluation",
         hint="see the ones saved here with `prime eval list`",
@@ -110,6 +119,7 @@ def _official_summary(folder: RunFolder, metadata: Mapping[str, Any], tally: Tal
             ref=str(metadata.get("env_id") or metadata.get("env") or "?"),
             verifiers=versions.get("vf_version"),
             version=versions.get("env_version"),
+            harness=metadata.get("harness"),
         ),
         model=str(metadata.get("model", "?")),
         counts=scores.counts,

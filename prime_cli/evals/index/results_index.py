@@ -32,7 +32,18 @@ class ResultsIndex(RunIndex):
         value = decode_object(line)
         if value is None:
             raise UsageError(f"{self.path} was written anew while it was read", hint="try again")
+        return self.read_value(value, entry)
+
+    def read_value(self, value: dict[str, Any], entry: Entry) -> Row:
+        """The row of the object on a line."""
         return row_of_line(value, entry.example_id, entry.rollout)
+
+    def number(self, values: Iterator[dict[str, Any]]) -> Iterator[Row]:
+        """The rows of the objects on all lines, which are read as the rows are asked for."""
+        examples = number_of_examples(
+            self._metadata, lambda: sum(1 for _ in read_objects(self.path))
+        )
+        return number_rows(values, examples)
 
     def refresh(self) -> int:
         with storage_errors(self.path):
@@ -45,9 +56,6 @@ class ResultsIndex(RunIndex):
         return len(self.entries) - known
 
     def _records(self) -> Iterator[bytes]:
-        examples = number_of_examples(
-            self._metadata, lambda: sum(1 for _ in read_objects(self.path))
-        )
         place = (0, 0)
 
         def objects() -> Iterator[dict[str, Any]]:
@@ -57,7 +65,7 @@ class ResultsIndex(RunIndex):
                 yield value
 
         # A row is numbered before the line after it is read: `place` is that of its own.
-        for row in number_rows(objects(), examples):
+        for row in self.number(objects()):
             kind = row.error.kind if row.error else None
             key = row.example_id, row.rollout, row.attempt
             try:

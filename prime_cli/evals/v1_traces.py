@@ -1,0 +1,167 @@
+"""Folders of the v1 evaluator (verifiers 0.2 to 0.4) read as if they were ours: traces.jsonl.
+
+A line is an episode: what all agents of one attempt at a task did (up to 0.2, a line is the trace
+of one agent). Neither its reward nor the number of its rollout is written: a reward is the sum of
+`score` times `weight`, and a rollout counts how often its task came before.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from prime_cli.evals.rows import Failure, Row
+
+_INFRA = frozenset(("ProviderError", "SandboxError", "TunnelError", "InterceptionError"))
+_STAGES = ("boot", "setup", "agent", "finalize", "scoring")
+
+
+def number_episodes(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    """Rows in the order of the lines; a task that has no `idx` gets the number of its first."""
+    seen: Counter[int] = Counter()
+    keys: dict[str, int] = {}
+    for line in lines:
+        task = _task_of(line)
+        index = _data_of(task).get("idx")
+        key = str(task.get("key") or task.get("hash") or _data_of(task))
+        example = index if type(index) is int else keys.setdefault(key, len(keys))
+        yield row_of_episode(line, example, seen[example])
+        seen[example] += 1
+
+
+def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
+    """An episode as a row, of its trained agent first.
+
+    The reward of several agents is the mean over those that train; metrics of the others are
+    named after them. An episode that is not `ok` has an error, and no reward.
+    """
+    traces = _traces_of(line)
+    trained = [trace for trace in traces if _agent(trace).get("trainable", True)] or traces
+    failure = _failure(line, traces)
+    task = _task_of(line)
+    data = _data_of(task)
+    prompt, completion = _conversation(trained[0]) if trained else ([], [])
+    rewards = [_reward(trace) for trace in trained]
+    return Row(
+        example_id=example,
+        rollout=rollout,
+        reward=None if failure or not rewards else sum(rewards) / len(rewards),
+        metrics=_metrics(traces, trained),
+        prompt=prompt or data.get("prompt"),
+        completion=completion,
+        answer=data.get("answer"),
+        info={name: data[name] for name in data if name not in ("prompt", "answer")},
+        task=task.get("type"),
+        error=failure,
+        timing=_seconds(trained[0].get("timing") or {}) if trained else {},
+        usage=_usage(traces),
+        stop_condition=trained[0].get("stop_condition") if trained else None,
+        is_truncated=any(
+            call.get("finish_reason") == "length" for trace in traces for call in _calls(trace)
+        ),
+    )
+
+
+def _traces_of(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = line.get("traces")
+    return list(found) if isinstance(found, list) else [line]
+
+
+def _task_of(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    task = line.get("task")
+    return task if isinstance(task, dict) else {}
+
+
+def _data_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Up to 0.2 a trace holds the data itself.
+    data = task.get("data", task)
+    return data if isinstance(data, dict) else {}
+
+
+def _agent(trace: Mapping[str, Any]) -> Mapping[str, Any]:
+    agent = trace.get("agent")
+    return agent if isinstance(agent, dict) else {}
+
+
+def _calls(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return trace.get("calls") or []
+
+
+def _reward(trace: Mapping[str, Any]) -> float:
+    parts = (part for part in (trace.get("rewards") or {}).values() if part)
+    return float(sum(part["score"] * part.get("weight", 1.0) for part in parts))
+
+
+def _metrics(
+    traces: list[Mapping[str, Any]], trained: list[Mapping[str, Any]]
+) -> dict[str, float | None]:
+    if not trained:
+        return {}
+    found = _metrics_of(trained[0])
+    for trace in traces:
+        if trace is not trained[0]:
+            name = _agent(trace).get("name", "agent")
+            found |= {f"{name}/{key}": value for key, value in _metrics_of(trace).items()}
+    return found
+
+
+def _metrics_of(trace: Mapping[str, Any]) -> dict[str, float | None]:
+    # A reward that was never computed, since another one raised, is null.
+    rewards = (trace.get("rewards") or {}).items()
+    scores = {name: part["score"] if part else None for name, part in rewards}
+    return scores | (trace.get("metrics") or {})
+
+
+def _failure(line: Mapping[str, Any], traces: list[Mapping[str, Any]]) -> Failure | None:
+    if line.get("ok", True):
+        return None
+    own = [] if line in traces else line.get("errors") or []
+    errors = [error for trace in traces for error in trace.get("errors") or []] + own
+    if not errors:
+        return Failure("environment", "RuntimeError", "the episode did not complete")
+    last = errors[-1]
+    kind = "infra" if last.get("type") in _INFRA else "environment"
+    return Failure(
+        kind,
+        str(last.get("type", "Error")),
+        str(last.get("message", "")),
+        retryable=kind == "infra",
+        traceback=last.get("traceback"),
+    )
+
+
+def _conversation(trace: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """(what the model was given at first, all that followed) of the last branch of the graph."""
+    nodes = trace.get("nodes") or []
+    parents = {node.get("parent") for node in nodes}
+    place = next((n for n in reversed(range(len(nodes))) if n not in parents), None)
+    path: list[Mapping[str, Any]] = []
+    while place is not None and len(path) < len(nodes):
+        path.append(nodes[place])
+        place = nodes[place].get("parent")
+    path.reverse()
+    said = [node.get("message") for node in path]
+    first = next((n for n, node in enumerate(path) if node.get("sampled")), len(path))
+    return said[:first], said[first:]
+
+
+def _seconds(timing: Mapping[str, Any]) -> dict[str, float]:
+    spans = {stage: timing.get(stage) or {} for stage in _STAGES}
+    return {
+        stage: max(0.0, span["end"] - span["start"])
+        for stage, span in spans.items()
+        if span.get("end") and span.get("start")
+    }
+
+
+def _usage(traces: list[Mapping[str, Any]]) -> dict[str, int] | None:
+    counts = [call["usage"] for trace in traces for call in _calls(trace) if call.get("usage")]
+    if not counts:
+        return None
+    cached = sum(each.get("cached_input_tokens") or 0 for each in counts)
+    usage = {
+        "calls": len(counts),
+        # What was read from the provider's cache is not in `prompt_tokens`.
+        "input": sum(each.get("prompt_tokens") or 0 for each in counts) + cached,
+        "output": sum(each.get("completion_tokens") or 0 for each in counts),
+    }
+    return usage | ({"cached": cached} if cached else {})
