@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.capping import Cap, capped
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
 from prime_cli.evals.journal import Journal
@@ -28,13 +29,14 @@ class Outcome:
     """What is known when the run has ended, also when it ended by a failure.
 
     `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
-    of rollouts that were given up, say.
+    of rollouts that were given up, say. `capped` says which cap kept it from its end.
     """
 
     start: Start | None = None
     spent: Charges = field(default_factory=dict)
     unjournaled: Charges = field(default_factory=dict)
     signal: int | None = None
+    capped: str | None = None
 
 
 class Drive:
@@ -64,6 +66,7 @@ class Drive:
         self._worker: Worker | None = None
         self._start: Start | None = None
         self._recorder: Recorder
+        self._cap: Cap
 
     async def run(self, task: Task) -> None:
         """Run to the worker's end; raises the PrimeError that the end stands for.
@@ -89,13 +92,17 @@ class Drive:
                 self.outcome.unjournaled = without(self.outcome.spent, self._recorder.journaled)
 
     async def _listen(self, gateway: Gateway, task: Task) -> None:
-        with interruptible(self._stop) as interrupt:
+        with (
+            interruptible(self._stop) as interrupt,
+            capped(gateway, self._cancel) as self._cap,
+        ):
             orders: Orders | None = self._orders
             try:
-                while orders is not None and interrupt.signal is None:
+                while orders is not None and interrupt.signal is None and not self._cap.stopped:
                     orders = await self._live(gateway, orders, interrupt, task)
             finally:
                 self.outcome.signal = interrupt.signal
+                self.outcome.capped = self._cap.reason
 
     async def _live(
         self, gateway: Gateway, orders: Orders, interrupt: Interrupt, task: Task
@@ -109,7 +116,9 @@ class Drive:
                     async for event in self._worker.events():
                         self._handle(event, task)
         except WorkerDied as death:
-            return None if interrupt.signal is not None else self._after(death)
+            if interrupt.signal is not None or self._cap.stopped:
+                return None
+            return self._after(death)
         return self._lives.after_end(self._start) if self._start is not None else None
 
     def _make_worker(self, gateway: Gateway, orders: Orders) -> Worker:
@@ -152,15 +161,20 @@ class Drive:
         self._progress.warn(
             "Stopping: what is in flight is given up", hint="press Ctrl-C again to stop at once"
         )
+        await self._cancel()
+
+    async def _cancel(self) -> None:
         if self._worker is not None:
             await self._worker.cancel()
 
     def _handle(self, event: Event, task: Task) -> None:
         match event:
             case Rollout():
-                self._recorder.record(event)
+                if not self._cap.refuses(event):
+                    self._recorder.record(event)
             case Start():
                 self._start = event
+                self._cap.unit = event.unit
                 task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
                 if self.outcome.start is None:

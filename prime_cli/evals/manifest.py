@@ -14,11 +14,14 @@ from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.rows import SCHEMA, SpentBy
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.summary import Counts, Reward
+from prime_cli.models.price_book import PricesRecord
 
 RUNNING = "running"
 FINISHED = "finished"
 INTERRUPTED = "interrupted"
 FAILED = "failed"
+CAPPED = "capped"
+"""Of a run that `--max-cost` or `--token-budget` has stopped; `failure` says which."""
 STOPPED = "stopped"
 """Of a run whose process is gone and did not come to write its end."""
 
@@ -57,6 +60,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
     once the environment has loaded; `counts` and `reward` when the run has ended. `usage` is all
     that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
+    `prices` are those that the last session went by.
     """
 
     schema: int = SCHEMA
@@ -76,6 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     reward: Reward | None = None
     usage: dict[str, Any] = {}
     unjournaled: SpentBy = {}
+    prices: PricesRecord | None = None
     failure: str | None = None
     sessions: tuple[RunSession, ...] = ()
     asked: Asked | None = None

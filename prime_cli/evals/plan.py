@@ -1,5 +1,6 @@
 """The plan of a run: every value that the run uses, decided once, printed and saved."""
 
+import math
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.defaults import EvalDefaults
 from prime_cli.evals.request import EvalRequest
+from prime_cli.models.budget import dollars
 
 NUM_EXAMPLES = 5
 ROLLOUTS_PER_EXAMPLE = 3
@@ -44,7 +46,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does; holds no key.
 
     `endpoint` is the base URL, or `builtin`. `sampling` is what every call carries. `concurrency`
-    counts rollouts. Those of the last group cannot change a score; all others can.
+    counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together. Those
+    of the last group cannot change a score; all others can.
     """
 
     environment: PlannedEnvironment
@@ -68,6 +71,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     env_vars: tuple[str, ...] = ()
     sandbox: bool = False
     allow_net: bool = False
+    max_cost: float | None = None
+    token_budget: int | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -78,6 +83,10 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Rollouts", f"{examples} examples x {self.rollouts_per_example}"),
             ("Concurrency", str(self.concurrency)),
         ]
+        if self.max_cost is not None:
+            lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
+        if self.token_budget is not None:
+            lines.append(("Tokens", f"at most {self.token_budget:,}"))
         for label, values in (("Sampling", self.sampling), ("Arguments", self.env_args)):
             if values:
                 lines.append((label, msgspec.json.encode(values).decode()))
@@ -119,6 +128,8 @@ def make_plan(
         env_vars=request.env_vars,
         sandbox=request.sandbox,
         allow_net=request.allow_net,
+        max_cost=request.max_cost,
+        token_budget=request.token_budget,
     )
     _check(plan)
     return plan
@@ -153,5 +164,9 @@ def _check(plan: EvalPlan) -> None:
             "`--allow-net` opens a sandbox, and there is none",
             hint="add `--sandbox`, or leave it out",
         )
+    if plan.max_cost is not None and not 0 < plan.max_cost < math.inf:
+        raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
+    if plan.token_budget is not None and plan.token_budget < 1:
+        raise UsageError(f"`--token-budget {plan.token_budget}` is not a number of tokens")
     if not 0 <= plan.max_error_rate <= 1:
         raise UsageError(f"`--max-error-rate {plan.max_error_rate}` is not between 0 and 1")

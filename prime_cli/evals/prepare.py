@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.asked import Asked, asked_in
+from prime_cli.evals.caps import require_prices
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment, make_plan
 from prime_cli.evals.request import EvalRequest
@@ -66,6 +67,8 @@ def prepare(
     said = asyncio.run(check_endpoint(endpoint))
     for warning in said.warnings:
         progress.warn(warning)
+    priced = prices.with_stated(said.prices)
+    require_prices(request.max_cost, endpoint, priced)
     subject = obtain(located, places, progress)
     plan = make_plan(
         request,
@@ -75,5 +78,4 @@ def prepare(
         endpoint="builtin" if endpoint.builtin else endpoint.url,
         header_names=tuple(headers),
     )
-    priced = prices.with_stated(said.prices)
     return Prepared(plan, subject, endpoint, registry, asked_in(request), priced)

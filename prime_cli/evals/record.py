@@ -50,6 +50,7 @@ class RunRecord:
             ended=None,
             failure=None,
             asked=asked or before.asked,
+            prices=setup.prices.record(),
             sessions=(*before.sessions, self._session),
         )
 
@@ -95,6 +96,7 @@ class RunRecord:
             seconds=round(sum(each.seconds or 0 for each in sessions), 3),
             usage=spending.record(),
             unjournaled=write_charges(unjournaled),
+            prices=self._setup.prices.record(),
             failure=session.failure,
             sessions=sessions,
         )

@@ -37,6 +37,8 @@ class EvalRequest:
     hub_only: bool = False
     sandbox: bool = False
     allow_net: bool = False
+    max_cost: float | None = None
+    token_budget: int | None = None
     verbose: bool = False
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
 from prime_cli.evals.asked import Asked
+from prime_cli.evals.caps import budget_of, capped, require_room
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.drive import Drive, Outcome
 from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.evals.interpreter import choose_interpreter
 from prime_cli.evals.journal import Journal
-from prime_cli.evals.manifest import FAILED, FINISHED, INTERRUPTED
+from prime_cli.evals.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.record import RunRecord, facts_of
@@ -26,10 +27,12 @@ from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Setup, Surroundings
+from prime_cli.evals.spending import sum_of
 from prime_cli.evals.summary import Summary
 from prime_cli.evals.worker import passed_keys, secrets_of
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
@@ -77,6 +80,7 @@ def run_evaluation(
         sandbox=sandbox,
         asked=prepared.asked,
         resumed=resumed.folder if resumed is not None else None,
+        prices=prepared.prices,
     )
 
 
@@ -91,8 +95,11 @@ def run_in(
     sandbox: Sandbox | None = None,
     asked: Asked | None = None,
     resumed: RunFolder | None = None,
+    prices: PriceBook | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
+    prices = prices or load_prices()
+    budget = around.budget or budget_of(plan)
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
     folder = resumed or new_run_folder(parent)
     setup = Setup(
@@ -105,7 +112,8 @@ def run_in(
         environ=around.environ,
         scrub=Scrubber(secrets_of(endpoint, around.environ, passed)),
         log=folder.log,
-        gateway=GatewaySettings(),
+        gateway=GatewaySettings(price_of=prices.price_of, budget=budget),
+        prices=prices,
         offline=around.offline,
         sandbox=sandbox,
     )
@@ -115,6 +123,8 @@ def run_in(
         if earlier.manifest is not None:
             require_same(earlier.manifest, plan)
             require_same_packages(earlier.manifest, facts_of(interpreter))
+        if budget is not None and around.budget is None:
+            require_room(budget, sum_of(earlier.spent.values()), folder.run_id, plan)
         record = RunRecord(setup, folder, earlier, asked)
         return _Run(setup, folder, earlier, record).execute(around.progress)
 
@@ -141,9 +151,17 @@ class _Run:
                     self._fail(drive.outcome, failure)
                 self._say_what_is_kept(progress)
                 raise
-        status = FINISHED if drive.outcome.signal is None else INTERRUPTED
-        summary = self.record.close(drive.outcome, status)
+        summary = self._close(drive.outcome)
         return EvalResult(self.folder, summary, self.setup.plan, drive.outcome.signal)
+
+    def _close(self, outcome: Outcome) -> Summary:
+        if outcome.signal is not None:
+            return self.record.close(outcome, INTERRUPTED)
+        planned = outcome.start.planned if outcome.start else None
+        if outcome.capped is None or self.earlier.tally.finished == planned:
+            return self.record.close(outcome, FINISHED)
+        stopped = capped(outcome.capped, self.setup.run_id, self.setup.plan)
+        return self.record.close(outcome, CAPPED, stopped)
 
     def _drive(self, journal: Journal, progress: Progress) -> Drive:
         before, plan = self.earlier.manifest, self.setup.plan

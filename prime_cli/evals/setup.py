@@ -7,8 +7,10 @@ from pathlib import Path
 from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
+from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
@@ -16,12 +18,17 @@ from prime_cli.runtime.sandbox import Sandbox
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where a run happens: runs are saved below `cwd`, `environ` is that of this process."""
+    """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
+
+    `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
+    counted what earlier sessions spent.
+    """
 
     cwd: Path
     environ: Mapping[str, str]
     progress: Progress
     offline: bool = False
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Setup:
     """All that is settled before the first process starts.
 
     `passed` are variables that the environment may read, `environ` those of this process, which
-    it may not.
+    it may not. `prices` are those that the gateway goes by.
     """
 
     run_id: str
@@ -42,5 +49,6 @@ class Setup:
     scrub: Scrubber
     log: Path
     gateway: GatewaySettings
+    prices: PriceBook
     offline: bool = False
     sandbox: Sandbox | None = None

@@ -15,11 +15,13 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
+from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
 from prime_cli.evals.run import EvalResult, run_in
 from prime_cli.evals.setup import Surroundings
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
+from prime_cli.models.prices import Price
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import V0
@@ -45,12 +47,19 @@ def run_live(
     *,
     progress: Silent | None = None,
     passed: Mapping[str, str] | None = None,
+    price: Price | None = None,
+    resumed: RunFolder | None = None,
     **plan: Any,
 ) -> EvalResult:
-    """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`."""
+    """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`.
+
+    `price` is that of the model, none of which is known without it.
+    """
     model = "scripted" if url else "builtin/oracle"
     planned = msgspec.structs.replace(PLAN, **{"model": model, "endpoint": url, **plan})
-    endpoint = Endpoint(model, url, Secret(KEY)) if url else Endpoint(model, builtin=True)
+    endpoint = Endpoint(model, builtin=True)
+    if url:
+        endpoint = Endpoint(model, url, Secret(KEY), price=price)
     return run_in(
         interpreter,
         planned,
@@ -58,6 +67,7 @@ def run_live(
         Registry(),
         Surroundings(folder, os.environ, progress or Silent()),
         passed=passed or {},
+        resumed=resumed,
     )
 
 

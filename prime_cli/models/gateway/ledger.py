@@ -68,6 +68,11 @@ class Ledger:
         )
         return sum(mine, Usage())
 
+    @property
+    def open(self) -> Collection[tuple[int, int]]:
+        """The rollouts that used something which was not settled yet."""
+        return self._open.keys()
+
     def settle(self, example: int, rollout: int) -> Charges:
         """Take what all attempts at a rollout used since it was last settled."""
         charges: Charges = {}

@@ -1,0 +1,112 @@
+"""The end of a run at its cap: what was paid for comes back and is kept, then the worker ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from prime_cli.evals.interrupt import SECONDS_TO_STOP
+from prime_cli.evals.resuming.orders import GROUP
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.runtime.protocol import Rollout
+
+SECONDS_TO_SCORE = 60.0
+"""How long a rollout may go on without a call, after the last calls have come back."""
+
+_PAUSE = 0.05
+
+
+class Cap:
+    """Ends the worker of a run whose budget is used up; `reason` is None until it does.
+
+    Calls are held by then, so that rollouts which need more of them stand still. The others have
+    time to be scored. `unit` is what the environment scores together, once that is known.
+    """
+
+    def __init__(
+        self, gateway: Gateway, cancel: Callable[[], Awaitable[None]], seconds: float
+    ) -> None:
+        self.reason: str | None = None
+        self.unit: str | None = None
+        self._gateway = gateway
+        self._cancel = cancel
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._run = cast("asyncio.Task[object]", asyncio.current_task())
+        self._ending: asyncio.Task[None] | None = None
+        self.forced = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no worker is to be started any more."""
+        gate = self._gateway.gate
+        return gate is not None and gate.budget.reason is not None
+
+    def refuses(self, event: Rollout) -> bool:
+        """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
+        gate = self._gateway.gate
+        if gate is None or not (gate.tainted or self._is_held(event.example_id, event.rollout)):
+            return False
+        self.reason = gate.budget.reason
+        return True
+
+    def begin_soon(self) -> None:
+        """Let the run come to its end, from now on; may be called in any thread."""
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def forget(self) -> None:
+        """The run has ended by itself."""
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def uncancel(self) -> None:
+        """Take back that the run was cancelled."""
+        self._run.uncancel()
+
+    def _begin(self) -> None:
+        self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        gate, waited = self._gateway.gate, 0.0
+        while gate is not None and waited < self._seconds:
+            if gate.in_flight == 0:
+                if not self._is_working():
+                    break
+                waited += _PAUSE
+            await asyncio.sleep(_PAUSE)
+        self.reason = None if gate is None else gate.budget.reason
+        await self._cancel()
+        await asyncio.sleep(SECONDS_TO_STOP)
+        self.forced = True
+        self._run.cancel()
+
+    def _is_working(self) -> bool:
+        """Whether a rollout that made calls is neither finished nor waiting for another one."""
+        return any(not self._is_held(*pair) for pair in self._gateway.ledger.open)
+
+    def _is_held(self, example: int, rollout: int) -> bool:
+        held = self._gateway.gate.held if self._gateway.gate is not None else set()
+        if self.unit == GROUP:
+            return any(example == other for other, _ in held)
+        return (example, rollout) in held
+
+
+@contextmanager
+def capped(
+    gateway: Gateway, cancel: Callable[[], Awaitable[None]], *, seconds: float = SECONDS_TO_SCORE
+) -> Iterator[Cap]:
+    """While open, `cancel` is called at the right moment after the gateway's budget is used up.
+
+    A worker that does not end for it is left to the end of the context.
+    """
+    cap = Cap(gateway, cancel, seconds)
+    if gateway.gate is not None:
+        gateway.gate.budget.on_stop(cap.begin_soon)
+    try:
+        yield cap
+    except asyncio.CancelledError:
+        if not cap.forced:
+            raise
+        cap.uncancel()
+    finally:
+        cap.forget()
