@@ -1,6 +1,9 @@
 """Whether a finished run counts as good: for the exit code."""
 
-from prime_cli.core.errors import PartialResult
+from collections.abc import Sequence
+
+from prime_cli.core.errors import GateFailed, PartialResult
+from prime_cli.evals.gates.limits import Outcome
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.summary import Summary
@@ -8,13 +11,31 @@ from prime_cli.evals.summary import Summary
 
 def check_errors(summary: Summary, plan: EvalPlan) -> None:
     """Raise PartialResult when a larger share of the finished rollouts errored than may."""
-    max_error_rate = plan.max_error_rate
-    if summary.error_rate <= max_error_rate:
+    again = f"run those again with `{resume_command(summary.run_id, plan)}`"
+    check_error_rate(summary, plan.max_error_rate, again=again)
+
+
+def check_error_rate(summary: Summary, limit: float, *, again: str | None = None) -> None:
+    """The same for a run whose plan need not be known; `again` tells how to run those again."""
+    if summary.error_rate <= limit:
         return
     counts = summary.counts
-    limit = f", above the limit of {max_error_rate:.0%}" if max_error_rate else ""
+    above = f", above the limit of {limit:.0%}" if limit else ""
+    look = f"see what happened with `prime eval show {summary.run_id} --errors`"
     raise PartialResult(
-        f"{counts.errored} of {counts.scored + counts.errored} rollouts ended in an error{limit}",
-        hint=f"see what happened with `prime eval show {summary.run_id} --errors`, "
-        f"run those again with `{resume_command(summary.run_id, plan)}`",
+        f"{counts.errored} of {counts.scored + counts.errored} rollouts ended in an error{above}",
+        hint=f"{look}, {again}" if again else look,
     )
+
+
+def check_gates(outcomes: Sequence[Outcome], run_id: str) -> None:
+    """Raise GateFailed when a gate was missed; to be asked after `check_errors`, which goes first.
+
+    A mean over what is left after too many errors says little, whichever side of a limit it is on.
+    """
+    missed = [outcome.gate for outcome in outcomes if not outcome.passed]
+    if missed:
+        raise GateFailed(
+            f"Run {run_id} missed {len(missed)} of {len(outcomes)} gates: {', '.join(missed)}",
+            hint=f"see the rollouts with `prime eval show {run_id} --output jsonl`",
+        )

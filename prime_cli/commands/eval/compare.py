@@ -56,7 +56,7 @@ def compare(
       prime eval compare 1f2e3d4c 9a8b7c6d
       prime eval compare gpt-4.1-mini gpt-4.1 --output json
     \b
-    See also: `prime eval power`, `prime eval show`.
+    See also: `prime eval power`, `prime eval gate`, `prime eval show`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     if len(runs) == 1:

@@ -98,6 +98,29 @@ ResumeOpt = Annotated[
     ),
 ]
 NewOpt = Annotated[bool, typer.Option("--new", help="Begin anew; offer no unfinished run.")]
+FailUnderOpt = Annotated[
+    float | None,
+    typer.Option("--fail-under", metavar="REWARD", help="Exit 1 when the mean reward is lower."),
+]
+BaselineOpt = Annotated[
+    str | None,
+    typer.Option("--baseline", metavar="RUN", help="A run, or a hub evaluation, to compare with."),
+]
+MaxDropOpt = Annotated[
+    float | None,
+    typer.Option("--max-drop", metavar="D", help="Exit 1 when more is lost against --baseline."),
+]
+JunitOpt = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report there.")
+]
+GithubSummaryOpt = Annotated[
+    bool | None,
+    typer.Option(
+        "--github-summary/--no-github-summary",
+        help="Append to GitHub's step summary.",
+        show_default="where GitHub asks for one",
+    ),
+]
 VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.gating import hold_to, prepare_gates
 from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.resuming import prepare_run
@@ -25,7 +26,7 @@ from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
 from prime_cli.evals.setup import Surroundings
-from prime_cli.evals.verdict import check_errors
+from prime_cli.evals.verdict import check_errors, check_gates
 from prime_cli.session import Session
 
 _SIGNALLED = 128
@@ -55,6 +56,11 @@ def run(
     max_error_rate: flags.ErrorRateOpt = 0.0,
     resume: flags.ResumeOpt = None,
     new: flags.NewOpt = False,
+    fail_under: flags.FailUnderOpt = None,
+    baseline: flags.BaselineOpt = None,
+    max_drop: flags.MaxDropOpt = None,
+    junit: flags.JunitOpt = None,
+    github_summary: flags.GithubSummaryOpt = None,
     verifiers: flags.VerifiersOpt = None,
     python: PythonOpt = None,
     sandbox: flags.SandboxOpt = False,
@@ -124,13 +130,23 @@ def run(
         check_pushing(session, os.environ)
     elif hf_hub_dataset_name:
         session.output.warn("`-D` names a data set, which only `-H` pushes")
+    gates = prepare_gates(
+        session,
+        fail_under=fail_under,
+        baseline=baseline,
+        max_drop=max_drop,
+        junit=junit,
+        github_summary=github_summary,
+    )
     result = _evaluate(session, request, resume=resume, new=new, verbose=verbose)
     _show(session, result)
+    judgement = hold_to(gates, session, result.folder.path, result.summary)
     if push:
         push_at_end(session, result.folder.path)
     if save_to_hf_hub:
         push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
     check_errors(result.summary, result.plan)
+    check_gates(judgement.outcomes, result.summary.run_id)
 
 
 def _evaluate(

@@ -63,7 +63,7 @@ def side_of(saved: SavedRun) -> Side:
     """Read a saved run; raises UsageError for a journal that cannot be read."""
     examples = gather(saved.rows())
     if saved.manifest is not None:
-        return _own_side(saved.manifest, examples)
+        return own_side(saved.manifest, examples)
     metadata = saved.official or {}
     return Side(
         run=saved.folder.run_id,
@@ -77,7 +77,8 @@ def side_of(saved: SavedRun) -> Side:
     )
 
 
-def _own_side(manifest: Manifest, examples: Mapping[int, Example]) -> Side:
+def own_side(manifest: Manifest, examples: Mapping[int, Example]) -> Side:
+    """The Side of a run of ours whose examples were gathered."""
     plan = manifest.plan
     return Side(
         run=manifest.run_id,

@@ -1,0 +1,103 @@
+"""`prime eval gate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.gating import hold_to, prepare_gates
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.evals.comparison.records import Comparison
+from prime_cli.evals.gates.limits import Judgement, Outcome
+from prime_cli.evals.listing import find_run
+from prime_cli.evals.summary import Counts, Reward, Summary
+from prime_cli.evals.verdict import check_error_rate, check_gates
+
+
+class GateReport(msgspec.Struct, frozen=True):
+    """What `--output json` prints: whether all was kept, errors included, and each gate."""
+
+    run_id: str
+    passed: bool
+    counts: Counts
+    reward: Reward
+    gates: list[Outcome]
+    comparison: Comparison | None = None
+
+
+def gate(
+    ctx: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(help="A run's id or its folder.", show_default="the newest here"),
+    ] = None,
+    fail_under: flags.FailUnderOpt = None,
+    baseline: flags.BaselineOpt = None,
+    max_drop: flags.MaxDropOpt = None,
+    max_error_rate: flags.ErrorRateOpt = 0.0,
+    junit: flags.JunitOpt = None,
+    github_summary: flags.GithubSummaryOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Hold a saved evaluation to limits.
+
+    The gates of `prime eval run`, for a run that is over. Exits 1 when a gate is missed, and 3,
+    which goes first, when more rollouts ended in an error than may.
+
+    \b
+    Example:
+      prime eval gate --fail-under 0.6 --junit report.xml
+      prime eval gate 1f2e3d4c --baseline 9a8b7c6d --max-drop 0.02
+    \b
+    See also: `prime eval compare`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    gates = prepare_gates(
+        session,
+        fail_under=fail_under,
+        baseline=baseline,
+        max_drop=max_drop,
+        junit=junit,
+        github_summary=github_summary,
+    )
+    saved = find_run(run, Path.cwd())
+    summary = saved.summary()
+    judgement = hold_to(gates, session, saved.folder.path, summary)
+    report = _report(summary, judgement, max_error_rate)
+    session.output.show(report, lines=_lines(report))
+    check_error_rate(summary, max_error_rate)
+    check_gates(judgement.outcomes, summary.run_id)
+
+
+def _report(summary: Summary, judgement: Judgement, max_error_rate: float) -> GateReport:
+    kept = all(outcome.passed for outcome in judgement.outcomes)
+    return GateReport(
+        run_id=summary.run_id,
+        passed=kept and summary.error_rate <= max_error_rate,
+        counts=summary.counts,
+        reward=summary.reward,
+        gates=judgement.outcomes,
+        comparison=judgement.comparison,
+    )
+
+
+def _lines(report: GateReport) -> list[tuple[str, str]]:
+    mean = "none" if report.reward.mean is None else f"{report.reward.mean:.4g}"
+    counts = report.counts
+    return [
+        ("Run", report.run_id),
+        ("Reward", mean),
+        ("Rollouts", f"{counts.scored} scored, {counts.errored} errored"),
+        *((each.gate, "passed" if each.passed else "missed") for each in report.gates),
+    ]

@@ -1,0 +1,98 @@
+"""Whether a run keeps the limits it is held to."""
+
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.evals.comparison.compare import Terms, compare_all
+from prime_cli.evals.comparison.records import Comparison
+from prime_cli.evals.comparison.sides import Side, side_of
+from prime_cli.evals.saved import SavedRun
+from prime_cli.evals.summary import Summary
+
+_ROUNDING = 1e-9
+"""0.6 - 0.5 is more than 0.1 in binary; a limit that is met to the last digit is kept."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`fail_under` is of the mean reward, `max_drop` of its loss against `baseline`."""
+
+    fail_under: float | None = None
+    max_drop: float | None = None
+    baseline: Side | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One gate, by the name of its flag, whether it was passed, and by how much or why not."""
+
+    gate: str
+    passed: bool
+    sentence: str
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """All gates of a run; `comparison` is with the baseline, where one was named and pairs."""
+
+    outcomes: list[Outcome]
+    comparison: Comparison | None = None
+
+
+def check_limits(fail_under: float | None, max_drop: float | None, baseline: str | None) -> None:
+    """Raise UsageError for limits that cannot be meant."""
+    if (max_drop is None) != (baseline is None):
+        raise UsageError(
+            "`--baseline` and `--max-drop` need each other",
+            hint="as in `--baseline 1f2e3d4c --max-drop 0.02`",
+        )
+    if max_drop is not None and not 0 <= max_drop < math.inf:
+        raise UsageError(f"`--max-drop {max_drop}` is not a drop: give 0 or more")
+    if fail_under is not None and not math.isfinite(fail_under):
+        raise UsageError(f"`--fail-under {fail_under}` is not a reward")
+
+
+def judge(run: SavedRun, summary: Summary, limits: Limits) -> Judgement:
+    """Hold `run`, whose Summary is given, to `limits`; errors are no scores and left out."""
+    outcomes = []
+    comparison = None
+    if limits.fail_under is not None:
+        outcomes.append(_above(summary.reward.mean, limits.fail_under))
+    if limits.baseline is not None and limits.max_drop is not None:
+        try:
+            comparison = _against(limits.baseline, run)
+        except Conflict as conflict:
+            outcomes.append(Outcome("max-drop", passed=False, sentence=conflict.message))
+        else:
+            outcomes.append(_dropped(comparison, limits.max_drop))
+    return Judgement(outcomes, comparison)
+
+
+def _above(mean: float | None, limit: float) -> Outcome:
+    if mean is None:
+        return Outcome("fail-under", passed=False, sentence="no rollout has a reward")
+    passed = mean >= limit - _ROUNDING
+    than = "not below" if passed else "below"
+    return Outcome("fail-under", passed, f"the mean reward {mean:.4g} is {than} {limit:g}")
+
+
+def _against(baseline: Side, run: SavedRun) -> Comparison:
+    # A changed environment is often what the gate is for: what asks the same is compared, and
+    # the comparison's notes say that the wheels differ.
+    (found,) = compare_all([(baseline, side_of(run))], Terms(force=True))
+    return found
+
+
+def _dropped(comparison: Comparison, limit: float) -> Outcome:
+    """By the drop that was measured: a bound of its interval would let large drops pass."""
+    change = comparison.difference
+    passed = -change <= limit + _ROUNDING
+    kept = "within" if passed else "more than"
+    over = f"over {comparison.examples.compared} examples"
+    return Outcome(
+        "max-drop",
+        passed,
+        f"the mean reward changed by {change:+.4f} against {comparison.first.name} {over}, {kept} "
+        f"the drop of {limit:g} that is allowed (p {comparison.p:.2g})",
+    )
