@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import ExitCode
+from prime_cli.evals.checking.inspection import ORDER
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
 from prime_cli.evals.rows import Row
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+ENVIRONMENTS = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
 EVALUATIONS = (ROOT / "docs" / "evaluations.md").read_text(encoding="utf-8")
 
 _READ = re.compile(r'(?:environ(?:\.get)?[\[(]|for variable in \()\s*"((?:PRIME|OPENAI)_[A-Z_]+)"')
@@ -50,3 +52,9 @@ def test_every_key_of_a_journal_line_is_documented(key: str) -> None:
 @pytest.mark.parametrize("status", [RUNNING, FINISHED, INTERRUPTED, FAILED])
 def test_every_status_of_a_run_is_documented(status: str) -> None:
     assert f"| `{status}` |" in EVALUATIONS
+
+
+@pytest.mark.parametrize("check", ORDER)
+def test_every_check_of_an_environment_is_documented(check: str) -> None:
+    rows = [line.split("|")[1] for line in ENVIRONMENTS.splitlines() if line.startswith("| `")]
+    assert any(f"`{check}`" in row for row in rows)
