@@ -5,7 +5,7 @@ else; the order of the rows changes nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,50 +51,59 @@ class Effect:
 def effect_of(pairs: Pairs, *, alpha: float, seed: int) -> Effect:
     """The Effect between the two runs of `pairs`, whose examples are what was sampled."""
     differences = np.asarray(pairs.differences, dtype=np.float64)
-    if pairs.is_binary:
-        return _binary_effect(differences, alpha)
     size = len(differences)
     spread = float(np.std(differences, ddof=1)) if size > 1 else None
-    found = Effect(
+    return Effect(
         difference=float(np.mean(differences)),
         stderr=None if spread is None else spread / size**0.5,
-        interval=bootstrap_t(differences, alpha=alpha, seed=seed),
-        p=sign_flip(differences, seed=seed),
-        test=SIGN_FLIP,
-        method=BOOTSTRAP,
-        detectable=detectable_by_t(spread, size, alpha=alpha, power=POWER) if spread else None,
+        interval=interval_of(pairs, alpha=alpha, seed=seed),
+        p=p_value(pairs, seed=seed),
+        test=MCNEMAR if pairs.is_binary else SIGN_FLIP,
+        method=ADJUSTED_WALD if pairs.is_binary else BOOTSTRAP,
+        detectable=_detectable(pairs, spread, alpha),
     )
-    return _within_unit(found) if _are_shares(pairs) else found
+
+
+def p_value(pairs: Pairs, *, seed: int) -> float:
+    """McNemar's exact test where rewards are single and 0 or 1, else the sign-flip test."""
+    if pairs.is_binary:
+        return mcnemar(*_changes(pairs))
+    return sign_flip(pairs.differences, seed=seed)
+
+
+def interval_of(pairs: Pairs, *, alpha: float, seed: int) -> tuple[float, float] | None:
+    """The adjusted Wald interval where rewards are single and 0 or 1, else the bootstrap's.
+
+    Where all rewards lie between 0 and 1 it is cut off at -1 and 1.
+    """
+    if pairs.is_binary:
+        return adjusted_wald(*_changes(pairs), len(pairs.ids), alpha=alpha)
+    found = bootstrap_t(pairs.differences, alpha=alpha, seed=seed)
+    if found is None or not _are_shares(pairs):
+        return found
+    return max(-1.0, found[0]), min(1.0, found[1])
+
+
+def _detectable(pairs: Pairs, spread: float | None, alpha: float) -> float | None:
+    size = len(pairs.ids)
+    if pairs.is_binary:
+        # One more of each: no change in a few examples does not show that there is never any.
+        discordance = (sum(_changes(pairs)) + 2) / (size + 2)
+        return detectable_by_mcnemar(discordance, size, alpha=alpha, power=POWER)
+    if not spread:
+        return None
+    found = detectable_by_t(spread, size, alpha=alpha, power=POWER)
+    return None if found is not None and found > 1 and _are_shares(pairs) else found
+
+
+def _changes(pairs: Pairs) -> tuple[int, int]:
+    """How many examples earned more in the other run, and how many less."""
+    differences = pairs.differences
+    return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 
 
 def _are_shares(pairs: Pairs) -> bool:
     return all(0 <= reward <= 1 for rewards in (pairs.first, pairs.other) for reward in rewards)
-
-
-def _within_unit(effect: Effect) -> Effect:
-    """Rewards from 0 to 1 cannot differ by more than 1."""
-    interval, detectable = effect.interval, effect.detectable
-    return replace(
-        effect,
-        interval=interval and (max(-1.0, interval[0]), min(1.0, interval[1])),
-        detectable=None if detectable is None or detectable > 1 else detectable,
-    )
-
-
-def _binary_effect(differences: Floats, alpha: float) -> Effect:
-    size = len(differences)
-    gained, lost = int(np.sum(differences > 0)), int(np.sum(differences < 0))
-    # One more of each: no change in a few examples does not show that there is never any.
-    discordance = (gained + lost + 2) / (size + 2)
-    return Effect(
-        difference=(gained - lost) / size,
-        stderr=float(np.std(differences, ddof=1)) / size**0.5 if size > 1 else None,
-        interval=adjusted_wald(gained, lost, size, alpha=alpha),
-        p=mcnemar(gained, lost),
-        test=MCNEMAR,
-        method=ADJUSTED_WALD,
-        detectable=detectable_by_mcnemar(discordance, size, alpha=alpha, power=POWER),
-    )
 
 
 def mcnemar(gained: int, lost: int) -> float:
