@@ -29,6 +29,8 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
     None takes the environment's own, else a plain chat loop. For `prime env check`, `first` runs
     only so many of the n examples, `survey` asks for a Survey, `watch_network` for Network events.
+    Seconds: `timeout_s` for one rollout with its scoring, `score_s` for its scoring, `blocked_s`
+    for code that never awaits; None is no limit.
     """
 
     module: str
@@ -54,6 +56,8 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     max_retries: int = 0
     call_retries: int = 5
     timeout_s: float | None = None
+    score_s: float | None = None
+    blocked_s: float | None = None
     independent_scoring: bool = False
     harness: str | None = None
     pythonpath: list[str] = []

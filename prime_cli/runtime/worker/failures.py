@@ -11,7 +11,7 @@ from typing import Any
 CONNECTION = {
     "APIConnectionError", "APITimeoutError", "RateLimitError", "InternalServerError",
     "ConnectError", "TransportError", "ServerDisconnectedError", "ClientConnectionError",
-    "InfraError", "SandboxError", "TunnelError", "InterceptionError", "RolloutTimeout",
+    "InfraError", "SandboxError", "TunnelError", "InterceptionError",
 }  # fmt: skip
 REFUSED = {"APIStatusError", "BadRequestError", "AuthenticationError", "PermissionDeniedError"}
 UNUSABLE = {
@@ -39,10 +39,6 @@ class StageFailed(Exception):
 
 class BadArguments(Exception):
     """The keywords given do not fit load_environment; the message names those that do."""
-
-
-class RolloutTimeout(Exception):
-    """A rollout took longer than it may."""
 
 
 class RewardFailed(Exception):

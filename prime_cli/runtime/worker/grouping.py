@@ -20,8 +20,7 @@ def scores_groups(environment: Any) -> bool:
 
 def rubrics_of(environment: Any) -> list[Any]:
     """Every rubric of an environment: in groups of rubrics and groups of environments too."""
-    waiting = [getattr(environment, "rubric", None)]
-    waiting += [getattr(env, "rubric", None) for env in getattr(environment, "envs", None) or []]
+    waiting = outer_rubrics(environment)
     found: list[Any] = []
     while waiting:
         rubric = waiting.pop()
@@ -30,6 +29,13 @@ def rubrics_of(environment: Any) -> list[Any]:
         found.append(rubric)
         waiting.extend(getattr(rubric, "rubrics", None) or [])
     return found
+
+
+def outer_rubrics(environment: Any) -> list[Any]:
+    """The rubrics that an environment itself calls: its own, and those of a group's members."""
+    environments = [environment, *(getattr(environment, "envs", None) or [])]
+    found = [getattr(one, "rubric", None) for one in environments]
+    return [rubric for rubric in found if rubric is not None]
 
 
 def reward_weights(environment: Any) -> dict[str, float]:

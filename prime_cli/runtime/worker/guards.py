@@ -9,7 +9,11 @@ import sys
 import threading
 from typing import Any, NoReturn
 
+from .events import Events
+
 SECONDS_TO_LEAVE = 10.0
+SECONDS_TO_END = 30.0
+"""From the last rollout to the end: teardown, whatever serves a v1 environment, exit hooks."""
 
 
 def send_prints_to_log() -> None:
@@ -65,6 +69,21 @@ async def teardown(environment: Any) -> None:
         await asyncio.wait_for(own(), SECONDS_TO_LEAVE)
     except Exception as error:
         print(f"teardown failed: {error!r}", file=sys.stderr)  # noqa: T201
+
+
+def end_in_time(events: Events, *, interrupted: bool) -> None:
+    """All rollouts are done: say so and end after SECONDS_TO_END, whatever teardown still does."""
+
+    def give_up() -> None:
+        print("teardown did not end in time", file=sys.stderr)  # noqa: T201
+        events.send(
+            "end", ok=not interrupted, stage="interrupted" if interrupted else None, error=None
+        )
+        kill_group()
+
+    timer = threading.Timer(SECONDS_TO_END, give_up)
+    timer.daemon = True
+    timer.start()
 
 
 def leave(code: int) -> NoReturn:

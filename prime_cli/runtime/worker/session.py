@@ -26,6 +26,7 @@ from .rows import Row
 from .schedule import Schedule, Unit
 from .spec import Spec
 from .survey import survey
+from .watchdog import Watchdog
 
 PROTOCOL = 1
 FEWEST_THREADS = 32
@@ -132,12 +133,20 @@ class Session:
             self._events.send("survey", **survey(environment.described))
         self._network.phase = ROLLOUT
         self._control.deliver_to(asyncio.get_running_loop(), on_message)
+        watchdog = Watchdog(self._spec.blocked_s)
+        watchdog.start(asyncio.get_running_loop())
+
+        async def run() -> None:
+            await schedule.run(units, environment.lanes)
+            guards.end_in_time(self._events, interrupted=schedule.cancelled)
+
         try:
-            await environment.serve(lambda: schedule.run(units, environment.lanes))
+            await environment.serve(run)
         except Exception as error:
             raise failures.StageFailed("run", error) from error
         finally:
             await guards.teardown(environment.environment)
+            watchdog.stop()
         if schedule.cancelled:
             raise failures.StageFailed("interrupted", None)
 

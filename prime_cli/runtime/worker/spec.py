@@ -31,6 +31,8 @@ class Spec:
     max_retries: int = 0
     call_retries: int = 5
     timeout_s: float | None = None
+    score_s: float | None = None
+    blocked_s: float | None = None
     independent_scoring: bool = False
     harness: str | None = None
     pythonpath: list[str] = field(default_factory=list)

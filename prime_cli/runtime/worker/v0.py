@@ -1,12 +1,12 @@
 """v0 environments: load, look at the examples, run rollouts through the family's adapter."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from . import failures, grouping, rows
 from .client import policy_client
+from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .fingerprint import line_of
 from .identity import Identity, acting_for
 from .loading import load_v0
@@ -45,6 +45,8 @@ class V0:
         self._weights = grouping.reward_weights(self.environment)
         watch_rollouts(self.environment)
         watch_scoring()
+        for rubric in grouping.outer_rubrics(self.environment):
+            limit_scoring(rubric, spec.score_s)
         if hasattr(self.environment, "set_concurrency"):
             self.environment.set_concurrency(spec.concurrency)
 
@@ -88,16 +90,10 @@ class V0:
         unit = Unit(identities)
         current_unit.set(unit)
         try:
-            with acting_for(identities[0] if len(identities) == 1 else None):
-                found = await asyncio.wait_for(
-                    self._family.run(self.examples[example], example, len(rollouts)),
-                    self._spec.timeout_s,
-                )
+            alone = identities[0] if len(identities) == 1 else None
+            with acting_for(alone), Deadline(self._spec.timeout_s, self._late()):
+                found = await self._family.run(self.examples[example], example, len(rollouts))
             return [self._finished(unit, i, found[i]) for i in range(len(rollouts))]
-        except asyncio.TimeoutError as error:
-            raised = failures.RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
-            raised.__cause__ = error
-            return [self._failed(unit, i, raised) for i in range(len(rollouts))]
         except Exception as error:
             return [self._failed(unit, i, error) for i in range(len(rollouts))]
         finally:
@@ -105,6 +101,9 @@ class V0:
 
     async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
         await run()
+
+    def _late(self) -> RolloutTimeout:
+        return RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
 
     def _read_examples(self) -> list[Row]:
         options = {} if self._spec.seed is None else {"seed": self._spec.seed}

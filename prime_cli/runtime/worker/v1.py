@@ -1,12 +1,12 @@
 """v1 environments (verifiers 0.3 and later): tasks, and episodes by `run_slot`."""
 
-import asyncio
 import itertools
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from . import failures, rows, v1_config
+from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
 from .fingerprint import line_of
 from .harness import NAME as IN_PROCESS
 from .identity import Identity, acting_for
@@ -15,7 +15,7 @@ from .plain import plain
 from .rows import Row
 from .spec import Spec
 from .survey import Example
-from .v1_rows import error_of, known_of
+from .v1_rows import error_of, known_of, stopped_scoring
 
 KEY_VARIABLE = "PRIME_RUN_TOKEN"
 
@@ -42,6 +42,8 @@ class V1:
             raise
         except Exception as error:
             raise failures.StageFailed("load", error) from error
+        for kind in {type(task) for task in self.examples}:
+            limit_scoring(kind, spec.score_s, ("score",))
         self.lanes = spec.concurrency
         if self.harness != IN_PROCESS:
             self.lanes = processes_that_fit(spec.concurrency, free_mb())
@@ -92,19 +94,20 @@ class V1:
         identity = Identity(example, rollouts[0], attempt)
         task = self.examples[example]
         try:
-            with acting_for(identity):
-                episode = await asyncio.wait_for(
-                    self._run_episode(task, identity), self._spec.timeout_s
-                )
+            with acting_for(identity), Deadline(self._spec.timeout_s, self._late()):
+                episode = await self._run_episode(task, identity)
             known = {**_fields(task), **known_of(episode)}
             if not episode.ok and not self.environment.complete(episode):
                 known["error"] = error_of(episode)
-        except asyncio.TimeoutError:
-            late = failures.RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
-            return [rows.failed(identity, late, **_fields(task))]
+            elif stopped_scoring(episode):
+                late = ScoringTimeout("scoring took longer than the environment allows")
+                known["error"] = failures.describe(late)
         except Exception as error:
             return [rows.failed(identity, error, **_fields(task))]
         return [rows.finished(identity, **known)]
+
+    def _late(self) -> RolloutTimeout:
+        return RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
 
     async def _run_episode(self, task: Any, identity: Identity) -> Any:
         slot = self.environment.slots(task, 1)[0]

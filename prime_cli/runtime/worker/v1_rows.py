@@ -56,6 +56,11 @@ def error_of(episode: Any) -> dict[str, Any]:
     }
 
 
+def stopped_scoring(episode: Any) -> bool:
+    """Whether a deadline of the environment's own ended the scoring: 0.4 calls that complete."""
+    return any(trace.stop_condition == "scoring_timeout" for trace in episode.traces)
+
+
 def _classify(error: Any) -> failures.Verdict:
     if error.type == "ProviderError":
         blamed = BLAMED.search(error.message)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.core.errors import EnvironmentFailed, WorkerDied
 from prime_cli.runtime.protocol import Rollout, Start
 from tests.helpers.scripted_model import BAD_JSON, ScriptedModel, status
 from tests.runtime.worker.runs import Said, run_worker, small_spec, worker_for
@@ -162,11 +162,64 @@ def test_what_cannot_succeed_later_is_not(model: ScriptedModel, log: Path) -> No
 
 
 def test_a_rollout_may_take_only_so_long(model: ScriptedModel, log: Path) -> None:
-    said = run_worker(small_spec(model, args={"trouble": "sleep"}, timeout_s=1.0), log)
+    said = run_worker(small_spec(model, args={"trouble": "sleep"}, timeout_s=6.0), log)
     error = said.row(1).error
     assert error is not None
-    assert (error.kind, error.type, error.retryable) == ("infra", "RolloutTimeout", True)
+    assert (error.kind, error.type, error.retryable) == ("environment", "RolloutTimeout", False)
     assert said.row(0).reward == 1.0
+
+
+def test_scoring_may_take_only_so_long(model: ScriptedModel, log: Path) -> None:
+    said = run_worker(small_spec(model, args={"trouble": "slow reward"}, score_s=2.0), log)
+    error = said.row(1).error
+    assert error is not None
+    assert (error.kind, error.type, error.retryable) == ("environment", "ScoringTimeout", False)
+    assert "longer than 2 s" in error.message
+    assert (said.row(0).reward, said.row(1).reward) == (1.0, None)
+    assert said.row(1).completion is not None
+
+
+@pytest.mark.parametrize("how", ["sleeping", "looping", "matching"])
+def test_scoring_that_never_awaits_is_interrupted_and_fails_one_rollout(
+    how: str, model: ScriptedModel, log: Path
+) -> None:
+    spec = small_spec(model, args={"trouble": f"{how} reward"}, blocked_s=3.0, concurrency=1)
+    said = run_worker(spec, log)
+    error = said.row(1).error
+    assert error is not None
+    assert error.kind == "environment"
+    assert "let nothing else run" in error.message
+    assert [said.row(n).reward for n in range(3)] == [1.0, None, 1.0]
+    assert said.ended.ok
+
+
+def test_a_rollout_that_never_awaits_is_interrupted(model: ScriptedModel, log: Path) -> None:
+    said = run_worker(small_spec(model, args={"trouble": "block"}, blocked_s=3.0), log)
+    error = said.row(1).error
+    assert error is not None
+    assert (error.kind, error.type) == ("environment", "Blocked")
+    assert said.row(0).reward == 1.0
+    assert said.ended.ok
+
+
+def test_slow_code_that_awaits_is_not_interrupted(log: Path) -> None:
+    with ScriptedModel(latency=5) as slow:
+        said = run_worker(small_spec(slow, blocked_s=4.0), log)
+    assert set(said.rewards.values()) == {1.0}
+
+
+def test_what_no_signal_reaches_is_ended_with_the_process(model: ScriptedModel, log: Path) -> None:
+    spec = small_spec(model, args={"trouble": "dead reward"}, blocked_s=3.0, concurrency=1)
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        run_worker(spec, log)
+
+
+@pytest.mark.slow
+def test_a_teardown_that_hangs_is_given_up(model: ScriptedModel, log: Path) -> None:
+    said = run_worker(small_spec(model, args={"hangs": True}), log)
+    assert set(said.rewards.values()) == {1.0}
+    assert said.ended.ok
+    assert "teardown did not end in time" in log.read_text(encoding="utf-8")
 
 
 def test_an_import_that_fails_is_told_with_its_cause(model: ScriptedModel, log: Path) -> None:

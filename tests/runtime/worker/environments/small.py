@@ -2,7 +2,9 @@
 
 import asyncio
 import atexit
+import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +14,21 @@ from pathlib import Path
 import verifiers as vf
 
 
-def correct(state):
-    if state["info"]["trouble"] == "reward":
+async def correct(state):
+    trouble = state["info"]["trouble"]
+    if trouble == "reward":
         raise ZeroDivisionError("no reward today")
+    if trouble == "slow reward":
+        await asyncio.sleep(60)
+    if trouble == "sleeping reward":
+        time.sleep(60)  # noqa: ASYNC251
+    if trouble == "looping reward":
+        while True:
+            pass
+    if trouble == "matching reward":
+        re.match(r"(a+)+$", "a" * 60 + "b")
+    if trouble == "dead reward":
+        sum(itertools.repeat(0))  # C code that looks at no signals
     return state["answer"] in state["completion"][0].content
 
 
@@ -25,6 +39,8 @@ def length(state):
 
 
 class Small(vf.Environment):
+    hangs = False
+
     async def rollout(self, input, client, model, sampling_args):  # noqa: A002
         print("a rollout begins")
         print("and says so on stderr", file=sys.stderr)
@@ -44,6 +60,8 @@ class Small(vf.Environment):
 
     async def _teardown(self):
         print("torn down")
+        if self.hangs:
+            time.sleep(600)  # noqa: ASYNC251
 
 
 class Grouped(Small):
@@ -51,7 +69,12 @@ class Grouped(Small):
 
 
 def load_environment(
-    count: int = 3, trouble: str = "", example: int = 1, grouped: bool = False, child: str = ""
+    count: int = 3,
+    trouble: str = "",
+    example: int = 1,
+    grouped: bool = False,
+    child: str = "",
+    hangs: bool = False,
 ):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
     atexit.register(print, "exit hooks run")
@@ -67,6 +90,7 @@ def load_environment(
         for n in range(count)
     ]
     cls = Grouped if grouped else Small
+    cls.hangs = hangs
     return cls(rows, vf.Rubric([correct, length], [1.0, 0.0]))
 
 

@@ -24,15 +24,15 @@ class Rubric:
         self.funcs = list(funcs)
         self.weights = weights or [1.0] * len(self.funcs)
 
-    def score(self, states):
-        for state in states:
-            state["metrics"] = {f.__name__: self._call(f, state) for f in self.funcs}
-            values = state["metrics"].values()
-            state["reward"] = sum(v * w for v, w in zip(values, self.weights, strict=True))
+    async def score_rollout(self, state):
+        state["metrics"] = {f.__name__: await self._call(f, state) for f in self.funcs}
+        values = state["metrics"].values()
+        state["reward"] = sum(v * w for v, w in zip(values, self.weights, strict=True))
 
-    def _call(self, function, state):
+    async def _call(self, function, state):
         try:
-            return float(function(state))
+            score = function(state)
+            return float(await score if asyncio.iscoroutine(score) else score)
         except Exception as error:  # noqa: BLE001 - as verifiers does
             log.error(f"Error calling reward function {function.__name__}: {error}")  # noqa: G004, TRY400
             return 0.0
@@ -63,5 +63,6 @@ class Environment:
     ):
         rollouts = [self.rollout(i, client, model, sampling_args) for i in group_inputs]
         states = await asyncio.gather(*rollouts)
-        self.rubric.score(states)
+        for state in states:
+            await self.rubric.score_rollout(state)
         return states
