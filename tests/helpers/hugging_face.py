@@ -61,6 +61,8 @@ class HuggingFace:
             case ("GET", "api", "datasets", owner, name, "tree", "main"):
                 files = self.datasets[f"{owner}/{name}"].files
                 answer = [_entry(path, content) for path, content in files.items()]
+            case ("GET", "api", "datasets", owner, name, "revision", "main"):
+                answer = {"id": f"{owner}/{name}", "sha": "0" * 40, "xetEnabled": False}
             case ("POST", "api", "datasets", _, _, "preupload", "main"):
                 answer = {"files": [_mode(each) for each in json.loads(body)["files"]]}
             case ("POST", "datasets", _, _, "info", "lfs", "objects", "batch"):
