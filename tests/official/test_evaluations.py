@@ -7,6 +7,19 @@ from typing import Any
 
 import pytest
 
+from prime_cli.core.progress import Silent
+from prime_cli.evals.folder import RunFolder
+from prime_cli.evals.manifest import load_manifest
+from prime_cli.evals.metadata import official_metadata
+from prime_cli.evals.results import write_results
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.sharing.fetched import rows_of_evaluation
+from prime_cli.evals.sharing.options import PushOptions
+from prime_cli.evals.sharing.push import push_run
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.evals.sharing.pushing import change_environment
 from tests.official.users import User, newer_releases
 
 pytestmark = [pytest.mark.slow, newer_releases]
@@ -24,6 +37,23 @@ SAMPLES = [
     }
     for number in range(5)
 ]
+
+
+ROWS = [
+    row(0, reward=1.0, metrics={"format": 1.0}, completion="a"),
+    row(1, reward=0.5, metrics={"format": 1.0}, completion="b"),
+]
+
+
+def run_of_ours(cwd: Path, slug: str) -> RunFolder:
+    """A finished run of our own with all of its files."""
+    folder = save_run(cwd, *ROWS, planned=2, examples=2)
+    change_environment(folder, ref=f"{slug}@1.2")
+    manifest = load_manifest(folder.manifest)
+    write_results(folder.journal, folder.results)
+    metadata = official_metadata(manifest.plan, open_run(folder.path).summary())
+    folder.metadata.write_text(json.dumps(metadata), encoding="utf-8")
+    return folder
 
 
 def write_run(folder: Path, slug: str, samples: list[dict[str, Any]] = SAMPLES) -> Path:
@@ -105,6 +135,39 @@ def test_private_evaluation_is_not_found_by_others_and_a_public_one_is(
         assert (refused.code, "404" in refused.out) == (1, True)
         stranger.prime("eval", command, shown).ok()
     assert hidden not in stranger.prime("eval", "list").ok().out
+
+
+def test_folder_of_a_run_of_ours_is_pushed_with_the_same_mean(user: User, tmp_path: Path) -> None:
+    folder = run_of_ours(tmp_path, user.publish(name="wordle", version="1.2").slug)
+    evaluation = push(user, folder.path)
+    shown = user.read("eval", "get", evaluation)
+    ours = open_run(folder.path).summary()
+    assert shown["avg_score"] == shown["metrics"]["reward"] == ours.reward.mean == 0.75
+    assert shown["metrics"]["format"] == 1.0
+    rows = list(rows_of_evaluation(user.hub, evaluation))
+    assert [(row.example_id, row.rollout, row.reward) for row in rows] == [
+        (row.example_id, row.rollout, row.reward) for row in ROWS
+    ]
+
+
+def test_what_our_client_has_pushed_is_read(user: User, tmp_path: Path) -> None:
+    folder = run_of_ours(tmp_path, user.publish(name="wordle", version="1.2").slug)
+    folder.log.write_text("loading\nit printed this\n", encoding="utf-8")
+    pushed = push_run(
+        user.hub, open_run(folder.path), PushOptions(), scrub=Scrubber({}), progress=Silent()
+    )
+    evaluation = pushed.evaluation_id
+    (listed,) = user.read("eval", "list")["evaluations"]
+    assert listed["evaluation_id"] == evaluation
+    table = user.prime("eval", "list").ok().out
+    assert "org/model" in table
+    assert "2" in table
+    assert user.read("eval", "get", evaluation)["avg_score"] == 0.75
+    samples = user.read("eval", "samples", evaluation)["samples"]
+    assert [sample["completion"] for sample in samples] == ["a", "b"]
+    said = user.prime("eval", "logs", evaluation, "--tail", "1").ok().out
+    assert "it printed this" in said
+    assert "loading" not in said
 
 
 def test_unknown_environment_is_refused_before_anything_is_made(user: User) -> None:
