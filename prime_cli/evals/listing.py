@@ -13,7 +13,10 @@ from prime_cli.evals.saved import SavedRun, official_date, open_run, status_of
 
 
 class RunItem(msgspec.Struct, frozen=True):
-    """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null."""
+    """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null.
+
+    `cost` is in USD, null where a part of it is not known; `known_cost` is then the other part.
+    """
 
     run_id: str
     environment: str
@@ -25,6 +28,8 @@ class RunItem(msgspec.Struct, frozen=True):
     status: str
     date: str
     path: str
+    cost: float | None = None
+    known_cost: float | None = None
 
     def is_of(self, name: str) -> bool:
         """Whether it is a run of the environment `name`, which may say owner and version too."""
@@ -122,6 +127,8 @@ def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
         status=status_of(run.folder, manifest),
         date=manifest.started,
         path=str(run.folder.path),
+        cost=manifest.usage.get("cost"),
+        known_cost=manifest.usage.get("known_cost"),
     )
 
 

@@ -37,6 +37,7 @@ def official_metadata(plan: EvalPlan, summary: Summary) -> dict[str, Any]:
         "state_columns": list(plan.state_columns),
         "framework": "verifiers",
         "run_id": summary.run_id,
+        "prime": {"usage": summary.usage, "cost": summary.cost},
     }
 
 

@@ -7,7 +7,8 @@ from prime_cli.evals.journal import Journal
 from prime_cli.evals.rows import Failure, Row
 from prime_cli.evals.spending import POLICY, counts_of, sum_of, write_charges
 from prime_cli.evals.tally import Tally
-from prime_cli.models.prices import Charges, add_charges
+from prime_cli.models.budget import cost_words
+from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runtime.protocol import Rollout
 
 
@@ -19,6 +20,9 @@ class Ledger(Protocol):
 
     def settle_apart(self) -> Charges:
         """Take what calls that belong to no rollout used since the last time."""
+
+    def spent(self) -> Spend:
+        """What the whole run used so far, settled or not."""
 
 
 class Recorder:
@@ -44,15 +48,17 @@ class Recorder:
         add_charges(self.journaled, apart)
         if self._tally.add(row):
             self._task.advance()
-        self._task.update(note=progress_note(self._tally))
+        self._task.update(note=progress_note(self._tally, self._ledger.spent()))
 
 
-def progress_note(tally: Tally) -> str:
-    """The running mean and the errors, for beside the bar."""
+def progress_note(tally: Tally, spent: Spend | None = None) -> str:
+    """The running mean, the errors and the cost where one is known, for beside the bar."""
     mean = tally.running_mean
     words = "no reward yet" if mean is None else f"reward {mean:.3f}"
     if tally.errored:
         words += f", {tally.errored} error{'s' if tally.errored > 1 else ''}"
+    if spent is not None and spent.picodollars:
+        words += f", {cost_words(spent)}"
     return words
 
 

@@ -50,7 +50,7 @@ def official_row(row: Row) -> dict[str, Any]:
         "metrics": row.metrics,
         "token_usage": _official_usage(row),
         # Not as numbers of the row itself: vf-tui takes those for metrics.
-        "prime": {"rollout": row.rollout, "attempt": row.attempt},
+        "prime": {"rollout": row.rollout, "attempt": row.attempt} | _spent(row),
     }
     kept = {name: value for name, value in known.items() if value is not None or name in _ALWAYS}
     return row.metrics | row.state | kept
@@ -70,6 +70,12 @@ def _official_error(row: Row) -> dict[str, Any] | None:
         "class": row.error.kind,
         "retryable": row.error.retryable,
     }
+
+
+def _spent(row: Row) -> dict[str, Any]:
+    """What the official keys have no place for: all counts, the judges', and the cost."""
+    told: dict[str, Any] = {"usage": row.usage, "judges": row.judges, "cost": row.cost}
+    return {name: value for name, value in told.items() if value not in (None, {})}
 
 
 def _official_usage(row: Row) -> dict[str, Any] | None:

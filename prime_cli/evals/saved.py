@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.folder import RunFolder, is_being_written
@@ -16,6 +18,7 @@ from prime_cli.evals.journal import read_journal
 from prime_cli.evals.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.evals.official import read_metadata
 from prime_cli.evals.rows import Row
+from prime_cli.evals.spending import Spending, spending_before
 from prime_cli.evals.summary import EnvironmentFacts, Summary, score
 from prime_cli.evals.tally import Tally
 from prime_cli.evals.v1_settings import read_settings
@@ -48,9 +51,11 @@ class SavedRun:
         """The statistics, computed anew from the rows."""
         tally = Tally()
         if self.manifest is not None:
+            spending = spending_before(self.manifest)
             for row in read_journal(self.folder.journal):
                 tally.add(row)
-            return summary_of(self.folder, self.manifest, tally)
+                spending.add_row(row)
+            return summary_of(self.folder, with_usage(self.manifest, spending), tally)
         for row in self.rows():
             tally.add(row)
         return _official_summary(self.folder, self.official or {}, tally)
@@ -69,6 +74,13 @@ def open_run(path: Path) -> SavedRun:
         f"{path} holds no evaluation",
         hint="see the ones saved here with `prime eval list`",
     )
+
+
+def with_usage(manifest: Manifest, spending: Spending) -> Manifest:
+    """`manifest` with the sum of its journal where its last session did not come to write one."""
+    if manifest.status != RUNNING:
+        return manifest
+    return msgspec.structs.replace(manifest, usage=spending.record())
 
 
 def status_of(folder: RunFolder, manifest: Manifest) -> str:

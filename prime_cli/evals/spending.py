@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.rows import Row, SpentBy
 from prime_cli.models.prices import PICO, Charges, Payer, Spend, add_charges
 from prime_cli.models.usage import Usage
@@ -107,6 +108,11 @@ class Spending:
             name = key(payer)
             found[name] = found[name] + spend if name in found else spend
         return found
+
+
+def spending_before(manifest: Manifest) -> Spending:
+    """What a run spent that is in no line of its journal; the lines are to be added."""
+    return Spending(manifest.plan.model, read_charges(manifest.unjournaled))
 
 
 def without(charges: Charges, less: Charges) -> Charges:

@@ -66,7 +66,7 @@ class Summary(msgspec.Struct, frozen=True):
     """One run. `rollouts` holds the rewards by rollout index (`r1` first), null on an error.
 
     `seconds` is wall time, `usage` token counts by name. `status` is `running`, `finished`,
-    `interrupted`, `failed` (`failure` says why) or `stopped`.
+    `interrupted`, `failed` or `capped` (`failure` says why), or `stopped`.
     """
 
     run_id: str
@@ -85,6 +85,11 @@ class Summary(msgspec.Struct, frozen=True):
     rollouts: dict[str, list[float | None]] = {}
     errors: list[ErrorCount] = []
     failure: str | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost in USD; None where a part of it is not known."""
+        return self.usage.get("cost")
 
     @property
     def error_rate(self) -> float:

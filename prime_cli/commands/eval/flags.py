@@ -121,6 +121,14 @@ GithubSummaryOpt = Annotated[
         show_default="where GitHub asks for one",
     ),
 ]
+MaxCostOpt = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="Stop when the run has cost that much."),
+]
+TokenBudgetOpt = Annotated[
+    int | None,
+    typer.Option("--token-budget", metavar="N", help="Stop when it has used that many tokens."),
+]
 VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),

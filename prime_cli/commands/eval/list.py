@@ -15,9 +15,21 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.evals.listing import RunItem, list_runs
+from prime_cli.models.budget import dollars
 
 _HUB_ROWS = 20
-_COLUMNS = ("Run", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date", "Path")
+_COLUMNS = (
+    "Run",
+    "Environment",
+    "Model",
+    "n x r",
+    "Reward",
+    "Errors",
+    "Cost",
+    "Status",
+    "Date",
+    "Path",
+)
 
 
 def list_saved(
@@ -71,10 +83,17 @@ def _row(item: RunItem) -> list[str]:
         size,
         "" if item.reward is None else f"{item.reward:.3f}",
         "" if item.errors is None else f"{item.errors:.0%}",
+        _cost(item),
         item.status,
         item.date,
         from_here(item.path),
     ]
+
+
+def _cost(item: RunItem) -> str:
+    if item.cost is not None:
+        return dollars(item.cost)
+    return f">= {dollars(item.known_cost)}" if item.known_cost else ""
 
 
 def _text(number: int | None) -> str:

@@ -21,6 +21,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.caps import check_cap
 from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
@@ -54,6 +55,8 @@ def run(
     independent_scoring: flags.IndependentOpt = False,
     max_retries: flags.RetriesOpt = 0,
     max_error_rate: flags.ErrorRateOpt = 0.0,
+    max_cost: flags.MaxCostOpt = None,
+    token_budget: flags.TokenBudgetOpt = None,
     resume: flags.ResumeOpt = None,
     new: flags.NewOpt = False,
     fail_under: flags.FailUnderOpt = None,
@@ -125,6 +128,8 @@ def run(
         hub_only=hub,
         sandbox=sandbox,
         allow_net=allow_net,
+        max_cost=max_cost,
+        token_budget=token_budget,
     )
     if save_to_hf_hub:
         check_pushing(session, os.environ)
@@ -145,6 +150,7 @@ def run(
         push_at_end(session, result.folder.path)
     if save_to_hf_hub:
         push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
+    check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)
     check_gates(judgement.outcomes, result.summary.run_id)
 

@@ -1,9 +1,12 @@
 """How a person reads a run: the summary as labelled lines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from prime_cli.evals.spending import spend_of
 from prime_cli.evals.summary import Reward, Summary
+from prime_cli.models.budget import cost_words
 
 _MOST_SHOWN = 12
 """Rewards of one rollout index that are printed; the rest is in the files."""
@@ -40,7 +43,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         for error in summary.errors
     )
     if summary.usage:
-        lines.append(("Tokens", _usage(summary)))
+        lines.extend(_spent(summary.usage))
     if summary.seconds is not None:
         lines.append(("Time", f"{summary.seconds:.1f} s"))
     lines.append(("Saved in", from_here(summary.path)))
@@ -75,10 +78,26 @@ def _rewards(rewards: Sequence[float | None]) -> str:
     return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
 
 
-def _usage(summary: Summary) -> str:
-    known = [(name, summary.usage[name]) for name in _USAGE if summary.usage.get(name)]
+def _spent(usage: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Tokens and cost in all; below them the judges' part, and that of each model of several."""
+    lines = [("Tokens", _tokens(usage))]
+    roles = {role: counts for role, counts in usage.get("roles", {}).items() if role != "policy"}
+    parts = [*roles.items(), *usage.get("models", {}).items()]
+    lines.extend((f"  {name}", f"{_tokens(counts)}; {cost_of(counts)}") for name, counts in parts)
+    if "cost" in usage:
+        lines.append(("Cost", cost_of(usage)))
+    return lines
+
+
+def _tokens(usage: Mapping[str, Any]) -> str:
+    known = [(name, usage[name]) for name in _USAGE if usage.get(name)]
     counted = ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known)
-    return (counted or "none") + (" (estimated)" if summary.usage.get("estimated") else "")
+    return (counted or "none") + (" (estimated)" if usage.get("estimated") else "")
+
+
+def cost_of(usage: Mapping[str, Any]) -> str:
+    """What `usage` cost as a person reads it; nothing where that was not kept."""
+    return cost_words(spend_of(usage)) if "cost" in usage else ""
 
 
 def from_here(path: str) -> str:

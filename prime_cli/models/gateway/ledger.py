@@ -98,7 +98,11 @@ class Ledger:
 
     def total(self) -> Usage:
         """What the whole run used so far."""
-        return sum((spend.usage for spend in self._totals.values()), Usage())
+        return self.spent().usage
+
+    def spent(self) -> Spend:
+        """The same with its price."""
+        return sum(self._totals.values(), Spend())
 
     def add(self, identity: Identity, model: str | None, spend: Spend) -> None:
         """Count one call."""
