@@ -93,7 +93,7 @@ class Drive:
 
     async def _listen(self, gateway: Gateway, task: Task) -> None:
         with (
-            interruptible(self._stop) as interrupt,
+            interruptible(self._stop, self._setup.switchboard) as interrupt,
             capped(gateway, self._cancel) as self._cap,
         ):
             orders: Orders | None = self._orders

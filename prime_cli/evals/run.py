@@ -1,7 +1,7 @@
 """One evaluation from plan to summary: interpreter, worker, journal, results."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -37,6 +37,9 @@ from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
 
+Begun = Callable[[RunFolder], None]
+"""Told of the folder of a run that begins or goes on, which it alone may write by then."""
+
 
 @dataclass(frozen=True)
 class EvalResult:
@@ -49,7 +52,11 @@ class EvalResult:
 
 
 def run_evaluation(
-    prepared: Prepared, around: Surroundings, resumed: SavedRun | None = None
+    prepared: Prepared,
+    around: Surroundings,
+    resumed: SavedRun | None = None,
+    *,
+    begun: Begun | None = None,
 ) -> EvalResult:
     """Run what is prepared; a finished rollout is on disk before the next one is counted.
 
@@ -81,6 +88,7 @@ def run_evaluation(
         asked=prepared.asked,
         resumed=resumed.folder if resumed is not None else None,
         prices=prepared.prices,
+        begun=begun,
     )
 
 
@@ -96,6 +104,7 @@ def run_in(
     asked: Asked | None = None,
     resumed: RunFolder | None = None,
     prices: PriceBook | None = None,
+    begun: Begun | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
     prices = prices or load_prices()
@@ -116,6 +125,7 @@ def run_in(
         prices=prices,
         offline=around.offline,
         sandbox=sandbox,
+        switchboard=around.switchboard,
     )
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -126,6 +136,8 @@ def run_in(
         if budget is not None and around.budget is None:
             require_room(budget, sum_of(earlier.spent.values()), folder.run_id, plan)
         record = RunRecord(setup, folder, earlier, asked)
+        if begun is not None:
+            begun(folder)
         return _Run(setup, folder, earlier, record).execute(around.progress)
 
 

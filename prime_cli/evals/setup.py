@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
+from prime_cli.evals.interrupt import Switchboard
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.budget import Budget
@@ -21,7 +22,8 @@ class Surroundings:
     """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
 
     `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
-    counted what earlier sessions spent.
+    counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
+    main thread.
     """
 
     cwd: Path
@@ -29,6 +31,7 @@ class Surroundings:
     progress: Progress
     offline: bool = False
     budget: Budget | None = None
+    switchboard: Switchboard | None = None
 
 
 @dataclass(frozen=True)
@@ -52,3 +55,4 @@ class Setup:
     prices: PriceBook
     offline: bool = False
     sandbox: Sandbox | None = None
+    switchboard: Switchboard | None = None

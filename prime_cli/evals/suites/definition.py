@@ -3,7 +3,7 @@
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,29 @@ class Cell:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite; `digest` is of what it asks for, whatever the layout of the file."""
+    """A suite of at least one evaluation, each with a key of its own."""
 
     name: str
     path: Path
-    digest: str
     limits: Limits
     cells: tuple[Cell, ...]
+
+    @property
+    def digest(self) -> str:
+        """Of its evaluations' keys; what else may not change, the runs that are resumed say."""
+        return digest_bytes(msgspec.json.encode(sorted(cell.key for cell in self.cells)))
+
+    def overridden(self, given: EvalRequest) -> "Suite":
+        """The same with what `given` says in place of what the file says, in each evaluation."""
+        blank = EvalRequest(environment="")
+        told = {
+            field.name: getattr(given, field.name)
+            for field in fields(EvalRequest)
+            if field.name != "environment"
+            and getattr(given, field.name) != getattr(blank, field.name)
+        }
+        cells = (replace(cell, request=replace(cell.request, **told)) for cell in self.cells)
+        return replace(self, cells=tuple(cells))
 
 
 def load_suite(path: Path) -> Suite:
@@ -73,7 +89,6 @@ def load_suite(path: Path) -> Suite:
     return Suite(
         name=limits.name or path.stem,
         path=path,
-        digest=digest_bytes(msgspec.json.encode(tables, order="deterministic")),
         limits=limits,
         cells=_cells(path, tables),
     )

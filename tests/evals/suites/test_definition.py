@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
 
 
@@ -71,11 +72,22 @@ def test_limits_and_name_are_of_the_suite(tmp_path: Path) -> None:
     assert suite_of(tmp_path, '[[eval]]\nid = "a"').name == "nightly"
 
 
-def test_the_digest_is_of_what_is_asked_for_and_not_of_its_layout(tmp_path: Path) -> None:
+def test_the_digest_is_of_which_evaluations_there_are(tmp_path: Path) -> None:
     one = suite_of(tmp_path, 'model = "m"\n[[eval]]\nid = "a"\nnum_examples = 3')
-    same = suite_of(tmp_path, '# why\n[[eval]]\nnum_examples = 3\nid = "a"\nmodel = "m"')
-    other = suite_of(tmp_path, 'model = "m"\n[[eval]]\nid = "a"\nnum_examples = 4')
-    assert one.digest == same.digest != other.digest
+    grown = suite_of(tmp_path, '# more\n[[eval]]\nnum_examples = 9\nid = "a"\nmodel = "m"')
+    other = suite_of(tmp_path, 'model = "m2"\n[[eval]]\nid = "a"\nnum_examples = 3')
+    assert one.digest == grown.digest != other.digest
+
+
+def test_flags_win_over_the_file_in_each_evaluation(tmp_path: Path) -> None:
+    text = 'num_examples = 9\nmodel = "m"\n[[eval]]\nid = "a"\n[[eval]]\nid = "b"'
+    suite = suite_of(tmp_path, text)
+    given = EvalRequest("nightly.toml", num_examples=2, sandbox=True)
+    requests = [cell.request for cell in suite.overridden(given).cells]
+    assert [(r.environment, r.model, r.num_examples, r.sandbox) for r in requests] == [
+        ("a", "m", 2, True),
+        ("b", "m", 2, True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.evals.suites.definition import Limits, Suite
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.suites.definition import Cell, Limits, Suite
 from prime_cli.evals.suites.record import (
     FINISHED,
     INTERRUPTED,
@@ -21,7 +22,8 @@ from prime_cli.evals.suites.record import (
     save_record,
 )
 
-SUITE = Suite("nightly", Path("nightly.toml"), "ab" * 32, Limits(), ())
+CELLS = tuple(Cell(key, EvalRequest(key.split()[0])) for key in ("a m", "b m"))
+SUITE = Suite("nightly", Path("nightly.toml"), Limits(), CELLS)
 
 
 def kept(cwd: Path, *, started: str = "2026-01-01T00:00:00+00:00", **fields: Any) -> SuiteRecord:
