@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from prime_cli import __version__
+from prime_cli.evals.export.spent import spent_of
 from prime_cli.evals.export.texts import as_json, well_formed
 from prime_cli.evals.summary import Summary
 
@@ -61,7 +62,8 @@ def _figures(summary: Summary) -> dict[str, str]:
         "Errored": str(counts.errored),
         "Truncated": str(counts.truncated),
     }
-    return shown | {name: _number(metric.mean) for name, metric in summary.metrics.items()}
+    metrics = {name: _number(metric.mean) for name, metric in summary.metrics.items()}
+    return shown | spent_of(summary.usage) | metrics
 
 
 def _table(head: tuple[str, str], rows: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ from prime_cli.core.extras import require
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.evals.export.card import make_card
 from prime_cli.evals.export.columns import Columns
+from prime_cli.evals.export.facts import ENDPOINT
 from prime_cli.evals.export.shards import write_shards
 from prime_cli.evals.rows import Row
 from prime_cli.evals.summary import Summary
@@ -43,6 +44,7 @@ def write_dataset(
             old.unlink()
         for path in written:
             path.rename(data / path.name)
-    card = make_card(summary, facts, columns.rows).encode()
+    told = {label: text for label, text in facts.items() if label != ENDPOINT}
+    card = make_card(summary, told, columns.rows).encode()
     write_atomically(folder / CARD, card, mode=0o644)
     return size + len(card)

@@ -5,6 +5,9 @@ from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.summary import Summary
 
+ENDPOINT = "Endpoint"
+"""An address, perhaps of a private network: in what is made for a file, not in what is pushed."""
+
 
 def facts_of(saved: SavedRun, summary: Summary) -> dict[str, str]:
     """Versions, digests and settings that are known; never a key."""
@@ -30,7 +33,7 @@ def facts_of(saved: SavedRun, summary: Summary) -> dict[str, str]:
 
 def _settings(plan: EvalPlan) -> dict[str, str | None]:
     return {
-        "Endpoint": plan.endpoint,
+        ENDPOINT: plan.endpoint,
         "Sampling": _object(plan.sampling),
         "Arguments": _object(plan.env_args),
     }

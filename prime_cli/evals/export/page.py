@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, BinaryIO
 
+import msgspec
+
 from prime_cli import __version__
 from prime_cli.evals.export.chunks import Kept, data_elements
 from prime_cli.evals.export.embedding import data_element
+from prime_cli.evals.export.spent import parts_of, spent_of
 from prime_cli.evals.export.texts import as_json
 from prime_cli.evals.rows import Row
 from prime_cli.evals.summary import Summary
@@ -48,8 +51,14 @@ def write_page(
 
 
 def _run(summary: Summary, facts: Mapping[str, str], kept: Kept) -> dict[str, Any]:
-    told = [*facts.items(), ("Exported by", f"prime {__version__}")]
-    return {"summary": summary, "facts": told, "notes": notes(summary, kept)}
+    return {
+        # Rewards are in the index; where the run lies is nobody's business to whom a page is sent.
+        "summary": msgspec.structs.replace(summary, rollouts={}, path=""),
+        "facts": [*facts.items(), ("Exported by", f"prime {__version__}")],
+        "spent": spent_of(summary.usage),
+        "parts": parts_of(summary.usage),
+        "notes": notes(summary, kept),
+    }
 
 
 def notes(summary: Summary, kept: Kept) -> list[str]:

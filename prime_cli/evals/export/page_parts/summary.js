@@ -31,15 +31,15 @@ function between(reward) {
   return `between ${number(reward.low)} and ${number(reward.high)}, as errors count as 0 or are left out`;
 }
 
-const COUNTED = new Set(['input', 'cached', 'output', 'reasoning']);
-function usageLabel(name) {
-  const words = name.replaceAll('_', ' ');
-  return words[0].toUpperCase() + words.slice(1) + (COUNTED.has(name) ? ' tokens' : '');
+function precision(reward) {
+  if (reward.interval === null) return 'of the mean, over examples';
+  const [low, high] = reward.interval;
+  return `of the mean, over examples; 95 % interval ${number(low)} to ${number(high)}`;
 }
 
 function drawSummary() {
   const { summary } = run;
-  const { counts, reward, environment, usage } = summary;
+  const { counts, reward, environment } = summary;
   document.title = `${environment.ref} with ${summary.model}`;
   byId('title').textContent = environment.ref;
   byId('subtitle').textContent =
@@ -48,18 +48,21 @@ function drawSummary() {
   byId('facts').replaceChildren(
     fact('Mean reward', number(reward.mean), between(reward)),
     fact('Standard deviation', number(reward.std)),
+    fact('Standard error', number(reward.stderr), precision(reward)),
     fact('Planned', number(counts.planned),
       `${number(summary.num_examples)} examples x ${number(summary.rollouts_per_example)}`),
     fact('Scored', number(counts.scored)),
     fact('Errored', number(counts.errored)),
     fact('Truncated', number(counts.truncated)),
     fact('Time', duration(summary.seconds)),
-    ...Object.entries(usage || {}).filter(([, count]) => typeof count === 'number')
-      .map(([name, count]) => fact(usageLabel(name), count.toLocaleString('en'))),
+    ...Object.entries(run.spent).map(([label, text]) => fact(label, text)),
   );
   const metrics = Object.entries(summary.metrics).map(([name, of]) => [name, of.mean, of.std]);
   const errors = summary.errors.map((each) => [each.class, each.type, each.count, each.message]);
   byId('tables').append(tableOf('Run', ['', ''], run.facts));
+  for (const [name, spent] of run.parts) {
+    byId('tables').append(tableOf(`Spent by ${name}`, ['', ''], Object.entries(spent)));
+  }
   if (metrics.length) byId('tables').append(tableOf('Metrics', ['metric', 'mean', 'std'], metrics));
   if (errors.length) {
     byId('tables').append(tableOf('Errors', ['class', 'type', 'count', 'first message'], errors));
