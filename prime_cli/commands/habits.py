@@ -24,7 +24,6 @@ _OPTIONS = {
         **dict.fromkeys(("--output-dir", "-o"), _SAVED_IN),
         "--env-dir-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
         "--env-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
-        "--timeout": _NOT_YET,
         "--heartbeat-url": _NOT_YET,
         "--header-from-state": f"{_NOT_YET}; `--header` sends one that stays the same",
         "--api-client-type": "models are reached by chat completions: leave it out",

@@ -16,6 +16,7 @@ from prime_cli.evals.sandboxing import with_gateway
 from prime_cli.evals.setup import Setup
 from prime_cli.evals.spending import without
 from prime_cli.evals.tally import Tally
+from prime_cli.evals.waiting import WaitingTask, ticking
 from prime_cli.evals.worker import make_spec, worker_variables
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
@@ -84,9 +85,11 @@ class Drive:
             offline=setup.offline,
             settings=setup.gateway,
         ) as gateway:
+            task = waiting = WaitingTask(task, gateway.waits)
             self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger)
             try:
-                await self._listen(gateway, task)
+                async with ticking(waiting.tick):
+                    await self._listen(gateway, task)
             finally:
                 self.outcome.spent = gateway.ledger.totals()
                 self.outcome.unjournaled = without(self.outcome.spent, self._recorder.journaled)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.deadlines import Deadlines
 from prime_cli.evals.defaults import EvalDefaults
 from prime_cli.evals.request import EvalRequest
 from prime_cli.models.budget import dollars
@@ -73,6 +74,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     allow_net: bool = False
     max_cost: float | None = None
     token_budget: int | None = None
+    deadlines: Deadlines = Deadlines()
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -82,6 +84,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Model", f"{self.model} at {self.endpoint}"),
             ("Rollouts", f"{examples} examples x {self.rollouts_per_example}"),
             ("Concurrency", str(self.concurrency)),
+            ("Deadlines", str(self.deadlines)),
         ]
         if self.max_cost is not None:
             lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
@@ -130,6 +133,7 @@ def make_plan(
         allow_net=request.allow_net,
         max_cost=request.max_cost,
         token_budget=request.token_budget,
+        deadlines=request.deadlines,
     )
     _check(plan)
     return plan

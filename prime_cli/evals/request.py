@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.deadlines import DEFAULTS, Deadlines
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class EvalRequest:
     allow_net: bool = False
     max_cost: float | None = None
     token_budget: int | None = None
+    deadlines: Deadlines = DEFAULTS
     verbose: bool = False
 
 

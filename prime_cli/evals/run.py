@@ -31,6 +31,7 @@ from prime_cli.evals.spending import sum_of
 from prime_cli.evals.summary import Summary
 from prime_cli.evals.worker import passed_keys, secrets_of
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.limits.place import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry
@@ -121,7 +122,12 @@ def run_in(
         environ=around.environ,
         scrub=Scrubber(secrets_of(endpoint, around.environ, passed)),
         log=folder.log,
-        gateway=GatewaySettings(price_of=prices.price_of, budget=budget),
+        gateway=GatewaySettings(
+            call_seconds=plan.deadlines.call_seconds,
+            limits_folder=limits_folder(),
+            price_of=prices.price_of,
+            budget=budget,
+        ),
         prices=prices,
         offline=around.offline,
         sandbox=sandbox,

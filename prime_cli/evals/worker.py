@@ -55,6 +55,9 @@ def make_spec(
         state_columns=list(plan.state_columns),
         max_retries=plan.max_retries,
         call_retries=0,  # the gateway has retried before it answers with a failure
+        timeout_s=plan.deadlines.rollout_seconds,
+        score_s=plan.deadlines.scoring_seconds,
+        blocked_s=plan.deadlines.blocked_seconds,
         independent_scoring=plan.independent_scoring,
     )
 

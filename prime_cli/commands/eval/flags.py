@@ -129,6 +129,34 @@ TokenBudgetOpt = Annotated[
     int | None,
     typer.Option("--token-budget", metavar="N", help="Stop when it has used that many tokens."),
 ]
+CallTimeoutOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--call-timeout",
+        metavar="SPAN",
+        help="Deadline of one try of a model call.",
+        show_default="30m",
+    ),
+]
+ScoreTimeoutOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--score-timeout",
+        metavar="SPAN",
+        help="Deadline of scoring a rollout.",
+        show_default="1h, or 10m where it never awaits",
+    ),
+]
+RolloutTimeoutOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--rollout-timeout",
+        "--timeout",
+        metavar="SPAN",
+        help="Deadline of a whole rollout.",
+        show_default="6h",
+    ),
+]
 VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),

@@ -22,6 +22,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.caps import check_cap
+from prime_cli.evals.deadlines import parse_deadlines
 from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
@@ -57,6 +58,9 @@ def run(
     max_error_rate: flags.ErrorRateOpt = 0.0,
     max_cost: flags.MaxCostOpt = None,
     token_budget: flags.TokenBudgetOpt = None,
+    call_timeout: flags.CallTimeoutOpt = None,
+    score_timeout: flags.ScoreTimeoutOpt = None,
+    rollout_timeout: flags.RolloutTimeoutOpt = None,
     resume: flags.ResumeOpt = None,
     new: flags.NewOpt = False,
     fail_under: flags.FailUnderOpt = None,
@@ -128,6 +132,7 @@ def run(
         hub_only=hub,
         sandbox=sandbox,
         allow_net=allow_net,
+        deadlines=parse_deadlines(call_timeout, score_timeout, rollout_timeout),
         max_cost=max_cost,
         token_budget=token_budget,
     )
