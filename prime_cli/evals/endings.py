@@ -14,7 +14,7 @@ _NETWORK_HINT = (
     "what it keeps is there the next time"
 )
 _DATA_HINT = (
-    "where the environment shuffles without a seed, give it one with `-a`; start anew with `--new`"
+    "where the environment shuffles without a seed, give it one with `-a` and begin a new run"
 )
 _DOING = {
     "import": "be imported",

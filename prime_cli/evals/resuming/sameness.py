@@ -45,7 +45,7 @@ def require_same(before: Manifest, plan: EvalPlan) -> None:
     content = content_differences(before.plan, plan)
     found = [*content, *differences(before, plan)]
     if found:
-        hint = "leave those flags out, or start anew with `--new`"
+        hint = "leave those flags out, or begin a new run without `--resume`"
         if len(content) == len(found):
             hint = _content_hint(before.plan)
         raise _refused(before.run_id, found, hint)
@@ -57,7 +57,7 @@ def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
         return
     found = list(_package_differences(before.interpreter, facts))
     if found:
-        raise _refused(before.run_id, found, "start anew with `--new`")
+        raise _refused(before.run_id, found, "begin a new run without `--resume`")
 
 
 def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
@@ -160,7 +160,7 @@ def _content_hint(plan: EvalPlan) -> str:
     place = plan.environment.path
     if place is None:
         return f"name that version: `{plan.environment.title}`"
-    return f"bring {place} back to what it was, or start anew with `--new`"
+    return f"bring {place} back to what it was, or begin a new run"
 
 
 def _refused(run_id: str, found: list[Difference], hint: str) -> Conflict:

@@ -1,0 +1,41 @@
+"""`kill -9` of worker and of parent at moments by chance: every rollout is there once at the end.
+
+`PRIME_TEST_SEED=…` repeats the choices of a run; each run prints its own. `benchmarks/kill` does
+the same more often.
+"""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.kills.killed_runs import KINDS, KilledRuns, Tally
+from tests.helpers.kills.session import Kind
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the worker in /proc"),
+]
+
+ROUNDS = 7
+"""Of each kind: 21 together."""
+
+
+@pytest.fixture
+def seed() -> int:
+    """Another one for each run, told to whoever reads why it failed."""
+    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
+    print(f"PRIME_TEST_SEED={seed}")
+    return seed
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_killed_run_is_resumed_to_what_it_would_have_been(
+    kind: Kind, tmp_path: Path, seed: int
+) -> None:
+    tally = Tally()
+    runs = KilledRuns(kind, tmp_path, random.Random(seed), tally)
+    while tally.rounds < ROUNDS:
+        runs.kill_one()
+    print(*tally.lines(), sep="\n")
