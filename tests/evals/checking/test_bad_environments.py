@@ -233,7 +233,7 @@ class Ranked(vf.Rubric):
 
 
 @pytest.mark.parametrize(("sign", "status"), [(1, "pass"), (-1, "fail")])
-def test_within_groups_the_gold_answer_must_be_the_best(
+def test_within_groups_no_poor_answer_is_as_good_as_the_gold_one(
     sign: int, status: str, tmp_path: Path
 ) -> None:
     source = GOOD.replace(
@@ -243,9 +243,8 @@ def test_within_groups_the_gold_answer_must_be_the_best(
     found = sound_twice(tmp_path, source)
     assert found.first.start is not None
     assert found.first.start.unit == "group"
-    assert found.status("gold") == status
-    assert found.status("range") == "pass"
-    assert found.status("garbage") == status
+    assert {found.status("gold"), found.status("range")} == {"pass"}
+    assert {found.status(name) for name in ("empty", "echo", "garbage")} == {status}
 
 
 def judged(found: Sounded) -> set[str]:
