@@ -142,6 +142,9 @@ _prime() {
     'prime eval --max-error-rate') :; return ;;
     'prime eval --max-cost') :; return ;;
     'prime eval --token-budget') :; return ;;
+    'prime eval --call-timeout') :; return ;;
+    'prime eval --score-timeout') :; return ;;
+    'prime eval --rollout-timeout'|'prime eval --timeout') :; return ;;
     'prime eval --resume'|'prime eval -R') :; return ;;
     'prime eval --fail-under') :; return ;;
     'prime eval --baseline') :; return ;;
@@ -172,6 +175,9 @@ _prime() {
     'prime eval run --max-error-rate') :; return ;;
     'prime eval run --max-cost') :; return ;;
     'prime eval run --token-budget') :; return ;;
+    'prime eval run --call-timeout') :; return ;;
+    'prime eval run --score-timeout') :; return ;;
+    'prime eval run --rollout-timeout'|'prime eval run --timeout') :; return ;;
     'prime eval run --resume'|'prime eval run -R') :; return ;;
     'prime eval run --fail-under') :; return ;;
     'prime eval run --baseline') :; return ;;
@@ -337,8 +343,8 @@ _prime() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view compare power gate export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view compare power gate export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='-h --help' ;;

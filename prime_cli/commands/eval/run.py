@@ -29,6 +29,7 @@ from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors, check_gates
+from prime_cli.models.gateway.limits.place import limits_folder, limits_words
 from prime_cli.session import Session
 
 _SIGNALLED = 128
@@ -177,6 +178,7 @@ def _evaluate(
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
+        session.output.say(f"Limits: {limits_words(limits_folder())}")
     around = Surroundings(places.cwd, os.environ, session.progress, offline)
     return run_evaluation(prepared, around, resumed)
 
