@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.costing import announce_cost
 from prime_cli.commands.eval.gating import hold_to, prepare_gates
 from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
 from prime_cli.commands.eval.push import push_at_end
@@ -102,11 +103,6 @@ def run(
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    if (environment or "").endswith(".toml"):
-        raise UsageError(
-            "Evaluations described in a TOML file are not built yet",
-            hint="name an environment: `prime eval run starter/alphabet-sort`",
-        )
     request = EvalRequest(
         environment=environment or "",
         model=model,
@@ -179,6 +175,7 @@ def _evaluate(
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
+    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
     around = Surroundings(places.cwd, os.environ, session.progress, offline)
     return run_evaluation(prepared, around, resumed)
 

@@ -1,0 +1,127 @@
+"""What a run will cost, guessed before it starts from what earlier ones used; never invented."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.evals.listing import list_runs
+from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.plan import ALL, EvalPlan
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.spending import spend_of
+from prime_cli.models.budget import dollars
+from prime_cli.models.prices import PICO, Price, Spend
+from prime_cli.models.usage import Usage
+
+_LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """USD for `rollouts` rollouts; each part is None where there is nothing to go by.
+
+    `cost` is what as many rollouts of run `like` would cost; `partial` says that a judge of it
+    had no known price. `limit` is the cost if every completion were as long as `max_tokens`; it
+    leaves out what is read where no run tells how much that is.
+    """
+
+    rollouts: int | None = None
+    cost: float | None = None
+    partial: bool = False
+    like: str | None = None
+    limit: float | None = None
+    max_tokens: int | None = None
+
+    def words(self) -> str:
+        """The line that a person reads."""
+        if self.rollouts is None:
+            return "unknown before the examples are loaded"
+        many = f"{self.rollouts:,} rollout{'s' if self.rollouts != 1 else ''}"
+        if self.cost is None:
+            told = "unknown before a first run"
+            if self.limit is None:
+                return told
+            return f"{told}; {many} of one completion write at most {dollars(self.limit)}"
+        about = "at least" if self.partial else "about"
+        told = f"{about} {dollars(self.cost)} for {many}, as run {self.like} used"
+        if self.limit is None or self.partial:
+            return told
+        return f"{told}; at most {dollars(self.limit)} at {self.max_tokens:,} tokens a completion"
+
+
+def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estimate:
+    """The Estimate for a run of `plan` at `price`, of which `done` rollouts need not run.
+
+    Runs of the same environment below `cwd` are looked at: the newest of the same model, else the
+    newest.
+    """
+    before = _earlier_run(plan, cwd)
+    rollouts = _rollouts(plan, before, done)
+    tokens = next((plan.sampling[name] for name in _LIMITS if plan.sampling.get(name)), None)
+    if rollouts is None:
+        return Estimate()
+    if before is None:
+        limit = None if tokens is None else _usd(price, Usage(output=rollouts * tokens))
+        return Estimate(rollouts, limit=limit, max_tokens=tokens)
+    policy, judges = _used(before.usage)
+    share = rollouts / _finished(before)
+    whole = price.cost(policy) / PICO + judges.known_usd
+    limit = None
+    if tokens is not None:
+        longest = Usage(input=policy.input, output=max(policy.output, policy.calls * tokens))
+        limit = share * (_usd(price, longest) + judges.known_usd)
+    return Estimate(
+        rollouts, share * whole, judges.unpriced > 0, before.run_id, limit, max_tokens=tokens
+    )
+
+
+def _usd(price: Price, usage: Usage) -> float:
+    return price.cost(usage) / PICO
+
+
+def _rollouts(plan: EvalPlan, before: Manifest | None, done: int) -> int | None:
+    examples = plan.num_examples
+    all_of_them = None
+    if before is not None and before.plan.num_examples == ALL:
+        all_of_them = before.examples
+    if examples == ALL:
+        if all_of_them is None:
+            return None
+        examples = all_of_them
+    elif all_of_them is not None:
+        examples = min(examples, all_of_them)
+    return max(0, examples * plan.rollouts_per_example - done)
+
+
+def _earlier_run(plan: EvalPlan, cwd: Path) -> Manifest | None:
+    found = list(_usable(plan, cwd))
+    same = (run for run in found if run.plan.model == plan.model)
+    return next(same, found[0] if found else None)
+
+
+def _usable(plan: EvalPlan, cwd: Path) -> Iterable[Manifest]:
+    """Newest first: runs of the environment that counted tokens. Built-in models count words."""
+    for item in list_runs(cwd):
+        if not item.is_of(plan.environment.slug):
+            continue
+        manifest = open_run(Path(item.path)).manifest
+        if manifest is None:
+            continue
+        usage = manifest.usage
+        counted = usage.get("calls") and not usage.get("estimated") and not usage.get("uncounted")
+        if counted and _finished(manifest) and manifest.plan.env_args == plan.env_args:
+            yield manifest
+
+
+def _finished(manifest: Manifest) -> int:
+    return manifest.counts.scored + manifest.counts.errored if manifest.counts else 0
+
+
+def _used(usage: Mapping[str, Any]) -> tuple[Usage, Spend]:
+    """What the policy used, and what all other roles did."""
+    roles = usage.get("roles")
+    if roles is None:
+        return spend_of(usage).usage, Spend()
+    judges = (spend_of(counts) for role, counts in roles.items() if role != "policy")
+    return spend_of(roles.get("policy", {})).usage, sum(judges, Spend())
