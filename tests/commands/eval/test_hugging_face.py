@@ -88,5 +88,36 @@ def test_a_hub_that_is_down_is_not_reached(here: Path) -> None:
     assert "was not reached" in refused.err
 
 
+@pytest.mark.slow
+def test_a_run_is_pushed_when_it_has_ended(hub: HuggingFace, tmp_path: Path) -> None:
+    argv = ("starter/alphabet-sort", "-m", "builtin/oracle", "-n", "2", "-r", "2", "-H")
+    done = prime_process("eval", "run", *argv, cwd=tmp_path, env=settings(hub, tmp_path)).ok()
+    ((name, dataset),) = hub.datasets.items()
+    assert name == "ada/alphabet-sort_builtin_oracle_n2_r2"
+    assert f"{hub.url}/datasets/{name}" in done.err
+    content = dataset.files["data/train-00000-of-00001.parquet"]
+    assert pq.read_table(BytesIO(content)).column("reward").to_pylist() == [1.0] * 4
+
+
+@pytest.mark.slow
+def test_a_push_that_is_refused_leaves_the_run_and_its_exit_code(
+    hub: HuggingFace, tmp_path: Path
+) -> None:
+    hub.refuse = 403
+    argv = ("starter/alphabet-sort", "-m", "builtin/oracle", "-n", "1", "-H", "-D", "me/x")
+    done = prime_process("eval", "run", *argv, cwd=tmp_path, env=settings(hub, tmp_path)).ok()
+    assert "rights" in done.err
+    (run,) = tmp_path.glob("outputs/evals/*/*")
+    assert f"prime eval export {run.name} -H -D me/x" in done.err
+    assert (run / "results.jsonl").is_file()
+
+
+def test_without_a_key_a_run_ends_before_it_begins(hub: HuggingFace, tmp_path: Path) -> None:
+    argv = ("starter/alphabet-sort", "-m", "builtin/oracle", "-H")
+    told = settings(hub, tmp_path, key="")
+    assert prime_process("eval", "run", *argv, cwd=tmp_path, env=told).code == 4
+    assert not (tmp_path / "outputs").exists()
+
+
 def test_a_name_that_cannot_be_one_is_a_usage_error(hub: HuggingFace, here: Path) -> None:
     assert push(hub, here, "-D", "a/b/c").code == 2

@@ -61,27 +61,28 @@ function messages(part) {
   return Array.isArray(part) ? part.flatMap(message) : [turn('text', asText(part), '')];
 }
 
-function scores(row) {
-  const lines = [['reward', row.reward], ...Object.entries(row.metrics || {})];
+function named(lines) {
   return make('table', {}, make('tbody', {}, ...lines.map(([name, value]) => make('tr', {},
     make('th', { scope: 'row' }, name),
     make('td', {}, typeof value === 'number' || value === null ? number(value) : asText(value))))));
 }
 
-const READ = new Set(['prompt', 'completion', 'reward', 'metrics', 'error', 'answer']);
+const READ = new Set(['schema', 'prompt', 'completion', 'reward', 'metrics', 'error', 'answer']);
+const isLarge = ([, value]) => typeof value === 'object' || String(value).length > 100;
 
 function transcript(row) {
   const error = row.error;
   const more = Object.entries(row).filter(([name, value]) => !READ.has(name) && value !== null
     && !(typeof value === 'object' && Object.keys(value).length === 0));
   return [
-    scores(row),
+    named([['reward', row.reward], ...Object.entries(row.metrics || {})]),
     make('h2', {}, 'Prompt'), ...messages(row.prompt),
     make('h2', {}, 'Completion'), ...messages(row.completion),
     ...(error ? [turn(`${error.class} error: ${error.type}`, error.message, 'error')] : []),
     ...(error && error.traceback ? [folded('traceback', error.traceback)] : []),
     ...contents('answer', row.answer, ''),
-    make('h2', {}, 'Everything else'), ...more.map(([name, value]) => folded(name, value)),
+    make('h2', {}, 'Everything else'), named(more.filter((each) => !isLarge(each))),
+    ...more.filter(isLarge).map(([name, value]) => folded(name, value)),
   ];
 }
 
