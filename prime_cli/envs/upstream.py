@@ -9,6 +9,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import find_link
 from prime_cli.envs.lookup import Found
 from prime_cli.envs.pull import archive_digest
+from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock
 
@@ -64,6 +65,10 @@ class UpstreamHub:
     def lock(self, ref: EnvRef) -> Lock | None:
         """The lock of a version, if there is one."""
         return self._client.locks.get(ref)
+
+    def report(self, ref: EnvRef) -> CheckReport | None:
+        """The report of a check of a version, if there is one."""
+        return self._client.reports.get(ref)
 
 
 def open_upstream(url: str) -> UpstreamHub:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from prime_cli.core.refs import EnvRef
+from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock
 
@@ -36,3 +37,6 @@ class Upstream(Protocol):
 
     def lock(self, ref: EnvRef) -> Lock | None:
         """The lock of a version, if that hub keeps locks and has one."""
+
+    def report(self, ref: EnvRef) -> CheckReport | None:
+        """The report of a check of a version, if that hub keeps reports and has one."""

@@ -1,13 +1,14 @@
 """Publish here what an upstream has published, through the same steps and the same checks."""
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import IntegrityError
+from prime_cli.core.errors import IntegrityError, PrimeError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Hub
@@ -24,6 +25,7 @@ from prime_cli.hub.services.publishing import (
     finalize_version,
     finalize_wheel,
 )
+from prime_cli.hub.services.reports import put_report
 from prime_cli.hub.services.resolving import create_environment
 from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.tokens import new_id
@@ -91,6 +93,16 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
     lock = upstream.lock(ref) if detail.has_lock else None
     if lock is not None:
         put_lock(hub, caller, ref, lock)
+    if detail.check_summary is not None:
+        _copy_report(hub, upstream, ref)
+
+
+def _copy_report(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
+    # A report that is refused here, or does not come, is no reason to go without the version.
+    with suppress(PrimeError):
+        report = upstream.report(ref)
+        if report is not None:
+            put_report(hub, mirror_caller(ref.owner), ref, report)
 
 
 def _request(detail: EnvironmentDetail, file: Path) -> ArtifactRequest:

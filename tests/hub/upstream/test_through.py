@@ -18,7 +18,7 @@ from prime_cli.hub.services.owners import find_owner
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.upstream import through
 from prime_cli.hub.upstream.through import ReadThrough
-from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for
+from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for, sha256
 
 
 @dataclass
@@ -258,6 +258,21 @@ def test_lock_comes_along(there: httpx.Client, here: httpx.Client, wire: Wire) -
     }
     data(there.put(f"{HUB}/ada/word/@0.1.0/lock", json=lock))
     assert data(here.get(f"{HUB}/ada/word/@0.1.0/lock"))["verifiers"] == "0.1.14"
+
+
+def test_report_of_a_check_comes_along(there: httpx.Client, here: httpx.Client) -> None:
+    push = Push(there).run()
+    report = {
+        "environment": "word@0.1.0",
+        "wheel_sha256": sha256(push.wheel),
+        "verdict": "pass",
+        "checks": [{"id": "build", "status": "pass", "sentence": "It is there"}],
+        "date": "2026-01-02T03:04:05+00:00",
+        "prime": "0.1.0",
+    }
+    data(there.put(f"{HUB}/ada/word/@0.1.0/check", json=report))
+    assert data(here.get(f"{HUB}/ada/word/@0.1.0"))["check_summary"]["passed"] == 1
+    assert data(here.get(f"{HUB}/ada/word/@0.1.0/check"))["checks"] == report["checks"]
 
 
 def test_turn_is_forgotten_when_nobody_waits(there: httpx.Client, here: httpx.Client) -> None:
