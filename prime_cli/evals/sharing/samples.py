@@ -86,6 +86,6 @@ def _given_back(row: Row, sample: dict[str, Any]) -> Row:
         )
     shared = {name: sample[name] for name in _SHARED if name in sample}
     try:
-        return msgspec.convert(shared | own, Row)
+        return msgspec.convert({"example_id": row.example_id} | shared | own, Row)
     except msgspec.ValidationError as error:
         raise UsageError(f"A sample is not as prime pushed it: {error}") from error
