@@ -68,12 +68,9 @@ class Budget:
     def _reached(self) -> str | None:
         tokens = self._spent.usage.input + self._spent.usage.output
         if self.token_budget is not None and tokens >= self.token_budget:
-            return f"The token budget of {self.token_budget:,} is used up: {tokens:,} were used"
+            return f"The token budget of {self.token_budget:,} is used up"
         if self.max_cost is not None and self._spent.picodollars >= self.max_cost * PICO:
-            return (
-                f"The cap of {dollars(self.max_cost)} is reached: "
-                f"{dollars(self._spent.known_usd)} were spent"
-            )
+            return f"The cap of {dollars(self.max_cost)} is reached"
         return None
 
 

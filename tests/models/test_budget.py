@@ -19,7 +19,7 @@ def test_a_cap_in_usd_is_reached_by_what_is_known_to_be_spent() -> None:
     budget.count(UNKNOWN)
     assert budget.reason is None
     budget.count(A_DOLLAR)
-    assert budget.reason == "The cap of $2.00 is reached: $2.00 were spent"
+    assert budget.reason == "The cap of $2.00 is reached"
 
 
 def test_a_token_budget_counts_what_was_read_and_what_was_written() -> None:
@@ -27,7 +27,7 @@ def test_a_token_budget_counts_what_was_read_and_what_was_written() -> None:
     budget.count(Spend(Usage(1, input=60, cached=60, output=39, reasoning=39)))
     assert budget.reason is None
     budget.count(Spend(Usage(1, output=1)))
-    assert budget.reason == "The token budget of 100 is used up: 100 were used"
+    assert budget.reason == "The token budget of 100 is used up"
 
 
 def test_what_earlier_sessions_spent_counts() -> None:

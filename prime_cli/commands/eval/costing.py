@@ -50,10 +50,10 @@ def _hold_to_cap(
         spent = spend_of(resumed.manifest.usage).known_usd
     if spent + expected.cost <= cap:
         return
-    told = f"That is more than is left of {dollars(cap)}"
+    told = f"that is more than is left of {dollars(cap)}"
     if not session.output.is_interactive:
         session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
-    elif not session.output.confirm(f"{told}. Start, and stop there?", yes=False):
+    elif not session.output.confirm(f"{told.capitalize()}. Start, and stop there?", yes=False):
         raise UsageError(
             "The run was not started", hint="give a higher `--max-cost`, or fewer examples: `-n`"
         )
