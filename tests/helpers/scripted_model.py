@@ -47,7 +47,10 @@ class Received:
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent back. `status` other than 200 sends an error body; `raw` replaces any body."""
+    """What is sent back. `status` other than 200 sends an error body; `raw` replaces any body.
+
+    An answer that is `cut` promises more bytes than come before the connection is closed.
+    """
 
     content: str | None = "ok"
     tool_calls: tuple[JSON, ...] = ()
@@ -57,6 +60,7 @@ class Reply:
     latency: float = 0.0
     hang: bool = False
     close: bool = False
+    cut: bool = False
     raw: bytes | None = None
     finish_reason: str | None = None
     usage: JSON | None = None
@@ -192,7 +196,7 @@ class ScriptedModel:
         if reply.close:
             writer.close()
         elif reply.raw is not None:
-            await _send_bytes(writer, reply.status, reply.raw, reply.headers)
+            await _send_bytes(writer, reply.status, reply.raw, reply.headers, cut=reply.cut)
         elif reply.status != 200:
             await _send(writer, reply.status, {"error": reply.error or {}}, reply.headers)
         elif request.body.get("stream"):
@@ -296,10 +300,17 @@ async def _send(
 
 
 async def _send_bytes(
-    writer: asyncio.StreamWriter, code: int, body: bytes, headers: dict[str, str]
+    writer: asyncio.StreamWriter,
+    code: int,
+    body: bytes,
+    headers: dict[str, str],
+    *,
+    cut: bool = False,
 ) -> None:
     lines = [f"HTTP/1.1 {code} Scripted", "content-type: application/json"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    lines += [f"content-length: {len(body)}", "", ""]
+    lines += [f"content-length: {len(body) + 100 * cut}", "", ""]
     writer.write("\r\n".join(lines).encode() + body)
     await writer.drain()
+    if cut:
+        writer.close()
