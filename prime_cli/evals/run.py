@@ -77,7 +77,8 @@ def run_evaluation(
     declared = declared_keys(subject.package.path)
     passed = passed_keys(plan, declared, around.environ, around.progress)
     facts = before.interpreter if before is not None else None
-    interpreter = choose_interpreter(plan, subject, around, sandbox, before=facts)
+    with around.turn:
+        interpreter = choose_interpreter(plan, subject, around, sandbox, before=facts)
     return run_in(
         interpreter,
         plan,

@@ -1,7 +1,8 @@
 """What is settled before a run starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
@@ -23,7 +24,7 @@ class Surroundings:
 
     `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
     counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
-    main thread.
+    main thread; `turn` is held by the one of them that chooses its interpreter.
     """
 
     cwd: Path
@@ -32,6 +33,7 @@ class Surroundings:
     offline: bool = False
     budget: Budget | None = None
     switchboard: Switchboard | None = None
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ app = group(
             f"{_HERE}.power:power",
             "Tell how many examples show a difference, or the reverse.",
         ),
+        "leaderboard": (f"{_HERE}.standings:leaderboard", "Show the leaderboard of a suite."),
         "gate": (f"{_HERE}.gate:gate", "Hold a saved evaluation to limits."),
+        "prices": (f"{_HERE}.prices:prices", "Show what models cost."),
         "export": (
             f"{_HERE}.export:export",
             "Export a saved evaluation as a page, CSV or data set.",

@@ -12,6 +12,7 @@ from prime_cli.commands.eval.gating import hold_to, prepare_gates
 from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.resuming import prepare_run
+from prime_cli.commands.eval.suite import run_suite
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
@@ -99,6 +100,7 @@ def run(
       prime eval run ada/wordle -m gpt-4.1-mini -n 20 -r 3
       prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
       prime eval run --resume 1f2e3d4c
+      prime eval run nightly.toml --max-cost 5
     \b
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
@@ -133,6 +135,15 @@ def run(
         max_cost=max_cost,
         token_budget=token_budget,
     )
+    if request.environment.endswith(".toml"):
+        for_one = (fail_under, baseline, max_drop, junit, github_summary, hf_hub_dataset_name)
+        if save_to_hf_hub or any(value is not None for value in for_one):
+            raise UsageError(
+                "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
+                hint="hold its runs to limits afterwards with `prime eval gate RUN`",
+            )
+        run_suite(session, request, _places(session), resume=resume, new=new, push=push)
+        return
     if save_to_hf_hub:
         check_pushing(session, os.environ)
     elif hf_hub_dataset_name:
@@ -160,13 +171,7 @@ def run(
 def _evaluate(
     session: Session, request: EvalRequest, *, resume: str | None, new: bool, verbose: bool
 ) -> EvalResult:
-    offline = session.config.offline
-    places = Places(
-        cwd=Path.cwd(),
-        hub=lambda: session.hub,
-        offline=offline,
-        owner=session.config.owner.value,
-    )
+    places = _places(session)
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
@@ -176,8 +181,17 @@ def _evaluate(
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
-    around = Surroundings(places.cwd, os.environ, session.progress, offline)
+    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
     return run_evaluation(prepared, around, resumed)
+
+
+def _places(session: Session) -> Places:
+    return Places(
+        cwd=Path.cwd(),
+        hub=lambda: session.hub,
+        offline=session.config.offline,
+        owner=session.config.owner.value,
+    )
 
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:

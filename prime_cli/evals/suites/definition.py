@@ -65,8 +65,15 @@ class Suite:
             if field.name != "environment"
             and getattr(given, field.name) != getattr(blank, field.name)
         }
+        limits = msgspec.structs.replace(
+            self.limits,
+            max_cost=given.max_cost or self.limits.max_cost,
+            token_budget=given.token_budget or self.limits.token_budget,
+        )
+        # Each evaluation looks at the caps before it starts, though one budget counts for all.
+        told |= {"max_cost": limits.max_cost, "token_budget": limits.token_budget}
         cells = (replace(cell, request=replace(cell.request, **told)) for cell in self.cells)
-        return replace(self, cells=tuple(cells))
+        return replace(self, limits=limits, cells=tuple(cells))
 
 
 def load_suite(path: Path) -> Suite:
@@ -112,7 +119,7 @@ def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
         if "env_id" not in table:
             raise UsageError(f"Evaluation {number} in {path} names no environment")
         try:
-            request = request_of(table, path.parent)
+            request = request_of(table, path.parent.absolute())
         except UsageError as error:
             where = f"{path}, evaluation {number} ({table['env_id']})"
             raise UsageError(f"{where}: {error.message}", hint=error.hint) from error

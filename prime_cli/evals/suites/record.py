@@ -153,6 +153,14 @@ def find_suite(wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]
     return found[0]
 
 
+def unfinished(suite: Suite, cwd: Path) -> tuple[SuiteFolder, SuiteRecord] | None:
+    """The newest suite with these evaluations that did not finish."""
+    for folder, record in list_suites(cwd):
+        if record.digest == suite.digest and record.status != FINISHED:
+            return folder, record
+    return None
+
+
 def resumable(suite: Suite, wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]:
     """The suite to go on with: `wanted`, else the newest of this file that did not finish.
 
@@ -166,9 +174,9 @@ def resumable(suite: Suite, wanted: str | None, cwd: Path) -> tuple[SuiteFolder,
                 hint="put the file back as it was, or start anew without `--resume`",
             )
         return folder, record
-    for folder, record in list_suites(cwd):
-        if record.digest == suite.digest and record.status != FINISHED:
-            return folder, record
+    found = unfinished(suite, cwd)
+    if found is not None:
+        return found
     raise NotFound(
         f"No unfinished suite of {suite.path} is here",
         hint=f"start one: `prime eval run {suite.path}`",

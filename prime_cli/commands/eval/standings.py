@@ -1,0 +1,80 @@
+"""`prime eval leaderboard`, and how a suite's standings are shown."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.core.paths import write_atomically
+from prime_cli.evals.suites.leaderboard import Leaderboard, Standing, csv_of, make_leaderboard
+from prime_cli.evals.suites.record import find_suite
+from prime_cli.models.budget import dollars
+from prime_cli.terminal.output import Output
+
+_COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")
+
+
+def leaderboard(
+    ctx: typer.Context,
+    suite: Annotated[
+        str | None,
+        typer.Argument(help="A suite's id or its folder.", show_default="the newest here"),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write it as CSV instead.")
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Show the leaderboard of a suite.
+
+    Suites are run by `prime eval run SUITE.toml` and kept below `./outputs/suites`.
+
+    \b
+    Example:
+      prime eval leaderboard
+      prime eval leaderboard 1f2e3d4c --csv board.csv
+    \b
+    See also: `prime eval run`, `prime eval compare`, `prime eval list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    _, record = find_suite(suite, Path.cwd())
+    board = make_leaderboard(record, Path.cwd())
+    if csv is None:
+        show_leaderboard(session.output, board)
+        for standing in board.standings:
+            if standing.failure:
+                session.output.say(f"{standing.key}: {standing.failure}")
+        return
+    write_atomically(csv, csv_of(board).encode("utf-8"), mode=0o644)
+    session.output.say(f"Wrote {csv}")
+
+
+def show_leaderboard(output: Output, board: Leaderboard) -> None:
+    """The standings as a table; as JSON the whole record, as lines one standing each."""
+    rows = [_row(standing) for standing in board.standings]
+    output.table(_COLUMNS, rows, records=board.standings, page=board, title=board.name)
+    if board.cost is not None and board.cost > 0:
+        output.say(f"Cost in all: {dollars(board.cost)}")
+
+
+def _row(standing: Standing) -> list[str]:
+    return [
+        "" if standing.rank is None else str(standing.rank),
+        standing.key,
+        "" if standing.reward is None else f"{standing.reward:.3f}",
+        _interval(standing),
+        f"{standing.scored}/{standing.planned}" if standing.planned else "",
+        str(standing.errored or ""),
+        "" if standing.cost is None else dollars(standing.cost),
+        standing.status,
+        standing.run_id or "",
+    ]
+
+
+def _interval(standing: Standing) -> str:
+    if standing.interval is None:
+        return ""
+    low, high = standing.interval
+    return f"{low:.2f} to {high:.2f}"

@@ -1,0 +1,99 @@
+"""`prime eval run SUITE.toml`: many evaluations as one."""
+
+import os
+from pathlib import Path
+
+import typer
+
+from prime_cli.commands.eval.push import push_at_end
+from prime_cli.commands.eval.standings import show_leaderboard
+from prime_cli.core.errors import NotFound, PartialResult, UsageError
+from prime_cli.evals.locate import Places
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.suites.definition import Suite, load_suite
+from prime_cli.evals.suites.record import (
+    CAPPED,
+    FINISHED,
+    SuiteFolder,
+    SuiteRecord,
+    new_suite_folder,
+    resumable,
+    unfinished,
+)
+from prime_cli.evals.suites.running import SuiteResult, SuiteRun, begin_record
+from prime_cli.evals.suites.spending import budget_for, resume_command
+from prime_cli.session import Session
+
+_SIGNALLED = 128
+
+
+def run_suite(
+    session: Session,
+    request: EvalRequest,
+    places: Places,
+    *,
+    resume: str | None,
+    new: bool,
+    push: bool,
+) -> None:
+    """Run the suite that `request` names; its other fields win over the file's."""
+    path = Path(request.environment)
+    if not path.is_file():
+        raise NotFound(f"There is no {path}", hint="name the TOML file of a suite")
+    if resume is not None and new:
+        raise UsageError("`--resume` and `--new` exclude each other")
+    suite = load_suite(path).overridden(request)
+    folder, before = _folder(session, suite, places.cwd, resume)
+    record = begin_record(suite, folder, before)
+    budget = budget_for(suite.limits, record, places.cwd)
+    session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")
+    around = Surroundings(places.cwd, os.environ, session.progress, places.offline, budget)
+    result = SuiteRun(suite, folder, record, places, around).execute()
+    show_leaderboard(session.output, result.leaderboard)
+    if push:
+        for cell in result.record.cells:
+            if cell.status == FINISHED and cell.path is not None:
+                push_at_end(session, places.cwd / cell.path)
+    _end(session, result, suite)
+
+
+def _folder(
+    session: Session, suite: Suite, cwd: Path, resume: str | None
+) -> tuple[SuiteFolder, SuiteRecord | None]:
+    if resume is not None:
+        return resumable(suite, resume or None, cwd)
+    waiting = unfinished(suite, cwd)
+    if waiting is not None:
+        name = waiting[1].suite_id
+        session.output.hint(f"{name} of this file is unfinished: `--resume {name}` goes on with it")
+    return new_suite_folder(suite, cwd), None
+
+
+def _end(session: Session, result: SuiteResult, suite: Suite) -> None:
+    """Exit as the suite ended; a cap, a failure and too many errors are partial results."""
+    again = f"go on with `{resume_command(result.record)}`"
+    if result.signal is not None:
+        session.output.hint(again)
+        raise typer.Exit(_SIGNALLED + result.signal)
+    if result.record.status == CAPPED:
+        raise PartialResult("The budget of the suite is used up", hint=f"{again} and a higher cap")
+    failed = [cell.key for cell in result.record.cells if cell.status != FINISHED]
+    if failed:
+        raise PartialResult(
+            f"{len(failed)} of {len(suite.cells)} evaluations did not finish: {failed[0]}"
+            + (" and others" if len(failed) > 1 else ""),
+            hint=again,
+        )
+    _check_errors(result, suite, again)
+
+
+def _check_errors(result: SuiteResult, suite: Suite, again: str) -> None:
+    limits = {cell.key: cell.request.max_error_rate for cell in suite.cells}
+    for line in result.leaderboard.standings:
+        finished = line.scored + line.errored
+        if finished and line.errored / finished > limits[line.key]:
+            raise PartialResult(
+                f"{line.errored} of {finished} rollouts of `{line.key}` ended in an error",
+                hint=f"see what happened with `prime eval show {line.run_id} --errors`, {again}",
+            )

@@ -1,0 +1,35 @@
+"""The one budget of a suite, and what earlier sessions spent of it."""
+
+from pathlib import Path
+
+from prime_cli.core.errors import PartialResult
+from prime_cli.evals.resuming.earlier import read_earlier
+from prime_cli.evals.saved import open_run
+from prime_cli.evals.spending import sum_of
+from prime_cli.evals.suites.definition import Limits
+from prime_cli.evals.suites.record import SuiteRecord
+from prime_cli.models.budget import Budget
+
+
+def budget_for(limits: Limits, record: SuiteRecord, cwd: Path) -> Budget | None:
+    """The Budget that all runs share; None without a cap.
+
+    Raises PartialResult where the runs of earlier sessions have used it up.
+    """
+    if limits.max_cost is None and limits.token_budget is None:
+        return None
+    budget = Budget(limits.max_cost, limits.token_budget)
+    for cell in record.cells:
+        if cell.path is not None:
+            earlier = read_earlier(open_run(cwd / cell.path).folder)
+            budget.count(sum_of(earlier.spent.values()))
+    if budget.reason is not None:
+        raise PartialResult(
+            budget.reason, hint=f"go on with more: `{resume_command(record)} --max-cost …`"
+        )
+    return budget
+
+
+def resume_command(record: SuiteRecord) -> str:
+    """What makes a suite go on."""
+    return f"prime eval run {record.file} --resume {record.suite_id}"
