@@ -10,6 +10,9 @@ from prime_cli.evals.rows import Row, numeric
 
 ROWS_IN_A_CHUNK = 64
 BYTES_IN_A_CHUNK = 1 << 20
+STAGES = ("boot", "setup", "agent", "finalize", "scoring")
+"""What verifiers v1 times of a rollout, one after another."""
+
 MOST_PACKED = 256 << 20
 """Bytes of packed transcripts in one page; browsers open no much larger one at ease."""
 
@@ -88,9 +91,17 @@ def index_of(rows: list[Row], metrics: list[str]) -> dict[str, Any]:
         "truncated": [row.is_truncated for row in rows],
         "stop": [row.stop_condition for row in rows],
         "output": [_number((row.usage or {}).get("output")) for row in rows],
-        "seconds": [_number(row.timing.get("total")) for row in rows],
+        "seconds": [seconds_of(row.timing) for row in rows],
         "metrics": {name: [of.get(name) for of in numbers] for name in metrics},
     }
+
+
+def seconds_of(timing: dict[str, Any]) -> float | None:
+    """How long a rollout took: its total (v0), else the sum of its stages (v1)."""
+    if "total" in timing:
+        return _number(timing["total"])
+    stages = [timing[name] for name in STAGES if _number(timing.get(name)) is not None]
+    return sum(stages) if stages else None
 
 
 def _number(value: Any) -> float | None:

@@ -166,20 +166,21 @@ def test_the_index_has_what_is_filtered_by() -> None:
     page = Reader(
         page_of(
             row(3, 1, 0.5, metrics={"format": 1, "note": "x"}, usage={"output": 7}),
-            row(4, 0, None, is_truncated=True, timing={"total": 2.5}),
+            row(4, 0, None, is_truncated=True, timing={"total": 2.5, "setup": 1}),
+            row(5, timing={"setup": 1, "agent": 2.0, "start_time": 1e9}),
         )
     )
     assert page.data("index") == [
         {
-            "example": [3, 4],
-            "rollout": [1, 0],
-            "reward": [0.5, None],
-            "kind": [None, "infra"],
-            "error": [None, "APITimeoutError"],
-            "truncated": [False, True],
-            "stop": [None, None],
-            "output": [7, None],
-            "seconds": [None, 2.5],
-            "metrics": {"format": [1.0, None]},
+            "example": [3, 4, 5],
+            "rollout": [1, 0, 0],
+            "reward": [0.5, None, 1.0],
+            "kind": [None, "infra", None],
+            "error": [None, "APITimeoutError", None],
+            "truncated": [False, True, False],
+            "stop": [None, None, None],
+            "output": [7, None, None],
+            "seconds": [None, 2.5, 3.0],
+            "metrics": {"format": [1.0, None, None]},
         }
     ]
