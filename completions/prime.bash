@@ -34,6 +34,7 @@ _prime() {
       'prime eval power') at='prime eval power' ;;
       'prime eval leaderboard') at='prime eval leaderboard' ;;
       'prime eval gate') at='prime eval gate' ;;
+      'prime eval prices') at='prime eval prices' ;;
       'prime eval export') at='prime eval export' ;;
       'prime eval push') at='prime eval push' ;;
       'prime eval get') at='prime eval get' ;;
@@ -220,6 +221,7 @@ _prime() {
     'prime eval gate --junit') :; return ;;
     'prime eval gate --output'|'prime eval gate -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime eval gate --context') :; return ;;
+    'prime eval prices --output'|'prime eval prices -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
     'prime eval export --to') COMPREPLY=($(compgen -W "html csv hf" -- "$current")); return ;;
     'prime eval export --out'|'prime eval export -O') :; return ;;
     'prime eval export --max-transcripts') :; return ;;
@@ -346,7 +348,7 @@ _prime() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view compare power leaderboard gate export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
@@ -355,6 +357,7 @@ _prime() {
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;
     'prime eval gate') words='' options='--fail-under --baseline --max-drop --max-error-rate --junit --github-summary --no-github-summary --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval prices') words='' options='--output -o --quiet -q -h --help' ;;
     'prime eval export') words='' options='--to --out -O --max-transcripts --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --offline -h --help' ;;
     'prime eval push') words='' options='--env --env-id -e --name --public --run-id -r --eval --eval-id --allow-partial --new --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval get') words='' options='--save --force --output -o --quiet -q --context --offline -h --help' ;;

@@ -1,7 +1,6 @@
 """The caps of a run, before it starts and after it was stopped by one."""
 
 from prime_cli.core.errors import PartialResult, UsageError
-from prime_cli.core.paths import prime_home
 from prime_cli.evals.manifest import CAPPED
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.command import resume_command
@@ -10,7 +9,7 @@ from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.gate import unpriced
 from prime_cli.models.price_book import PriceBook
-from prime_cli.models.price_table import FILENAME
+from prime_cli.models.price_table import own_path
 from prime_cli.models.prices import Spend
 
 
@@ -29,7 +28,7 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
         if prices.price_of(member) is None:
             raise UsageError(
                 unpriced(member),
-                hint=f"write its price into {prime_home() / FILENAME}, or cap tokens: "
+                hint=f"write its price into {own_path()}, or cap tokens: "
                 "`--token-budget 1000000`",
             )
 

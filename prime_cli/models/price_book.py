@@ -1,6 +1,6 @@
 """Which price holds for an endpoint, of all that name one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,6 +85,36 @@ class PriceBook:
             return stated
         shipped = self._shipped.find(endpoint.model, endpoint.url)
         return shipped.price if shipped else None
+
+
+class PriceItem(msgspec.Struct, frozen=True):
+    """One line of `prime eval prices`: a price, for which models, where, and since when."""
+
+    models: tuple[str, ...]
+    host: str | None
+    input: float
+    cached: float | None
+    output: float
+    source: str
+    seen: str | None
+
+
+def price_items(tables: Iterable[PriceTable], model: str | None = None) -> list[PriceItem]:
+    """The rows of `tables` in their order, of `model` alone where it is named."""
+    return [
+        PriceItem(
+            models=row.models,
+            host=row.host,
+            input=row.price.input,
+            cached=row.price.cached,
+            output=row.price.output,
+            source=row.price.source,
+            seen=row.seen,
+        )
+        for table in tables
+        for row in table.rows
+        if model is None or row.names(model)
+    ]
 
 
 def load_prices() -> PriceBook:

@@ -29,7 +29,11 @@ class PriceRow:
 
     def fits(self, model: str, url: str) -> bool:
         """Whether it is for `model` at the endpoint `url`."""
-        return self._is_served_at(url) and any(fnmatchcase(model, name) for name in self.models)
+        return self._is_served_at(url) and self.names(model)
+
+    def names(self, model: str) -> bool:
+        """Whether it is for `model`, wherever that is served."""
+        return any(fnmatchcase(model, name) for name in self.models)
 
     def _is_served_at(self, url: str) -> bool:
         parts = urlsplit(url)
@@ -63,12 +67,17 @@ def shipped_table() -> PriceTable:
     return _parse(content, "shipped with prime")
 
 
+def own_path() -> Path:
+    """Where the user's own table is."""
+    return prime_home() / FILENAME
+
+
 def user_table(path: Path | None = None) -> PriceTable:
     """The user's own table, by default prices.toml in prime's home; empty when there is none.
 
     Raises UsageError, which names the file, when it cannot be understood.
     """
-    path = prime_home() / FILENAME if path is None else path
+    path = own_path() if path is None else path
     if not path.is_file():
         return PriceTable(str(path))
     with storage_errors(path):

@@ -83,9 +83,9 @@ def _spent(usage: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("Tokens", _tokens(usage))]
     roles = {role: counts for role, counts in usage.get("roles", {}).items() if role != "policy"}
     parts = [*roles.items(), *usage.get("models", {}).items()]
-    lines.extend((f"  {name}", f"{_tokens(counts)}; {cost_of(counts)}") for name, counts in parts)
+    lines.extend((f"  {name}", f"{_tokens(counts)}; {_cost_of(counts)}") for name, counts in parts)
     if "cost" in usage:
-        lines.append(("Cost", cost_of(usage)))
+        lines.append(("Cost", cost_words(spend_of(usage))))
     return lines
 
 
@@ -95,9 +95,9 @@ def _tokens(usage: Mapping[str, Any]) -> str:
     return (counted or "none") + (" (estimated)" if usage.get("estimated") else "")
 
 
-def cost_of(usage: Mapping[str, Any]) -> str:
-    """What `usage` cost as a person reads it; nothing where that was not kept."""
-    return cost_words(spend_of(usage)) if "cost" in usage else ""
+def _cost_of(usage: Mapping[str, Any]) -> str:
+    words = cost_words(spend_of(usage))
+    return f"cost {words}" if words == "unknown" else words
 
 
 def from_here(path: str) -> str:

@@ -1,0 +1,45 @@
+"""`prime eval prices`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.models.price_book import PriceItem, price_items
+from prime_cli.models.price_table import own_path, shipped_table, user_table
+
+_COLUMNS = ("Model", "Host", "Input", "Cached", "Output", "Source", "Seen")
+
+
+def prices(
+    ctx: typer.Context,
+    model: Annotated[
+        str | None, typer.Argument(help="A model's name.", show_default="all models")
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Show what models cost, in USD per million tokens.
+
+    Your own prices come first and win: they are in prices.toml in prime's home. An entry of
+    endpoints.toml may hold a price too, which wins over both.
+
+    \b
+    Example:
+      prime eval prices gpt-4.1-mini
+    \b
+    See also: `prime eval run --max-cost`, `prime eval list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    own, shipped = user_table(), shipped_table()
+    items = price_items((own, shipped), model)
+    whole = {"prices": items, "date": shipped.date}
+    session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=whole)
+    if not items:
+        session.output.hint(f"write it into {own_path()}: [[price]], model, input and output")
+
+
+def _row(item: PriceItem) -> list[str]:
+    amounts = (item.input, item.cached, item.output)
+    shown = ["" if amount is None else f"{amount:.10g}" for amount in amounts]
+    return [", ".join(item.models), item.host or "", *shown, item.source, item.seen or ""]
