@@ -172,7 +172,7 @@ def wait_for_rows(folder: Path, count: int) -> Path:
     raise AssertionError("no rollout was finished in time")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_is_done_and_writes_its_results(
     number: signal.Signals, tmp_path: Path
 ) -> None:
