@@ -40,7 +40,8 @@ def check_range(run: Sounding) -> Check:
         if not scale.low - EPSILON <= reward <= scale.high + EPSILON
     ]
     evidence = {"lowest": low, "highest": high, "range": [scale.low, scale.high]}
-    words = f"Rewards go from {rounded(low):g} to {rounded(high):g}"
+    spread = f" to {rounded(high):g}" if high > low else ""
+    words = f"Rewards are {rounded(low):g}{spread}"
     if outside:
         source = "its weights allow" if scale.known else "is usual"
         words = f"{words}, outside the {scale} that {source}, on {named(outside)}"

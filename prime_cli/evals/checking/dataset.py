@@ -36,7 +36,8 @@ def check_fingerprint(first: Sounding, second: Sounding) -> Check:
 
 def _check_count(survey: Survey) -> Check:
     count, answered = survey.examples, survey.answered
-    words = f"{count}{' or more' if count == SURVEYED else ''} examples, {answered} with an answer"
+    more = " or more" if count == SURVEYED else ""
+    words = f"{count}{more} example{'' if count == 1 else 's'}, {answered} with an answer"
     if count < FEWEST:
         return warned(
             "examples",
