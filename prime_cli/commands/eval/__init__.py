@@ -21,7 +21,7 @@ app = group(
         ),
         "leaderboard": (f"{_HERE}.standings:leaderboard", "Show the leaderboard of a suite."),
         "gate": (f"{_HERE}.gate:gate", "Hold a saved evaluation to limits."),
-        "prices": (f"{_HERE}.prices:prices", "Show what models cost."),
+        "prices": (f"{_HERE}.prices:prices", "Show what models cost, in USD per million tokens."),
         "export": (
             f"{_HERE}.export:export",
             "Export a saved evaluation as a page, CSV or data set.",
