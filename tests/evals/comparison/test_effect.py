@@ -10,14 +10,12 @@ from prime_cli.evals.comparison.effect import (
     MCNEMAR,
     SIGN_FLIP,
     adjusted_wald,
-    bootstrap_t,
-    draws_for,
     effect_of,
     holm,
     mcnemar,
-    sign_flip,
 )
 from prime_cli.evals.comparison.pairing import Pairs
+from prime_cli.evals.comparison.resampling import bootstrap_t, draws_for, is_flat, sign_flip
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40)
 outcomes = st.lists(
@@ -55,13 +53,13 @@ def test_the_interval_agrees_with_the_approval_ratings_of_agresti() -> None:
     """Agresti, Categorical Data Analysis (2002), section 10.1.2: 0.04 with a standard error of
     0.0095, so 0.02 to 0.06; half a pair more in each cell changes nothing in 1,600.
     """
-    low, high = adjusted_wald(150, 86, 1600, alpha=0.05)
+    low, high = adjusted_wald([1] * 150 + [-1] * 86 + [0] * 1364, alpha=0.05)
     assert (round(low, 2), round(high, 2)) == (0.02, 0.06)
 
 
 def test_the_interval_agrees_with_the_code_of_agresti() -> None:
     """Their R function for "Wald+2" (Agresti and Min, 2005), written out for b=9, c=2, n=23."""
-    low, high = adjusted_wald(2, 9, 23, alpha=0.05)
+    low, high = adjusted_wald([1] * 2 + [-1] * 9 + [0] * 12, alpha=0.05)
     middle = (2 - 9) / (23 + 2)
     reach = 1.959964 * math.sqrt((2 + 9 + 1) - (2 - 9) ** 2 / (23 + 2)) / (23 + 2)
     assert [low, high] == pytest.approx([middle - reach, middle + reach])
@@ -101,7 +99,7 @@ def test_swapping_the_runs_turns_the_sign_and_nothing_else(
             assert one.interval == (-two.interval[1], -two.interval[0])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(outcomes)
 def test_mcnemar_is_the_sign_flip_test_of_zero_and_one(couples: list[tuple[float, float]]) -> None:
     found = pairs(couples, is_binary=True)
@@ -142,10 +140,25 @@ def test_the_bootstrap_comes_close_to_students_interval_for_normal_differences()
     assert list(found) == pytest.approx([float(expected.low), float(expected.high)], abs=0.03)
 
 
-def test_too_few_differences_have_no_interval() -> None:
-    assert bootstrap_t([0.5], alpha=0.05, seed=1) is None
-    assert bootstrap_t([0.25] * 10, alpha=0.05, seed=1) is None
-    assert bootstrap_t([0.0] * 9 + [0.5], alpha=0.05, seed=1) is None
+def test_too_few_differences_have_no_interval_of_the_bootstrap() -> None:
+    for few in ([0.5], [0.25] * 10, [0.0] * 9 + [0.5], [-0.9999, -0.9998, -1.0]):
+        assert is_flat(few, alpha=0.05)
+    assert not is_flat([0.0] * 5 + [0.1, 0.2, -0.1], alpha=0.05)
+
+
+def test_rewards_without_bounds_then_have_no_interval() -> None:
+    found = effect_of(pairs([(0.0, 3.0)] * 6), alpha=0.05, seed=1)
+    assert (found.interval, found.detectable, found.method) == (None, None, "none")
+
+
+def test_rewards_from_zero_to_one_then_allow_for_changes_that_were_not_seen() -> None:
+    found = effect_of(pairs([(0.9999, 0.0), (1.0, 0.0001), (1.0, 0.0)] * 2), alpha=0.05, seed=1)
+    assert found.method == "adjusted Wald"
+    assert found.interval is not None
+    assert found.interval[0] == -1.0
+    assert found.interval[1] > -0.7
+    assert found.detectable is not None
+    assert found.detectable > 0.3
 
 
 def test_no_difference_at_all_is_no_finding() -> None:
