@@ -115,7 +115,8 @@ class RunScreen(ViewerScreen):
         question.placeholder = _ASKED[what]
         question.value = self._wanted[what]
         question.display = True
-        question.focus()
+        # At once: what is typed next is the answer.
+        self.set_focus(question)
         self.say("status", f"{_ASKED[what]} Enter applies, Escape leaves it")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
