@@ -198,6 +198,8 @@ _prime() {
     'prime eval show --rollout') :; return ;;
     'prime eval show --example') :; return ;;
     'prime eval show --output'|'prime eval show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
+    'prime eval view --env-dir'|'prime eval view -e') :; return ;;
+    'prime eval view --outputs-dir'|'prime eval view -o') :; return ;;
     'prime eval compare --alpha') :; return ;;
     'prime eval compare --seed') :; return ;;
     'prime eval compare --output'|'prime eval compare -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
@@ -352,7 +354,7 @@ _prime() {
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
-    'prime eval view') words='' options='-h --help' ;;
+    'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;

@@ -385,6 +385,8 @@ complete -c prime -n '__prime_at prime eval show' -l errors -d 'Print the rollou
 complete -c prime -n '__prime_at prime eval show' -l output -s o -x -a 'table plain json jsonl' -d 'How to print: table, plain (tab-separated, no header), json, or jsonl.'
 complete -c prime -n '__prime_at prime eval show' -l quiet -s q -d 'Print data, warnings and errors only.'
 complete -c prime -n '__prime_at prime eval show' -s h -l help -d 'Show this message and exit.'
+complete -c prime -n '__prime_at prime eval view' -l env-dir -s e -r -F -d 'Environments with runs of their own.'
+complete -c prime -n '__prime_at prime eval view' -l outputs-dir -s o -r -F -d 'Other runs.'
 complete -c prime -n '__prime_at prime eval view' -s h -l help -d 'Show this message and exit.'
 complete -c prime -n '__prime_at prime eval compare' -l errors-as-zero -d 'Count an error as reward 0.'
 complete -c prime -n '__prime_at prime eval compare' -l force -d 'Compare what is the same where contents differ.'

@@ -1,6 +1,7 @@
 """The runs saved in a folder and its environments."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -41,14 +42,25 @@ class RunItem(msgspec.Struct, frozen=True):
         return same_owner and len(set(names)) == 1
 
 
-def list_runs(cwd: Path) -> list[RunItem]:
+@dataclass(frozen=True)
+class Roots:
+    """Where runs are looked for; by default the folders of these names."""
+
+    outputs: Path | None = None
+    environments: Path | None = None
+
+
+HERE = Roots()
+
+
+def list_runs(cwd: Path, roots: Roots = HERE) -> list[RunItem]:
     """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
 
     Those of the v1 evaluator lie in `outputs` itself. Only the small files are read. A folder that
     cannot be understood is left out.
     """
     items = []
-    for path in _run_folders(cwd):
+    for path in _run_folders(cwd, roots):
         try:
             items.append(_item(open_run(path)))
         except (NotFound, UsageError):
@@ -56,7 +68,7 @@ def list_runs(cwd: Path) -> list[RunItem]:
     return sorted(items, key=lambda item: _moment(item.date), reverse=True)
 
 
-def find_run(wanted: str | None, cwd: Path) -> SavedRun:
+def find_run(wanted: str | None, cwd: Path, roots: Roots = HERE) -> SavedRun:
     """The run in folder `wanted`, or whose id begins with it; the newest one for None.
 
     Raises NotFound when there is none, UsageError when several ids begin so.
@@ -64,7 +76,7 @@ def find_run(wanted: str | None, cwd: Path) -> SavedRun:
     if wanted is not None and (cwd / wanted).exists():
         path = cwd / wanted
         return open_run(path.parent if path.is_file() else path)
-    items = list_runs(cwd)
+    items = list_runs(cwd, roots)
     if wanted is None:
         found = items[:1]
     else:
@@ -88,11 +100,12 @@ def _no_run(wanted: str | None) -> PrimeError:
     )
 
 
-def _run_folders(cwd: Path) -> Iterator[Path]:
-    for pattern in ("outputs/evals/*/*", "environments/*/outputs/evals/*/*"):
-        yield from (path for path in cwd.glob(pattern) if path.is_dir())
-    for pattern in ("outputs/*/traces.jsonl", "environments/*/outputs/*/traces.jsonl"):
-        yield from (path.parent for path in cwd.glob(pattern))
+def _run_folders(cwd: Path, roots: Roots) -> Iterator[Path]:
+    outputs = cwd / (roots.outputs or "outputs")
+    environments = cwd / (roots.environments or "environments")
+    for folder in (outputs, *environments.glob("*/outputs")):
+        yield from (path for path in folder.glob("evals/*/*") if path.is_dir())
+        yield from (path.parent for path in folder.glob("*/traces.jsonl"))
 
 
 def _item(run: SavedRun) -> RunItem:

@@ -4,7 +4,7 @@ import pytest
 
 from prime_cli.core.errors import NotFound
 from prime_cli.evals.folder import writing
-from prime_cli.evals.listing import find_run, list_runs
+from prime_cli.evals.listing import Roots, find_run, list_runs
 from prime_cli.evals.manifest import RUNNING
 from prime_cli.evals.summary import Counts, Reward
 from tests.evals.rows import row
@@ -57,3 +57,14 @@ def test_no_runs_at_all_says_how_to_make_one(tmp_path: Path) -> None:
 def test_an_unknown_run_points_to_the_list(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no run `feed`"):
         find_run("feed", tmp_path)
+
+
+def test_other_folders_are_looked_into_when_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "envs" / "wordle").mkdir(parents=True)
+    outside = save_run(tmp_path / "elsewhere", row(0))
+    inside = save_run(tmp_path / "envs" / "wordle", row(0))
+    roots = Roots(Path("elsewhere/outputs"), tmp_path / "envs")
+    assert list_runs(tmp_path) == []
+    found = {item.run_id for item in list_runs(tmp_path, roots)}
+    assert found == {outside.run_id, inside.run_id}
+    assert find_run(inside.run_id, tmp_path, roots).folder.path == inside.path

@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.options import open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import require
-from prime_cli.evals.listing import find_run
+from prime_cli.evals.listing import Roots
 
 if TYPE_CHECKING:
     from prime_cli.evals.viewer.catalogue import Catalogue
@@ -25,6 +25,22 @@ def view(
             metavar="[RUN]...",
             help="A run's id or its folder; two are compared.",
             show_default="a list of all",
+        ),
+    ] = None,
+    env_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-dir",
+            "-e",
+            metavar="DIR",
+            help="Environments with runs of their own.",
+            show_default="./environments",
+        ),
+    ] = None,
+    outputs_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--outputs-dir", "-o", metavar="DIR", help="Other runs.", show_default="./outputs"
         ),
     ] = None,
 ) -> None:
@@ -46,13 +62,13 @@ def view(
     require("tui", "Looking at evaluations on the whole screen", "textual")
     from prime_cli.evals.viewer.catalogue import Catalogue
 
-    _show(Catalogue(Path.cwd()), runs or [])
+    _show(Catalogue(Path.cwd(), Roots(outputs_dir, env_dir)), runs or [])
 
 
 def _show(catalogue: "Catalogue", runs: list[str]) -> None:
     if len(runs) > _SIDES:
         raise UsageError("At most two runs are shown side by side", hint="name one or two")
-    paths = [find_run(run, catalogue.cwd).folder.path for run in runs]
+    paths = [catalogue.find(run) for run in runs]
     from prime_cli.terminal.viewer.app import show_pair, show_run, show_runs
 
     if not paths:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.evals.listing import RunItem, list_runs
+from prime_cli.evals.listing import HERE, Roots, RunItem, find_run, list_runs
 from prime_cli.evals.saved import open_run
 from prime_cli.evals.viewer.opened import OpenedRun
 from prime_cli.evals.viewer.pair import Pair
@@ -20,17 +20,22 @@ class RunGroup:
 
 
 class Catalogue:
-    """What is saved below the folder `cwd`."""
+    """What is saved below the folder `cwd`, or in `roots`."""
 
-    def __init__(self, cwd: Path) -> None:
-        self.cwd = cwd
+    def __init__(self, cwd: Path, roots: Roots = HERE) -> None:
+        self._cwd = cwd
+        self._roots = roots
 
     def groups(self) -> list[RunGroup]:
         """All runs, by environment and then by model; read anew each time."""
         found: dict[tuple[str, str], list[RunItem]] = {}
-        for item in list_runs(self.cwd):
+        for item in list_runs(self._cwd, self._roots):
             found.setdefault((item.environment, item.model), []).append(item)
         return [RunGroup(*key, runs) for key, runs in sorted(found.items())]
+
+    def find(self, run: str) -> Path:
+        """The folder of the run with this id or in this folder; raises NotFound, UsageError."""
+        return find_run(run, self._cwd, self._roots).folder.path
 
     def open(self, path: Path) -> OpenedRun:
         """The run in a folder; raises NotFound, UsageError."""
