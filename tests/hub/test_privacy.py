@@ -144,7 +144,7 @@ def body_of(operation: Operation, values: Values) -> dict[str, Any]:
 def path_of(path: str, values: Values) -> str:
     prefix = API if path.startswith(API) else ""
     path = path.removeprefix(API)
-    if path.startswith("/evaluations/"):
+    if path.startswith(("/evaluations/", "/hosted-evaluations/")):
         values = {**values, "id": values["evaluation"]}
     if path.startswith("/secrets/") or "/link/" in path:
         values = {**values, "secret_id": values["own_secret"]}
