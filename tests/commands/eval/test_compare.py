@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import msgspec
@@ -110,3 +111,17 @@ def test_what_cannot_be_compared_is_said(prime: Prime, tmp_path: Path) -> None:
     chess, go = (f"{save(tmp_path, n, '1', env=n)},{save(tmp_path, n, '1', env=n + '-2')}"
                  for n in ("chess", "go"))  # fmt: skip
     assert prime("eval", "compare", chess, go, cwd=tmp_path).code == 6
+
+
+def test_without_scipy_the_extra_is_named_before_anything_is_read(
+    prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    for words in (
+        ("compare", "a", "b"),
+        ("power", "--rate", "0.5", "-n", "9"),
+        ("gate", "--baseline", "a", "--max-drop", "0"),
+    ):
+        result = prime("eval", *words, cwd=tmp_path)
+        assert result.code == 2
+        assert "pip install 'prime-cli[stats]'" in result.err
