@@ -17,7 +17,7 @@ _PAUSE = 0.05
 
 
 class Cap:
-    """Ends the worker of a run whose budget is used up; `reason` is None until it does.
+    """Ends the worker of a run whose budget is used up.
 
     Calls are held by then, so that rollouts which need more of them stand still. The others have
     time to be scored. `unit` is what the environment scores together, once that is known.
@@ -26,7 +26,6 @@ class Cap:
     def __init__(
         self, gateway: Gateway, cancel: Callable[[], Awaitable[None]], seconds: float
     ) -> None:
-        self.reason: str | None = None
         self.unit: str | None = None
         self._gateway = gateway
         self._cancel = cancel
@@ -37,18 +36,17 @@ class Cap:
         self.forced = False
 
     @property
-    def stopped(self) -> bool:
-        """Whether no worker is to be started any more."""
+    def reason(self) -> str | None:
+        """Why there are no more calls and no more workers; None while there may be."""
         gate = self._gateway.gate
-        return gate is not None and gate.budget.reason is not None
+        return None if gate is None else gate.budget.reason
 
     def refuses(self, event: Rollout) -> bool:
         """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
         gate = self._gateway.gate
-        if gate is None or not (gate.tainted or self._is_held(event.example_id, event.rollout)):
+        if gate is None:
             return False
-        self.reason = gate.budget.reason
-        return True
+        return gate.tainted or self._is_held(event.example_id, event.rollout)
 
     def begin_soon(self) -> None:
         """Let the run come to its end, from now on; may be called in any thread."""
@@ -74,7 +72,6 @@ class Cap:
                     break
                 waited += _PAUSE
             await asyncio.sleep(_PAUSE)
-        self.reason = None if gate is None else gate.budget.reason
         await self._cancel()
         await asyncio.sleep(SECONDS_TO_STOP)
         self.forced = True

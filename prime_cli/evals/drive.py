@@ -30,7 +30,7 @@ class Outcome:
     """What is known when the run has ended, also when it ended by a failure.
 
     `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
-    of rollouts that were given up, say. `capped` says which cap kept it from its end.
+    of rollouts that were given up, say. `capped` says which cap is reached.
     """
 
     start: Start | None = None
@@ -101,7 +101,7 @@ class Drive:
         ):
             orders: Orders | None = self._orders
             try:
-                while orders is not None and interrupt.signal is None and not self._cap.stopped:
+                while orders is not None and interrupt.signal is None and not self._cap.reason:
                     orders = await self._live(gateway, orders, interrupt, task)
             finally:
                 self.outcome.signal = interrupt.signal
@@ -119,7 +119,7 @@ class Drive:
                     async for event in self._worker.events():
                         self._handle(event, task)
         except WorkerDied as death:
-            if interrupt.signal is not None or self._cap.stopped:
+            if interrupt.signal is not None or self._cap.reason:
                 return None
             return self._after(death)
         return self._lives.after_end(self._start) if self._start is not None else None

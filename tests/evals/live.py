@@ -19,6 +19,7 @@ from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
 from prime_cli.evals.run import EvalResult, run_in
 from prime_cli.evals.setup import Surroundings
+from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.prices import Price
@@ -49,11 +50,12 @@ def run_live(
     passed: Mapping[str, str] | None = None,
     price: Price | None = None,
     resumed: RunFolder | None = None,
+    budget: Budget | None = None,
     **plan: Any,
 ) -> EvalResult:
     """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`.
 
-    `price` is that of the model, none of which is known without it.
+    `price` is that of the model, none of which is known without it; `budget` is a shared one.
     """
     model = "scripted" if url else "builtin/oracle"
     planned = msgspec.structs.replace(PLAN, **{"model": model, "endpoint": url, **plan})
@@ -65,7 +67,7 @@ def run_live(
         planned,
         endpoint,
         Registry(),
-        Surroundings(folder, os.environ, progress or Silent()),
+        Surroundings(folder, os.environ, progress or Silent(), budget=budget),
         passed=passed or {},
         resumed=resumed,
     )

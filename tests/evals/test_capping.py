@@ -14,6 +14,7 @@ from prime_cli.evals.manifest import load_manifest
 from prime_cli.evals.resuming.earlier import read_earlier
 from prime_cli.evals.run import EvalResult
 from prime_cli.evals.spending import Spending, read_charges, spend_of, sum_of
+from prime_cli.models.budget import Budget
 from prime_cli.models.prices import Price
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
@@ -216,3 +217,16 @@ def test_after_a_kill_the_journal_tells_what_was_spent(
     manifest.write_text(manifest.read_text().replace('"finished"', '"running"'))
     earlier = read_earlier(result.folder)
     assert sum_of(earlier.spent.values()) == spend_of(result.summary.usage)
+
+
+def test_a_budget_that_others_have_used_up_lets_nothing_begin(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    budget = Budget(max_cost=1.0)
+    budget.stop("The cap of $1.00 is reached")
+    result = run_live(tmp_path, echo, model.url, price=A_CENT_A_TOKEN, budget=budget)
+    assert (result.summary.status, model.calls) == ("capped", [])
+    result = run_live(
+        tmp_path, echo, model.url, price=A_CENT_A_TOKEN, resumed=result.folder, budget=None
+    )
+    assert (result.summary.status, result.summary.counts.scored) == ("finished", 4)

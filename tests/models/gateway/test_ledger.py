@@ -92,3 +92,14 @@ def test_reasoning_that_is_not_among_the_output_is_added_to_it() -> None:
         prompt_tokens=10, completion_tokens=55, completion_tokens_details=details, total_tokens=65
     )
     assert apart.to_usage() == within.to_usage() == Usage(1, input=10, output=55, reasoning=50)
+
+
+def test_what_is_held_does_not_grow_with_the_rollouts_that_were_settled() -> None:
+    ledger = Ledger(("mine",))
+    one = Spend(Usage(calls=1, input=5))
+    for example in range(100_000):
+        ledger.add(Identity(example, 0, 1, "policy"), "mine", one)
+        ledger.settle(example, 0)
+    assert not ledger.open
+    assert len(ledger.totals()) == 1
+    assert ledger.total() == Usage(calls=100_000, input=500_000)
