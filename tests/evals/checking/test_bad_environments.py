@@ -223,12 +223,12 @@ GROUPED = """
 class Group(vf.Environment):
     requires_group_rollouts = True
 
-class Ranked(vf.Rubric):
-    def score(self, states):
-        super().score(states)
+    async def run_group(self, *args, **options):
+        states = await super().run_group(*args, **options)
         mean = sum(state["reward"] for state in states) / len(states)
         for state in states:
             state["reward"] = SIGN * (state["reward"] - mean)
+        return states
 """
 
 
@@ -239,7 +239,7 @@ def test_within_groups_no_poor_answer_is_as_good_as_the_gold_one(
     source = GOOD.replace(
         "def load_environment():", f"SIGN = {sign}\n{GROUPED}\ndef load_environment():"
     )
-    source = source.replace("vf.Environment(ROWS, vf.Rubric(", "Group(ROWS, Ranked(")
+    source = source.replace("vf.Environment(ROWS", "Group(ROWS")
     found = sound_twice(tmp_path, source)
     assert found.first.start is not None
     assert found.first.start.unit == "group"
