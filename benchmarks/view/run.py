@@ -5,7 +5,8 @@
 Makes a run of so many rollouts (200,000; 4 a question, some 1.1 KB each), opens it ROUNDS times
 (5) on a pseudo terminal of 100 x 30, and reads the screen until the grid is on it. Does the same
 without journal.idx, which is then made anew, and with a run of 10 rollouts, which is what Python
-and imports cost. Also: a search for text through all of it, and the most memory of the process.
+and imports cost. Also: a search for text through all of it, and the CPU time and
+the most memory of the process.
 """
 
 import os
@@ -38,7 +39,7 @@ def main() -> None:
         small = make_run(Path(folder) / "small", 10)
         for run in (large, small):
             open_run(run)  # bytecode, and the files in memory
-        taken: dict[str, list[tuple[float, float]]] = {}
+        taken: dict[str, list[Cost]] = {}
         for _ in range(rounds):
             taken.setdefault("10 rollouts", []).append(open_run(small))
             taken.setdefault(f"{rollouts:,} rollouts", []).append(open_run(large))
@@ -46,10 +47,11 @@ def main() -> None:
             taken.setdefault(f"{rollouts:,} without journal.idx", []).append(open_run(large))
         taken["searched for text"] = [open_run(large, find="answer 19999") for _ in range(rounds)]
         print(f"journal {large.journal.stat().st_size / 1e6:.0f} MB")
-    for name, seconds in taken.items():
-        wall, memory = (statistics.median(column) for column in zip(*seconds, strict=True))
-        most = max(wall for wall, _ in seconds)
-        print(f"{name:32} {wall:6.2f} s (most {most:.2f}), {memory:5.0f} MB")
+    for name, costs in taken.items():
+        wall, cpu, memory = (statistics.median(column) for column in zip(*costs, strict=True))
+        least, most = min(cost[0] for cost in costs), max(cost[0] for cost in costs)
+        print(f"{name:32} wall {wall:.2f} s ({least:.2f} to {most:.2f}), ", end="")
+        print(f"CPU {cpu:.2f} s, {memory:.0f} MB")
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
@@ -96,8 +98,12 @@ def invented(number: int) -> Row:
     )
 
 
-def open_run(run: RunFolder, find: str | None = None) -> tuple[float, float]:
-    """Seconds until the grid is on the screen, or all was searched for `find`; peak MB."""
+Cost = tuple[float, float, float]
+"""Wall seconds, CPU seconds of the process so far, and its peak memory in MB."""
+
+
+def open_run(run: RunFolder, find: str | None = None) -> Cost:
+    """What it takes until the grid is on the screen, or all was searched for `find`."""
     ours, theirs = pty.openpty()
     environ = os.environ | {"TERM": "xterm-256color", "LINES": "30", "COLUMNS": "100"}
     began = time.perf_counter()
@@ -115,11 +121,11 @@ def open_run(run: RunFolder, find: str | None = None) -> tuple[float, float]:
                 os.write(ours, find.encode() + b"\r")
                 wait_for(ours, f"rollouts with text {find}\x1b".encode())
                 seconds = time.perf_counter() - began
-            memory = peak_memory(process.pid)
+            cost = (seconds, cpu_seconds(process.pid), peak_memory(process.pid))
         finally:
             process.kill()
     os.close(ours)
-    return seconds, memory
+    return cost
 
 
 def wait_for(descriptor: int, wanted: bytes) -> None:
@@ -130,6 +136,15 @@ def wait_for(descriptor: int, wanted: bytes) -> None:
             raise TimeoutError(f"{wanted!r} was not seen in {_DEADLINE:.0f} s: {written[-2000:]!r}")
         if select.select([descriptor], [], [], 1)[0]:
             written += os.read(descriptor, 1 << 20)
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process, where the system tells."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return float("nan")
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_memory(pid: int) -> float:

@@ -40,6 +40,7 @@ class OpenedRun:
         self._layout = Layout(self._index)
         self._search = Search(self._index, Filter())
         self._facts = self._gather()
+        self._shown: tuple[tuple[Layout, Search, int], Grid] | None = None
 
     @property
     def name(self) -> str:
@@ -87,8 +88,14 @@ class OpenedRun:
         """Search for a moment, and what is found by then; raises UsageError, StorageFailed."""
         with self._lock:
             self._search.advance(_SLICE)
-            grid = Grid(self._layout, self._search.found)
-            return Found(grid, self._search.searched, len(self._index))
+            return Found(self._grid(), self._search.searched, len(self._index))
+
+    def _grid(self) -> Grid:
+        """What was found, made anew only when there is more of it."""
+        key = (self._layout, self._search, self._search.count)
+        if self._shown is None or self._shown[0] != key:
+            self._shown = key, Grid(self._layout, self._search.found)
+        return self._shown[1]
 
     def page(self, number: int) -> Page:
         """The rollout of line `number`; raises UsageError, StorageFailed."""
@@ -125,15 +132,19 @@ def _facts(saved: SavedRun, layout: Layout) -> _Facts:
     rewards = [value for value in layout.rewards_in_order() if not math.isnan(value)]
     title, status, planned, date = _about(saved)
     finished = len(layout.latest)
-    counts = [f"{finished:,} of {planned:,} rollouts" if planned else f"{finished:,} rollouts"]
-    counts.append(f"{layout.examples:,} examples")
+    counts = [f"{finished:,} of {planned:,} rollouts" if planned else _plural(finished, "rollout")]
+    counts.append(_plural(layout.examples, "example"))
     if errors:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in errors.most_common())
-        counts.append(f"{sum(errors.values()):,} errors ({kinds})")
+        counts.append(f"{_plural(sum(errors.values()), 'error')} ({kinds})")
     if truncated:
         counts.append(f"{truncated:,} truncated")
     first = " · ".join(part for part in (_reward(rewards, sum(errors.values())), status, date))
     return _Facts(title, status, (first, " · ".join(counts)), layout.lines)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _reward(rewards: list[float], errored: int) -> str:

@@ -33,6 +33,11 @@ class Search:
         """The lines that pass, as far as it got; None for a filter that asks nothing."""
         return None if self._all else frozenset(self._found)
 
+    @property
+    def count(self) -> int:
+        """How many lines pass, as far as it got."""
+        return len(self._found)
+
     def advance(self, seconds: float) -> None:
         """Search for about that long; raises StorageFailed and UsageError."""
         if self._all:

@@ -43,7 +43,7 @@ class PairScreen(ViewerScreen):
             "facts",
             f"A {pair.first.name}: {pair.first.lines[0]}",
             f"B {pair.other.name}: {pair.other.lines[0]}",
-            f"{len(pair):,} examples · {pair.better:,} better in B · {pair.worse:,} worse in B",
+            f"{len(pair):,} compared · {pair.better:,} better in B · {pair.worse:,} worse in B",
         )
         self.name_columns(f"{'example':>9}{'A':>9}{'B':>9}{'B - A':>9}")
         rows = self.query_one(Rows)

@@ -19,8 +19,8 @@ from prime_cli.terminal.viewer.shown import Finding, Run
 _EVERY = 1.0
 """Seconds between two looks at a run that is going."""
 _ASKED = {
-    "text": "text in any message: ",
-    "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none: ",
+    "text": "text in any message",
+    "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none",
 }
 
 
@@ -103,7 +103,8 @@ class RunScreen(ViewerScreen):
         told = " and ".join(part for part in wanted if part)
         if not told:
             return "live" if self._run.is_live else ""
-        found = f"{finding.grid.matches:,} rollouts with {told}"
+        count = finding.grid.matches
+        found = f"{count:,} rollout{'' if count == 1 else 's'} with {told}"
         if not finding.is_done:
             found += f" · searched {finding.searched:,} of {finding.total:,} …"
         return found
@@ -112,12 +113,11 @@ class RunScreen(ViewerScreen):
         """Open the question about one part of the filter."""
         self._asked = what
         question = self.query_one("#question", Input)
-        question.placeholder = _ASKED[what]
         question.value = self._wanted[what]
         question.display = True
         # At once: what is typed next is the answer.
         self.set_focus(question)
-        self.say("status", f"{_ASKED[what]} Enter applies, Escape leaves it")
+        self.say("status", f"{_ASKED[what]} (Enter applies, Escape leaves it)")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self._close_question()

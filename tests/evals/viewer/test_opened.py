@@ -50,7 +50,7 @@ def test_the_head_tells_what_the_run_comes_to(tmp_path: Path) -> None:
     assert run.title == "ada/wordle@1.2 with org/model"
     assert run.lines == (
         "reward 0.5 (0.3333 with errors as 0) · finished · 2026-01-02 03:04",
-        "3 of 4 rollouts · 2 examples · 1 errors (infra 1) · 1 truncated",
+        "3 of 4 rollouts · 2 examples · 1 error (infra 1) · 1 truncated",
     )
 
 

@@ -16,7 +16,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_two_runs_stand_side_by_side_and_flips_are_jumped_to(tmp_path: Path) -> None:
     async def steps(eyes: Eyes) -> None:
-        await eyes.see("60 examples · 0 better in B · 2 worse in B", without="worse\n")
+        await eyes.see("60 compared · 0 better in B · 2 worse in B", without="worse\n")
         await eyes.press("n")
         await eyes.see("-1  worse", "       40 ")
         await eyes.press("n", "n")
@@ -34,7 +34,7 @@ def test_an_example_is_opened_in_both_runs(tmp_path: Path) -> None:
         await eyes.press("n")
         await eyes.see("first 50", "other 50")
         await eyes.press("escape")
-        await eyes.see("60 examples")
+        await eyes.see("60 compared")
 
     look_at_pair(*runs(tmp_path), steps)
 

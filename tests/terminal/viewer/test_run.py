@@ -41,7 +41,7 @@ def test_the_summary_stands_above_a_grid_of_examples_by_rollouts(folder: RunFold
 def test_errors_are_filtered_with_a_key_and_shown_again(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
         await eyes.press("e")
-        await eyes.see("1 rollouts with errors", without="0.625")
+        await eyes.see("1 rollout with errors", without="0.625")
         await eyes.press("e")
         await eyes.see("0.625")
 
@@ -70,9 +70,9 @@ def test_text_is_searched_and_added_to_the_other_filters(folder: RunFolder) -> N
         await eyes.see("2 rollouts with text cat")
         await eyes.press("r")
         await eyes.type("<0.4")
-        await eyes.see("1 rollouts with reward <0.4 and text cat", without="infra!")
+        await eyes.see("1 rollout with reward <0.4 and text cat", without="infra!")
         await eyes.press("x")
-        await eyes.see("infra!", without="rollouts with")
+        await eyes.see("infra!", without="with reward")
 
     look_at_run(folder.path, steps)
 

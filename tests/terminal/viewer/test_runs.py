@@ -39,7 +39,7 @@ def test_two_marked_runs_are_compared(tmp_path: Path) -> None:
         await eyes.press("c")
         await eyes.see("now choose the other run", " * ")
         await eyes.press("down", "c")
-        await eyes.see("1 examples", "B - A")
+        await eyes.see("1 compared", "B - A")
 
     look_at_all(tmp_path, steps)
 
