@@ -24,7 +24,7 @@ def waiting_words(waits: Waits) -> str:
 
 
 class WaitingTask:
-    """A task whose note also says what is waited for; `tick` brings that up to date."""
+    """A task whose note makes way for what is waited for; `tick` brings that up to date."""
 
     def __init__(self, task: Task, waits: Callable[[], Waits]) -> None:
         self._task = task
@@ -51,7 +51,8 @@ class WaitingTask:
 
     def _show(self) -> None:
         self._shown = waiting_words(self._waits())
-        self._task.update(note=", ".join(part for part in (self._note, self._shown) if part))
+        # In place of the note: 80 columns do not hold both.
+        self._task.update(note=self._shown or self._note)
 
 
 @asynccontextmanager

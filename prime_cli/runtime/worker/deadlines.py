@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import inspect
 from types import TracebackType
 from typing import Any
 
@@ -66,7 +67,7 @@ def limit_scoring(owner: Any, seconds: float | None, names: tuple[str, ...] = SC
     """Give the scoring methods of a rubric, or of a class of v1 tasks, a deadline."""
     for name in names:
         method = getattr(owner, name, None)
-        if seconds is not None and asyncio.iscoroutinefunction(method):
+        if seconds is not None and inspect.iscoroutinefunction(method):
             setattr(owner, name, _limited(method, seconds))
 
 
