@@ -159,7 +159,10 @@ def _told(result: "PushResult") -> str:
 
 
 def _say_where(session: "Session", result: "PushResult") -> None:
-    if result.viewer_url:
-        session.output.say(f"View it at {result.viewer_url}")
+    web_url = session.config.context.web_url
+    if result.viewer_url or web_url:
+        # The public hub does not always say where its page is; this is where clients look.
+        default = f"{web_url}/dashboard/evaluations/{result.evaluation_id}"
+        session.output.say(f"View it at {result.viewer_url or default}")
     else:
         session.output.hint(f"see it with `prime eval get {result.evaluation_id}`")
