@@ -223,7 +223,7 @@ GROUPED = """
 class Group(vf.Environment):
     requires_group_rollouts = True
 
-    async def run_group(self, *args, **options):
+    async def run_group(self, *args, max_retries=0, **options):
         states = await super().run_group(*args, **options)
         mean = sum(state["reward"] for state in states) / len(states)
         for state in states:
