@@ -1,6 +1,7 @@
 """The caps of a run, before it starts and after it was stopped by one."""
 
 from prime_cli.core.errors import PartialResult, UsageError
+from prime_cli.core.progress import Progress
 from prime_cli.evals.manifest import CAPPED
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.command import resume_command
@@ -28,13 +29,19 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
         if prices.price_of(member) is None:
             raise UsageError(
                 unpriced(member),
-                hint=f"write its price into {own_path()}, or cap tokens: "
-                "`--token-budget 1000000`",
+                hint=f"write its price into {own_path()}, or cap tokens: `--token-budget 1000000`",
             )
 
 
-def require_room(budget: Budget, spent: Spend, run_id: str, plan: EvalPlan) -> None:
+def require_room(
+    budget: Budget, spent: Spend, run_id: str, plan: EvalPlan, progress: Progress
+) -> None:
     """Count what earlier sessions spent; raises PartialResult where that used the budget up."""
+    if spent.unpriced and budget.needs_prices:
+        progress.warn(
+            f"{spent.unpriced} calls of earlier sessions have no known cost, "
+            "so the cap does not count them"
+        )
     budget.count(spent)
     if budget.reason is not None:
         raise capped(budget.reason, run_id, plan)

@@ -141,7 +141,8 @@ def run_in(
             require_same(earlier.manifest, plan)
             require_same_packages(earlier.manifest, facts_of(interpreter))
         if budget is not None and around.budget is None:
-            require_room(budget, sum_of(earlier.spent.values()), folder.run_id, plan)
+            spent = sum_of(earlier.spent.values())
+            require_room(budget, spent, folder.run_id, plan, around.progress)
         record = RunRecord(setup, folder, earlier, asked)
         if begun is not None:
             begun(folder)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.models.keys import KeySource, Secret
+from prime_cli.models.prices import Price
 from prime_cli.models.registry import Entry, Registry, load_registry
 
 TOML = """
@@ -143,3 +144,18 @@ def test_any_toml_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     path.write_text(text, encoding="utf-8", newline="")
     with suppress(PrimeError):
         load_registry(path, path.parent, {})
+
+
+def test_an_entry_may_state_what_its_model_costs(tmp_path: Path) -> None:
+    text = TOML.replace('key = "EMPTY"', 'key = "EMPTY"\nprice = {input = 0.1, output = 0.3}')
+    path = write(tmp_path / "endpoints.toml", text)
+    qwen, judge = load_registry(path, tmp_path, {}).entries
+    assert qwen.price == Price(0.1, 0.3, None, str(path))
+    assert judge.price is None
+
+
+@pytest.mark.parametrize("price", ["5", "{input = 1}", '{input = 1, output = "2"}'])
+def test_a_price_that_cannot_be_meant_is_refused_with_its_entry(price: str, tmp_path: Path) -> None:
+    text = TOML.replace('key = "EMPTY"', f'key = "EMPTY"\nprice = {price}')
+    with pytest.raises(UsageError, match="`qwen`"):
+        load_registry(write(tmp_path / "endpoints.toml", text), tmp_path, {})
