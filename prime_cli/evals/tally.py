@@ -1,9 +1,11 @@
 """The scores of a run held in memory: all that a summary needs and no transcript.
 
-A row weighs a few hundred bytes here whatever its completion weighs, so that a run of 100,000
-rollouts fits.
+A rollout takes about a hundred bytes here and eight more for each metric, whatever its completion
+weighs, so that a run of a million rollouts fits.
 """
 
+import math
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +14,11 @@ from prime_cli.evals.rows import Failure, Row, numeric
 
 Pair = tuple[int, int]
 """(example_id, rollout)."""
+
+_NONE = math.nan
+_TRUNCATED = 1
+_ROLLOUT_BITS = 32
+_ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 
 
 class Attempt(NamedTuple):
@@ -22,21 +29,18 @@ class Attempt(NamedTuple):
     scored: bool
 
 
-class Score(NamedTuple):
-    """What is kept of one rollout's last attempt."""
-
-    attempt: int
-    reward: float | None
-    metrics: dict[str, float]
-    error: Failure | None
-    truncated: bool
-
-
 class Tally:
     """Scores by (example_id, rollout); a later attempt replaces an earlier one."""
 
     def __init__(self) -> None:
-        self._scores: dict[Pair, Score] = {}
+        # One slot for each rollout, in columns; a key is one number that sorts as the pair does.
+        self._slots: dict[int, int] = {}
+        self._attempts = array("q")
+        self._rewards = array("d")
+        self._flags = bytearray()
+        self._errors = array("l")
+        self._metrics: dict[str, array[float]] = {}
+        self._failures = _Failures()
         self._total = 0.0
         self._scored = 0
 
@@ -45,20 +49,55 @@ class Tally:
 
         Whether it is the first row of its attempt.
         """
-        key = (row.example_id, row.rollout)
-        known = self._scores.get(key)
-        if known is not None and known.attempt > row.attempt:
+        key = (row.example_id << _ROLLOUT_BITS) + row.rollout
+        slot = self._slots.get(key)
+        if slot is None:
+            self._append(key, row)
+            return True
+        before = self._attempts[slot]
+        if before > row.attempt:
             return False
-        self._running(known, -1)
-        score = Score(row.attempt, row.reward, numeric(row.metrics), row.error, row.is_truncated)
-        self._scores[key] = score
-        self._running(score, 1)
-        return known is None or known.attempt < row.attempt
+        self._replace(slot, row)
+        return before < row.attempt
 
-    def _running(self, score: Score | None, sign: int) -> None:
-        if score is not None and score.reward is not None:
-            self._total += sign * score.reward
-            self._scored += sign
+    def _append(self, key: int, row: Row) -> None:
+        slot = self._slots[key] = len(self._attempts)
+        self._attempts.append(row.attempt)
+        self._rewards.append(_NONE)
+        self._flags.append(0)
+        self._errors.append(-1)
+        for column in self._metrics.values():
+            column.append(_NONE)
+        self._fill(slot, row)
+
+    def _replace(self, slot: int, row: Row) -> None:
+        before = self._rewards[slot]
+        if not math.isnan(before):
+            self._total -= before
+            self._scored -= 1
+        self._failures.forget(self._errors[slot])
+        for column in self._metrics.values():
+            column[slot] = _NONE
+        self._attempts[slot] = row.attempt
+        self._fill(slot, row)
+
+    def _fill(self, slot: int, row: Row) -> None:
+        scored = row.reward is not None
+        self._rewards[slot] = _NONE if row.reward is None else row.reward
+        self._flags[slot] = _TRUNCATED if row.is_truncated else 0
+        pair = row.example_id, row.rollout
+        self._errors[slot] = -1 if row.error is None else self._failures.count(row.error, pair)
+        for name, value in numeric(row.metrics).items() if scored else ():
+            self._column(name)[slot] = value
+        if row.reward is not None:
+            self._total += row.reward
+            self._scored += 1
+
+    def _column(self, name: str) -> "array[float]":
+        column = self._metrics.get(name)
+        if column is None:
+            column = self._metrics[name] = array("d", [_NONE]) * len(self._attempts)
+        return column
 
     @property
     def running_mean(self) -> float | None:
@@ -68,7 +107,7 @@ class Tally:
     @property
     def finished(self) -> int:
         """Rollouts with a score or an error."""
-        return len(self._scores)
+        return len(self._attempts)
 
     @property
     def scored(self) -> int:
@@ -78,56 +117,85 @@ class Tally:
     @property
     def errored(self) -> int:
         """Rollouts that ended in an error."""
-        return len(self._scores) - self._scored
+        return len(self._attempts) - self._scored
 
     @property
     def truncated(self) -> int:
         """Rollouts whose model answer was cut short."""
-        return sum(score.truncated for score in self._scores.values())
+        return sum(self._flags)
 
     def attempts(self) -> Iterator[Attempt]:
         """The last attempt at every rollout, in their order."""
-        for pair, score in self._ordered():
-            yield Attempt(pair, score.attempt, score.reward is not None)
+        for pair, slot in self._ordered():
+            yield Attempt(pair, self._attempts[slot], not math.isnan(self._rewards[slot]))
 
     def rewards(self) -> list[float]:
         """Every reward, in the order of examples and rollouts."""
-        return [score.reward for _, score in self._ordered() if score.reward is not None]
+        return [reward for _, reward in self._scores() if reward is not None]
 
     def metrics(self) -> dict[str, list[float]]:
         """Each metric's values over the scored rollouts."""
-        found: dict[str, list[float]] = {}
-        for _, score in self._ordered():
-            if score.reward is not None:
-                for name, value in score.metrics.items():
-                    found.setdefault(name, []).append(value)
-        return found
+        order = [slot for _, slot in self._ordered()]
+        found = {
+            name: [column[slot] for slot in order if not math.isnan(column[slot])]
+            for name, column in self._metrics.items()
+        }
+        return {name: values for name, values in found.items() if values}
 
     def by_rollout(self) -> dict[int, list[float | None]]:
         """Rewards of each rollout index over the examples; None where a rollout errored."""
         found: dict[int, list[float | None]] = {}
-        for (_, rollout), score in self._ordered():
-            found.setdefault(rollout, []).append(score.reward)
+        for (_, rollout), reward in self._scores():
+            found.setdefault(rollout, []).append(reward)
         return dict(sorted(found.items()))
 
     def by_example(self) -> list[list[float]]:
         """The rewards of each example, those of errored rollouts left out."""
         found: dict[int, list[float]] = {}
-        for (example, _), score in self._ordered():
-            if score.reward is not None:
-                found.setdefault(example, []).append(score.reward)
+        for (example, _), reward in self._scores():
+            if reward is not None:
+                found.setdefault(example, []).append(reward)
         return list(found.values())
 
     def errors(self) -> list[tuple[Failure, int]]:
         """One failure per class and type, the first one met, and how often; most frequent first."""
-        first: dict[tuple[str, str], Failure] = {}
-        counts: Counter[tuple[str, str]] = Counter()
-        for _, score in self._ordered():
-            if score.error is not None:
-                key = (score.error.kind, score.error.type)
-                first.setdefault(key, score.error)
-                counts[key] += 1
-        return [(first[key], count) for key, count in counts.most_common()]
+        return self._failures.most_common()
 
-    def _ordered(self) -> Iterator[tuple[tuple[int, int], Score]]:
-        return iter(sorted(self._scores.items(), key=lambda item: item[0]))
+    def _scores(self) -> Iterator[tuple[Pair, float | None]]:
+        for pair, slot in self._ordered():
+            reward = self._rewards[slot]
+            yield pair, None if math.isnan(reward) else reward
+
+    def _ordered(self) -> Iterator[tuple[Pair, int]]:
+        for key in sorted(self._slots):
+            yield (key >> _ROLLOUT_BITS, key & _ROLLOUTS), self._slots[key]
+
+
+class _Failures:
+    """How often each kind of failure is there, and one of each kind: not all their tracebacks."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], int] = {}
+        self._first: list[tuple[Pair, Failure]] = []
+        self._counts: Counter[int] = Counter()
+
+    def count(self, failure: Failure, pair: Pair) -> int:
+        """Count the `failure` of the rollout `pair`; its kind's code."""
+        code = self._codes.setdefault((failure.kind, failure.type), len(self._first))
+        if code == len(self._first):
+            self._first.append((pair, failure))
+        elif pair < self._first[code][0] or not self._counts[code]:
+            self._first[code] = pair, failure
+        self._counts[code] += 1
+        return code
+
+    def forget(self, code: int) -> None:
+        """One fewer of kind `code`; -1 is no kind."""
+        if code >= 0:
+            self._counts[code] -= 1
+
+    def most_common(self) -> list[tuple[Failure, int]]:
+        """Most frequent first; equally frequent ones by where they were met."""
+        there = [(code, count) for code, count in self._counts.items() if count]
+        there.sort(key=lambda each: (-each[1], self._first[each[0]][0]))
+        return [(self._first[code][1], count) for code, count in there]
