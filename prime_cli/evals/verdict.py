@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prime_cli.core.errors import GateFailed, PartialResult
 from prime_cli.evals.gates.limits import Outcome
+from prime_cli.evals.manifest import FINISHED
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.summary import Summary
@@ -25,6 +26,18 @@ def check_error_rate(summary: Summary, limit: float, *, again: str | None = None
     raise PartialResult(
         f"{counts.errored} of {counts.scored + counts.errored} rollouts ended in an error{above}",
         hint=f"{look}, {again}" if again else look,
+    )
+
+
+def check_ended(summary: Summary) -> None:
+    """Raise PartialResult for a saved run that has not come to its end."""
+    if summary.status == FINISHED:
+        return
+    counts = summary.counts
+    raise PartialResult(
+        f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored} of "
+        f"{counts.planned} rollouts are there",
+        hint=f"finish it with `prime eval run --resume {summary.run_id}`",
     )
 
 

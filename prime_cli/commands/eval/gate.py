@@ -18,12 +18,13 @@ from prime_cli.commands.options import (
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.gates.limits import Judgement, Outcome
 from prime_cli.evals.listing import find_run
+from prime_cli.evals.manifest import FINISHED
 from prime_cli.evals.summary import Counts, Reward, Summary
-from prime_cli.evals.verdict import check_error_rate, check_gates
+from prime_cli.evals.verdict import check_ended, check_error_rate, check_gates
 
 
 class GateReport(msgspec.Struct, frozen=True):
-    """What `--output json` prints: whether all was kept, errors included, and each gate."""
+    """What `--output json` prints: whether all was kept and the run is whole, and each gate."""
 
     run_id: str
     passed: bool
@@ -53,7 +54,8 @@ def gate(
     """Hold a saved evaluation to limits.
 
     The gates of `prime eval run`, for a run that is over. Exits 1 when a gate is missed, and 3,
-    which goes first, when more rollouts ended in an error than may.
+    which goes first, when the run did not come to its end or more rollouts ended in an error than
+    may.
 
     \b
     Example:
@@ -76,15 +78,17 @@ def gate(
     judgement = hold_to(gates, session, saved.folder.path, summary)
     report = _report(summary, judgement, max_error_rate)
     session.output.show(report, lines=_lines(report))
+    check_ended(summary)
     check_error_rate(summary, max_error_rate)
     check_gates(judgement.outcomes, summary.run_id)
 
 
 def _report(summary: Summary, judgement: Judgement, max_error_rate: float) -> GateReport:
     kept = all(outcome.passed for outcome in judgement.outcomes)
+    whole = summary.status == FINISHED and summary.error_rate <= max_error_rate
     return GateReport(
         run_id=summary.run_id,
-        passed=kept and summary.error_rate <= max_error_rate,
+        passed=kept and whole,
         counts=summary.counts,
         reward=summary.reward,
         gates=judgement.outcomes,

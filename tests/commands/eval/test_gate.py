@@ -44,6 +44,14 @@ def test_errors_above_the_limit_beat_a_missed_gate(prime: Prime, tmp_path: Path)
     assert prime("eval", "gate", run, *flags, "--max-error-rate", "0.5", cwd=tmp_path).code == 1
 
 
+def test_a_run_that_was_interrupted_passes_no_gate(prime: Prime, tmp_path: Path) -> None:
+    run = save_run(tmp_path, row(0), status="interrupted").run_id
+    result = prime("eval", "gate", run, "--fail-under", "0.5", "--output", "json", cwd=tmp_path)
+    assert result.code == 3
+    assert result.json["passed"] is False
+    assert f"Run {run} is interrupted: 1 of 4 rollouts are there" in result.err
+
+
 def test_reports_are_written_whether_gates_are_missed_or_not(prime: Prime, tmp_path: Path) -> None:
     run = save(tmp_path, "10")
     summary = tmp_path / "summary.md"
