@@ -11,7 +11,6 @@ import msgspec
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.index.file import IndexWriter
 from prime_cli.evals.index.lines import ROWS, read_line, whole_lines
-from prime_cli.evals.index.run_index import index_journal
 from prime_cli.evals.rows import Row
 from prime_cli.evals.scrub import Scrubber
 
@@ -83,10 +82,3 @@ def read_journal(path: Path) -> Iterator[Row]:
     """
     for number, (_, line) in enumerate(whole_lines(path), 1):
         yield read_line(ROWS, line, path, number)
-
-
-def last_attempts(path: Path) -> dict[tuple[int, int], int]:
-    """Byte offset of the last attempt of each (example_id, rollout), sorted by that key."""
-    index = index_journal(path)
-    entries = (index.entries[number] for number in index.latest)
-    return {entry.key: entry.offset for entry in entries}

@@ -39,7 +39,6 @@ class Layout:
     def __init__(self, index: RunIndex) -> None:
         self.entries: Entries = index.entries
         self.latest = index.latest
-        self.lines = len(index)
         examples = self.entries.examples(self.latest)
         changes = (place for place, (a, b) in enumerate(pairwise(examples), 1) if a != b)
         self.starts = array("q", [0, *changes] if examples else [])

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from threading import RLock
 
 from prime_cli.evals.manifest import RUNNING
@@ -34,28 +33,23 @@ class OpenedRun:
     """The rollouts of one run under one filter. May be used by several threads."""
 
     def __init__(self, saved: SavedRun) -> None:
-        self._saved = saved
+        self.path = saved.folder.path
         self._index = saved.index()
         self._lock = RLock()
         self._layout = Layout(self._index)
         self._search = Search(self._index, Filter())
-        self._facts = self._gather()
+        self._facts = _facts(_about(saved), self._layout)
         self._shown: tuple[tuple[Layout, Search, int], Grid] | None = None
 
     @property
     def name(self) -> str:
         """The run's id."""
-        return self._saved.folder.run_id
-
-    @property
-    def path(self) -> Path:
-        """The run's folder."""
-        return self._saved.folder.path
+        return self.path.name
 
     @property
     def title(self) -> str:
         """Environment and model."""
-        return self._facts.title
+        return self._facts.about.title
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -65,36 +59,36 @@ class OpenedRun:
     @property
     def is_live(self) -> bool:
         """Whether more may come."""
-        return self._facts.status == RUNNING
+        return self._facts.about.status == RUNNING
 
     def filter(self, *, reward: str = "", errors: bool = False, text: str = "") -> None:
         """Want only such rollouts from now on; raises UsageError and keeps the filter it had."""
-        search = Search(self._index, Filter(reward, errors, text))
-        with self._lock:
-            self._search = search
+        # Not under the lock: whoever asks must not wait for a search that goes on.
+        self._search = Search(self._index, Filter(reward, errors, text))
 
     def refresh(self) -> bool:
         """Take up what was written since, and whether something was; raises UsageError."""
         with self._lock:
-            before = self._facts
-            self._saved = open_run(self.path)
+            about = _about(open_run(self.path))
             if self._index.refresh():
                 self._layout = Layout(self._index)
-            if self._layout.lines != before.lines_seen or self.is_live:
-                self._facts = self._gather()
-            return self._facts != before
+            elif about == self._facts.about:
+                return False
+            self._facts = _facts(about, self._layout)
+            return True
 
     def advance(self) -> Found:
         """Search for a moment, and what is found by then; raises UsageError, StorageFailed."""
         with self._lock:
-            self._search.advance(_SLICE)
-            return Found(self._grid(), self._search.searched, len(self._index))
+            search = self._search
+            search.advance(_SLICE)
+            return Found(self._grid(search), search.searched, len(self._index))
 
-    def _grid(self) -> Grid:
+    def _grid(self, search: Search) -> Grid:
         """What was found, made anew only when there is more of it."""
-        key = (self._layout, self._search, self._search.count)
+        key = (self._layout, search, search.count)
         if self._shown is None or self._shown[0] != key:
-            self._shown = key, Grid(self._layout, self._search.found)
+            self._shown = key, Grid(self._layout, search.found)
         return self._shown[1]
 
     def page(self, number: int) -> Page:
@@ -110,19 +104,22 @@ class OpenedRun:
         """All its rollouts, whatever the filter."""
         return Grid(self._layout)
 
-    def _gather(self) -> "_Facts":
-        return _facts(self._saved, self._layout)
+
+@dataclass(frozen=True)
+class _About:
+    title: str
+    status: str
+    planned: int | None
+    date: str
 
 
 @dataclass(frozen=True)
 class _Facts:
-    title: str
-    status: str
+    about: _About
     lines: tuple[str, ...]
-    lines_seen: int
 
 
-def _facts(saved: SavedRun, layout: Layout) -> _Facts:
+def _facts(about: _About, layout: Layout) -> _Facts:
     endings = layout.entries.endings(layout.latest)
     truncated = sum(count for (_, cut), count in endings.items() if cut)
     errors = Counter[str]()
@@ -130,7 +127,7 @@ def _facts(saved: SavedRun, layout: Layout) -> _Facts:
         if kind is not None:
             errors[kind] += count
     rewards = [value for value in layout.rewards_in_order() if not math.isnan(value)]
-    title, status, planned, date = _about(saved)
+    planned = about.planned
     finished = len(layout.latest)
     counts = [f"{finished:,} of {planned:,} rollouts" if planned else _plural(finished, "rollout")]
     counts.append(_plural(layout.examples, "example"))
@@ -139,8 +136,8 @@ def _facts(saved: SavedRun, layout: Layout) -> _Facts:
         counts.append(f"{_plural(sum(errors.values()), 'error')} ({kinds})")
     if truncated:
         counts.append(f"{truncated:,} truncated")
-    first = " · ".join(part for part in (_reward(rewards, sum(errors.values())), status, date))
-    return _Facts(title, status, (first, " · ".join(counts)), layout.lines)
+    first = (_reward(rewards, sum(errors.values())), about.status, about.date)
+    return _Facts(about, (" · ".join(first), " · ".join(counts)))
 
 
 def _plural(count: int, noun: str) -> str:
@@ -155,17 +152,17 @@ def _reward(rewards: list[float], errored: int) -> str:
     return told + (f" ({total / (len(rewards) + errored):.4g} with errors as 0)" if errored else "")
 
 
-def _about(saved: SavedRun) -> tuple[str, str, int | None, str]:
-    """Title, status, rollouts planned, and when it began."""
+def _about(saved: SavedRun) -> _About:
     manifest = saved.manifest
     if manifest is not None:
         plan = manifest.plan
         title = f"{plan.environment.title} with {plan.model}"
-        return title, status_of(saved.folder, manifest), manifest.planned, _minute(manifest.started)
+        status = status_of(saved.folder, manifest)
+        return _About(title, status, manifest.planned, _minute(manifest.started))
     metadata = saved.official or {}
     environment = metadata.get("env_id") or metadata.get("env") or "?"
     title = f"{environment} with {metadata.get('model', '?')}"
-    return title, "finished", None, _minute(official_date(saved.folder, metadata))
+    return _About(title, "finished", None, _minute(official_date(saved.folder, metadata)))
 
 
 def _minute(moment: str) -> str:

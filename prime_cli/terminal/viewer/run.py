@@ -17,7 +17,7 @@ from prime_cli.terminal.viewer.screen import Failed, ViewerScreen, label
 from prime_cli.terminal.viewer.shown import Finding, Run
 
 _EVERY = 1.0
-"""Seconds between two looks at a run that is going."""
+"""Seconds between two looks for more of the run."""
 _ASKED = {
     "text": "text in any message",
     "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none",
@@ -66,7 +66,8 @@ class RunScreen(ViewerScreen):
         self.say("facts", *self._run.lines)
 
     def _tick(self) -> None:
-        if self._run.is_live and (self._finding is None or self._finding.is_done):
+        # Also of a run that has ended: it may be resumed.
+        if self._finding is None or self._finding.is_done:
             self._follow(refresh=True)
 
     @work(thread=True, exclusive=True, group="search")
@@ -77,7 +78,8 @@ class RunScreen(ViewerScreen):
                 return
             while not worker.is_cancelled:
                 finding = self._run.advance()
-                self.post_message(self.Found(finding))
+                if not worker.is_cancelled:
+                    self.post_message(self.Found(finding))
                 if finding.is_done:
                     return
         except PrimeError as failure:

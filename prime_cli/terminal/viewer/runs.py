@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual import on, work
@@ -23,7 +24,8 @@ from prime_cli.terminal.viewer.texts import one_line
 from prime_cli.terminal.words import age
 
 _EVERY = 2.0
-"""Seconds between two looks for new runs."""
+"""Seconds between two looks for new runs, or more where there are very many."""
+_SHARE = 10
 
 
 class RunsScreen(ViewerScreen):
@@ -34,9 +36,9 @@ class RunsScreen(ViewerScreen):
     class Listed(Message):
         """The runs, read anew."""
 
-        def __init__(self, groups: Sequence[Group]) -> None:
+        def __init__(self, groups: Sequence[Group], seconds: float) -> None:
             super().__init__()
-            self.groups = groups
+            self.groups, self.seconds = groups, seconds
 
     class Ready(Message):
         """What was asked for has been read."""
@@ -58,14 +60,20 @@ class RunsScreen(ViewerScreen):
         self.say("title", "Evaluations saved here")
         self.say("status", "reading …")
         self._list()
-        self.set_interval(_EVERY, self._list)
 
     @work(thread=True, exclusive=True, group="list")
     def _list(self) -> None:
         worker = get_current_worker()
+        began = monotonic()
         groups = self._runs.groups()
         if not worker.is_cancelled:
-            self.post_message(self.Listed(groups))
+            self.post_message(self.Listed(groups, monotonic() - began))
+
+    def _list_if_seen(self) -> None:
+        if self.is_current:
+            self._list()
+        else:
+            self.set_timer(_EVERY, self._list_if_seen)
 
     def on_runs_screen_listed(self, event: Listed) -> None:
         rows = self.query_one(Rows)
@@ -81,6 +89,7 @@ class RunsScreen(ViewerScreen):
         if is_first:
             nothing = "none yet: make one with `prime eval run starter/alphabet-sort`"
             self.say("status", "" if count else nothing)
+        self.set_timer(max(_EVERY, _SHARE * event.seconds), self._list_if_seen)
 
     def _path_at(self, place: int) -> str | None:
         """The folder of the run in row `place`; None for the head of a group."""

@@ -11,7 +11,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.evals.index.entries import RECORD, Entries, packed
 from prime_cli.evals.index.file import HEADER, index_path, load_entries
 from prime_cli.evals.index.run_index import index_journal
-from prime_cli.evals.journal import Journal, last_attempts, read_journal
+from prime_cli.evals.journal import Journal, read_journal
 from prime_cli.evals.rows import Failure, Row
 from prime_cli.evals.scrub import Scrubber
 from tests.evals.rows import row
@@ -125,13 +125,6 @@ def test_an_index_grows_with_its_journal(rows: list[Row], more: list[Row]) -> No
         write(path, more)
         assert index.refresh() == len(more)
         assert list(index.rows()) == plainly_last(path)
-
-
-@given(RUNS)
-def test_last_attempts_are_those_of_a_plain_read(rows: list[Row]) -> None:
-    with journal_of(rows) as path:
-        expected = plainly_last(path)
-        assert list(last_attempts(path)) == [(r.example_id, r.rollout) for r in expected]
 
 
 def test_while_a_run_is_going_lines_that_are_not_in_the_index_are_found(tmp_path: Path) -> None:
