@@ -232,7 +232,7 @@ def test_secrets_of_today_are_taken_out_of_everything(hub: HubClient, tmp_path: 
     found = only_evaluation(hub)
     whole = json.dumps([samples(hub), found.metadata, hub.evaluations.logs(found.evaluation_id)])
     assert "sk-planted-value" not in whole
-    assert whole.count("[SOME_KEY]") == 3
+    assert whole.count("[SOME_KEY]") >= 3  # in a sample, in what is said of the run, in its log
 
 
 def test_text_with_a_null_character_is_kept(hub: HubClient, tmp_path: Path) -> None:
