@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -22,12 +22,32 @@ class Drawer(Talk, Protocol):
         """Send further lines to `write`, or back to stderr when it is None."""
 
 
+class Screen:
+    """The stream as rich writes to it: a terminal that was closed ends the bars, not the work."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._target = stream.target
+
+    def write(self, text: str) -> int:
+        """Write and flush, as long as somebody looks."""
+        self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """All was written."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
 class Bars:
     """A live display of all work under way."""
 
     def __init__(self, talk: Drawer, stream: Stream) -> None:
         self._talk = talk
-        self._console = Console(file=stream.target, stderr=True, highlight=False)
+        screen = cast("IO[str]", Screen(stream))
+        self._console = Console(file=screen, stderr=True, highlight=False)
         self._live: Progress | None = None
         self._open = 0
 

@@ -1,5 +1,6 @@
 """Bars on a terminal, a line for slow work elsewhere, nothing when quiet."""
 
+import errno
 import io
 import threading
 
@@ -69,3 +70,29 @@ def test_two_bars_share_the_display_and_the_last_one_ends_it(
 )
 def test_sizes_are_told_as_people_read_them(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+class Closed(Terminal):
+    """A terminal whose window is gone after a while."""
+
+    gone = False
+
+    def write(self, text: str) -> int:
+        if self.gone:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().write(text)
+
+
+def test_a_terminal_that_is_closed_ends_the_bars_and_not_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    err = Closed()
+    output = Output(out=io.StringIO(), err=err)
+    with output.progress.task("Running", total=3) as task:
+        err.gone = True
+        task.advance()
+        output.warn("Stopping")
+        task.advance()
+    output.say("the end")

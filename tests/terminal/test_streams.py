@@ -22,7 +22,7 @@ class Failing(io.StringIO):
         raise OSError(self.code, "told by the system")
 
 
-@pytest.mark.parametrize("code", [errno.EPIPE, errno.EINVAL])
+@pytest.mark.parametrize("code", [errno.EPIPE, errno.EINVAL, errno.EIO])
 def test_a_reader_that_left_is_no_failure_and_is_left_alone(code: int) -> None:
     target = Failing(code)
     stream = Stream(target)
