@@ -123,7 +123,8 @@ def open_state(folder: Path | None, name: str) -> SharedState:
     cannot be shared: no folder, a read-only one, a full disk, 248 processes, no such locks.
     """
     if folder is not None and can_lock():
-        with contextlib.suppress(OSError):
+        # ValueError: another program has cut the file off just then.
+        with contextlib.suppress(OSError, ValueError):
             return _open(folder / f"{name}.limits")
     return SharedState(bytearray(SIZE), None, 0)
 
