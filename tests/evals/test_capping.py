@@ -1,6 +1,7 @@
 """Whole runs with a price and a cap, in a real interpreter."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,26 @@ def test_a_budget_that_others_have_used_up_lets_nothing_begin(
         tmp_path, echo, model.url, price=A_CENT_A_TOKEN, resumed=result.folder, budget=None
     )
     assert (result.summary.status, result.summary.counts.scored) == ("finished", 4)
+
+
+@pytest.mark.slow
+def test_a_run_of_a_v1_taskset_is_counted_capped_and_resumed_in_the_same_way(
+    tmp_path: Path,
+) -> None:
+    tasks = Path(__file__).parents[1] / "runtime/worker/environments/judged_tasks.py"
+    source = tasks.read_text("utf-8").replace('model="judge"', 'model="scripted"')
+    made = interpreter_with(tmp_path, source, verifiers="0.4.0")
+    interpreter = replace(made, generation="v1")
+    plan: dict[str, Any] = {"price": A_CENT_A_TOKEN, "rollouts_per_example": 4, "concurrency": 1}
+    with ScriptedModel(lambda _: Reply("1", usage=USED)) as model:
+        result = run_live(tmp_path, interpreter, model.url, max_cost=0.55, **plan)
+        assert (result.summary.status, result.summary.counts.errored) == ("capped", 0)
+        assert result.summary.counts.scored == 3
+        assert_adds_up(result, model)
+        result = run_live(
+            tmp_path, interpreter, model.url, max_cost=9.0, resumed=result.folder, **plan
+        )
+        assert (result.summary.status, result.summary.counts.scored) == ("finished", 8)
+        assert result.summary.usage["cost"] == 1.6
+        assert result.summary.usage["roles"]["judge"]["calls"] == 8
+        assert_adds_up(result, model)
