@@ -151,13 +151,18 @@ def _run_line(run: RunLine, *, is_marked: bool) -> Line:
     reward_style = DIM if run.reward is None else of_reward(run.reward)
     return [
         piece(" * " if is_marked else "   ", GOOD),
-        piece(f"{one_line(run.run_id)[:12]:<13}"),
+        piece(f"{_own_part(run.run_id)[:12]:<13}"),
         piece(f"{number(run.reward):>7}  ", reward_style),
         piece(f"{size:<12}"),
         piece(f"{one_line(run.status):<12}", GOOD if run.status == "running" else DIM),
         piece(f"{age(one_line(run.date), datetime.now(UTC)):<14}", DIM),
         piece(errors, DIM),
     ]
+
+
+def _own_part(run_id: str) -> str:
+    """What sets a run apart: the v1 evaluator begins its ids with environment and model."""
+    return one_line(run_id).rpartition("--")[2]
 
 
 def _count(value: int | None) -> str:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from prime_cli.evals.saved import open_run
+from tests.evals.episodes import episode, save_traces
 from tests.evals.rows import row
 from tests.evals.saving import save_run
 from tests.terminal.viewer.screens import Eyes, look_at_all
@@ -77,5 +78,18 @@ def test_runs_of_vf_eval_are_opened_too(tmp_path: Path) -> None:
         await eyes.see("reward 0.75")
         await eyes.press("enter")
         await eyes.see("say")
+
+    look_at_all(tmp_path, steps)
+
+
+def test_runs_of_the_v1_evaluator_are_opened_too(tmp_path: Path) -> None:
+    save_traces(tmp_path, episode(0), episode(1), episode(1))
+
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("echo-tasks", "45cedbc2")
+        await eyes.press("enter")
+        await eyes.see("3 rollouts · 2 examples")
+        await eyes.press("enter")
+        await eyes.see("say it", "correct")
 
     look_at_all(tmp_path, steps)
