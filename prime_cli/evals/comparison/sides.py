@@ -38,7 +38,7 @@ class Example:
 class Side:
     """One run. `sha256` is that of the environment's wheel, `fingerprint` that of its examples.
 
-    `settings` are those that may change scores; `is_here` says that `prime eval show` finds it.
+    `settings` are those that may change scores.
     """
 
     run: str
@@ -48,7 +48,6 @@ class Side:
     sha256: str | None = None
     fingerprint: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    is_here: bool = True
 
     @property
     def errors(self) -> int:

@@ -34,11 +34,10 @@ def _on_hub(hub: HubClient, evaluation_id: str) -> Side:
     examples = gather(rows_of_evaluation(hub, evaluation_id))
     manifest = manifest_of(detail)
     if manifest is not None:
-        return replace(own_side(manifest, examples), run=evaluation_id, is_here=False)
+        return replace(own_side(manifest, examples), run=evaluation_id)
     return Side(
         run=evaluation_id,
         environment=next(iter(detail.environment_names), detail.name),
         model=detail.model_name or "?",
         examples=examples,
-        is_here=False,
     )

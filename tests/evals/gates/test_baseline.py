@@ -25,7 +25,6 @@ def test_a_saved_run_is_a_baseline_without_a_hub(tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0, 0, 0.5))
     found = read_baseline(folder.run_id, tmp_path, no_hub)
     assert found.examples[0].rewards == [0.5]
-    assert found.is_here
 
 
 def test_a_run_that_was_pushed_is_a_baseline_from_anywhere(tmp_path: Path) -> None:
@@ -34,7 +33,7 @@ def test_a_run_that_was_pushed_is_a_baseline_from_anywhere(tmp_path: Path) -> No
     change_environment(folder, sha256=wheel_of(hub))
     evaluation = push(hub, folder).evaluation_id
     found = read_baseline(evaluation, tmp_path / "elsewhere", lambda: hub)
-    assert (found.run, found.model, found.is_here) == (evaluation, "org/model", False)
+    assert (found.run, found.model) == (evaluation, "org/model")
     assert found.sha256 == wheel_of(hub)
     run = open_run(folder.path)
     same = judge(run, run.summary(), Limits(max_drop=0.0, baseline=found))
