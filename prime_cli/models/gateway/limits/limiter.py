@@ -10,7 +10,7 @@ from prime_cli.models.gateway.limits.shared import SharedState, open_state
 from prime_cli.models.gateway.limits.shares import Caller, fair_share
 
 LONGEST_PAUSE_S = 600.0
-"""No header keeps an endpoint closed for longer; what asks for more is asked again then."""
+"""What asks for a longer pause gets none: its calls fail at once, and the run ends."""
 
 QUIET_SECONDS = 60.0
 """A limit doubles for each such span without an objection, whatever else happens."""
@@ -112,9 +112,9 @@ class Limiter:
             self._earned = 0.0
 
     def pause_for(self, seconds: float) -> None:
-        """Let nobody call before `seconds` are over."""
-        if seconds > 0:
-            until = self._clock() + min(seconds, LONGEST_PAUSE_S)
+        """Let nobody call before `seconds` are over; only where that is worth waiting for."""
+        if 0 < seconds <= LONGEST_PAUSE_S:
+            until = self._clock() + seconds
             if not self.pause or until > self._state.paused_until:
                 self._state.paused_until = until
 

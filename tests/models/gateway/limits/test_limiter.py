@@ -167,8 +167,13 @@ def test_a_pause_holds_everybody_and_ends(limiter: Limiter, clock: Clock) -> Non
 def test_a_pause_that_nobody_meant_is_none(limiter: Limiter, clock: Clock, moment: float) -> None:
     limiter._state.paused_until = moment
     assert limiter.pause == 0
-    limiter.pause_for(1e9)
-    assert limiter.pause <= LONGEST_PAUSE_S
+    limiter.pause_for(5)
+    assert limiter.pause == pytest.approx(5)
+
+
+def test_a_pause_of_hours_is_none_so_that_the_run_ends(limiter: Limiter) -> None:
+    limiter.pause_for(LONGEST_PAUSE_S + 1)
+    assert limiter.pause == 0
 
 
 def test_a_clock_that_is_set_back_freezes_nothing(limiter: Limiter, clock: Clock) -> None:
