@@ -41,7 +41,7 @@ class Stream:
             self.target.flush()
         except OSError as error:
             self._give_up()
-            # EINVAL is what Windows says of a pipe without a reader, EIO is a terminal that is gone.
+            # EINVAL is what Windows says of a pipe without a reader, EIO a closed terminal.
             if error.errno not in (errno.EPIPE, errno.EINVAL, errno.EIO):
                 raise StorageFailed(f"The output could not be written: {error.strerror}") from error
 
