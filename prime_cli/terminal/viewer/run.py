@@ -74,11 +74,11 @@ class RunScreen(ViewerScreen):
     def _follow(self, *, refresh: bool = False) -> None:
         worker = get_current_worker()
         try:
-            if refresh and not self._run.refresh():
-                return
+            is_new = not refresh or self._run.refresh()
+            # Also when nothing came: this may have taken the place of a search that went on.
             while not worker.is_cancelled:
                 finding = self._run.advance()
-                if not worker.is_cancelled:
+                if (is_new or finding != self._finding) and not worker.is_cancelled:
                     self.post_message(self.Found(finding))
                 if finding.is_done:
                     return

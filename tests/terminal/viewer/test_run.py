@@ -5,6 +5,7 @@ import pytest
 from prime_cli.evals.folder import RunFolder, writing
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.scrub import Scrubber
+from prime_cli.terminal.viewer.run import RunScreen
 from tests.evals.rows import row
 from tests.evals.saving import save_run
 from tests.terminal.viewer.screens import Eyes, look_at_run
@@ -149,3 +150,14 @@ def test_the_first_screen_is_full_on_a_small_terminal_and_a_wide_one(folder: Run
 
     look_at_run(folder.path, steps, (40, 12))
     look_at_run(folder.path, steps, (200, 60))
+
+
+def test_a_look_for_more_does_not_end_a_search(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        screen = eyes.viewer.screen
+        assert isinstance(screen, RunScreen)
+        screen._apply({"text": "cat", "reward": ""}, errors=False)
+        screen._follow(refresh=True)
+        await eyes.see("2 rollouts with text cat")
+
+    look_at_run(folder.path, steps)
