@@ -15,6 +15,7 @@ import random
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -35,11 +36,12 @@ def main() -> None:
             below = Path(folder) / str(number)
             below.mkdir()
             runs.append(KilledRuns(kind, below, chance, tally))
-        while tally.rounds < options.rounds:
-            for each in runs:
-                each.kill_one()
-            seconds = time.monotonic() - begun
-            print(f"{tally.rounds} rounds in {seconds:.0f} s: all well", flush=True)
+        with suppress(KeyboardInterrupt):  # what was seen by then counts
+            while tally.rounds < options.rounds:
+                for each in runs:
+                    each.kill_one()
+                seconds = time.monotonic() - begun
+                print(f"{tally.rounds} rounds in {seconds:.0f} s: all well", flush=True)
     print(*tally.lines(), f"load average {os.getloadavg()[0]:.1f}", sep="\n")
 
 
