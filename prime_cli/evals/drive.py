@@ -84,6 +84,7 @@ class Drive:
             environ=setup.environ,
             offline=setup.offline,
             settings=setup.gateway,
+            recording=setup.recording,
         ) as gateway:
             task = waiting = WaitingTask(task, gateway.waits)
             self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger)

@@ -109,7 +109,9 @@ def _usable(plan: EvalPlan, cwd: Path) -> Iterable[Manifest]:
         if manifest is None:
             continue
         usage = manifest.usage
-        counted = usage.get("calls") and not usage.get("estimated") and not usage.get("uncounted")
+        # With answers from the cache a run shows less than the next one may use.
+        unsure = usage.get("estimated") or usage.get("uncounted") or usage.get("hits")
+        counted = usage.get("calls") and not unsure
         if counted and _finished(manifest) and manifest.plan.env_args == plan.env_args:
             yield manifest
 

@@ -60,7 +60,10 @@ def runs_folder(environment: str, model: str, cwd: Path) -> Path:
     """
     project = cwd / "environments" / module_name(environment)
     base = project if project.is_dir() else cwd
-    return base / "outputs" / "evals" / f"{environment}--{model}".replace("/", "--")
+    name = f"{environment}--{model}".replace("/", "--")
+    if model.startswith("builtin/"):
+        name = name.replace(":", "-")  # which neither Windows nor GitHub's artifacts let stand
+    return base / "outputs" / "evals" / name
 
 
 def new_run_folder(parent: Path) -> RunFolder:

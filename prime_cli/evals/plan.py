@@ -75,6 +75,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     token_budget: int | None = None
     deadlines: Deadlines = Deadlines()
+    cache: bool = False
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -90,6 +91,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
         if self.token_budget is not None:
             lines.append(("Tokens", f"at most {self.token_budget:,}"))
+        if self.cache:
+            lines.append(("Cache", "answers are kept, and given again for the same request"))
         for label, values in (("Sampling", self.sampling), ("Arguments", self.env_args)):
             if values:
                 lines.append((label, msgspec.json.encode(values).decode()))
@@ -134,6 +137,7 @@ def make_plan(
         max_cost=request.max_cost,
         token_budget=request.token_budget,
         deadlines=request.deadlines,
+        cache=request.cache,
     )
     _check(plan)
     return plan

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prime_cli.core.progress import Progress
+from prime_cli.evals.again.recording import RunRecording, open_recording, within
 from prime_cli.evals.asked import Asked, asked_in
 from prime_cli.evals.caps import require_prices
 from prime_cli.evals.locate import Places, locate
@@ -12,7 +13,7 @@ from prime_cli.evals.plan import EvalPlan, PlannedEnvironment, make_plan
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import at_version_of
 from prime_cli.evals.subject import Subject, obtain
-from prime_cli.models.endpoints import Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
@@ -28,6 +29,7 @@ class Prepared:
     registry: Registry
     asked: Asked | None = None
     prices: PriceBook | None = None
+    recording: RunRecording | None = None
 
 
 def prepare(
@@ -64,6 +66,12 @@ def prepare(
     )
     if endpoint.said:
         progress.say(endpoint.said)
+    recording = None
+    asked = asked_in(request)
+    if endpoint.model.startswith(REPLAY):
+        recording = open_recording(endpoint.model, places.cwd)
+        endpoint = replace(endpoint, model=recording.model)
+        request = within(recording, request)
     said = asyncio.run(check_endpoint(endpoint))
     for warning in said.warnings:
         progress.warn(warning)
@@ -78,4 +86,4 @@ def prepare(
         endpoint="builtin" if endpoint.builtin else endpoint.url,
         header_names=tuple(headers),
     )
-    return Prepared(plan, subject, endpoint, registry, asked_in(request), priced)
+    return Prepared(plan, subject, endpoint, registry, asked, priced, recording)

@@ -59,6 +59,9 @@ def progress_note(tally: Tally, spent: Spend | None = None) -> str:
         words += f", {tally.errored} error{'s' if tally.errored > 1 else ''}"
     if spent is not None and spent.picodollars:
         words += f", {cost_words(spent)}"
+    if spent is not None and spent.usage.hits:
+        hits = spent.usage.hits
+        words += f", {hits:,} of {hits + spent.usage.calls:,} cached"
     return words
 
 

@@ -41,6 +41,7 @@ class EvalRequest:
     max_cost: float | None = None
     token_budget: int | None = None
     deadlines: Deadlines = DEFAULTS
+    cache: bool = False
     verbose: bool = False
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
 from prime_cli.evals.asked import Asked
+from prime_cli.evals.caching import open_cache
 from prime_cli.evals.caps import budget_of, capped, require_room
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.drive import Drive, Outcome
@@ -32,6 +33,7 @@ from prime_cli.evals.summary import Summary
 from prime_cli.evals.worker import passed_keys, secrets_of
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.limits.place import limits_folder
+from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry
@@ -90,6 +92,7 @@ def run_evaluation(
         asked=prepared.asked,
         resumed=resumed.folder if resumed is not None else None,
         prices=prepared.prices,
+        recording=prepared.recording,
         begun=begun,
     )
 
@@ -106,12 +109,15 @@ def run_in(
     asked: Asked | None = None,
     resumed: RunFolder | None = None,
     prices: PriceBook | None = None,
+    recording: Recording | None = None,
     begun: Begun | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
     prices = prices or load_prices()
     budget = around.budget or budget_of(plan)
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
+    scrub = Scrubber(secrets_of(endpoint, around.environ, passed))
+    cache = open_cache(scrub) if plan.cache else None
     folder = resumed or new_run_folder(parent)
     setup = Setup(
         run_id=folder.run_id,
@@ -121,18 +127,20 @@ def run_in(
         registry=registry,
         passed=passed,
         environ=around.environ,
-        scrub=Scrubber(secrets_of(endpoint, around.environ, passed)),
+        scrub=scrub,
         log=folder.log,
         gateway=GatewaySettings(
             call_seconds=plan.deadlines.call_seconds,
             limits_folder=limits_folder(),
             price_of=prices.price_of,
             budget=budget,
+            cache=cache,
         ),
         prices=prices,
         offline=around.offline,
         sandbox=sandbox,
         switchboard=around.switchboard,
+        recording=recording,
     )
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -146,7 +154,12 @@ def run_in(
         record = RunRecord(setup, folder, earlier, asked)
         if begun is not None:
             begun(folder)
-        return _Run(setup, folder, earlier, record).execute(around.progress)
+        result = _Run(setup, folder, earlier, record).execute(around.progress)
+    if cache is not None:
+        cache.prune()
+        if cache.trouble is not None:
+            around.progress.warn(f"Not all answers could be kept: {cache.trouble}")
+    return result
 
 
 @dataclass

@@ -11,6 +11,7 @@ from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
@@ -41,7 +42,7 @@ class Setup:
     """All that is settled before the first process starts.
 
     `passed` are variables that the environment may read, `environ` those of this process, which
-    it may not. `prices` are those that the gateway goes by.
+    it may not. `prices` are those that the gateway goes by, `recording` what a replay answers from.
     """
 
     run_id: str
@@ -58,3 +59,4 @@ class Setup:
     offline: bool = False
     sandbox: Sandbox | None = None
     switchboard: Switchboard | None = None
+    recording: Recording | None = None

@@ -11,7 +11,7 @@ from prime_cli.models.usage import Usage
 POLICY = "policy"
 
 _ALWAYS = ("calls", "input", "output")
-_OPTIONAL = ("cached", "reasoning", "uncounted", "estimated")
+_OPTIONAL = ("cached", "reasoning", "uncounted", "estimated", "hits")
 
 
 def counts_of(spend: Spend) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Spending:
 
     def add_row(self, row: Row) -> None:
         """Count a line of the journal, whatever became of its rollout later."""
-        if row.usage is not None and row.usage.get("calls"):
+        if row.usage is not None and (row.usage.get("calls") or row.usage.get("hits")):
             self.add({Payer(POLICY, self._model): spend_of(row.usage)})
         for written in (row.judges, row.apart):
             if written:

@@ -14,6 +14,8 @@ from prime_cli.models.registry import Entry, Registry
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
+REPLAY = "builtin/replay:"
+"""Begins the name of the model that says again what was said in the run whose id follows."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,12 @@ def clean_url(url: str) -> tuple[str, str | None]:
 
 
 def _builtin(name: str) -> Endpoint:
-    if name not in BUILTIN_MODELS:
+    is_replay = name.startswith(REPLAY) and name != REPLAY
+    if name not in BUILTIN_MODELS and not is_replay:
+        known = [*BUILTIN_MODELS, f"{REPLAY}RUN"]
         raise NotFound(
             f"There is no built-in model `{name}`",
-            hint=f"built in are {' and '.join(f'`{known}`' for known in BUILTIN_MODELS)}",
+            hint=f"built in are {' and '.join(f'`{each}`' for each in known)}",
         )
     return Endpoint(model=name, builtin=True)
 

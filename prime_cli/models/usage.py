@@ -9,6 +9,7 @@ class Usage:
 
     `input` holds `cached`, and `output` holds `reasoning`, as in OpenAI's usage object.
     `uncounted` calls reported nothing; `estimated` ones were counted in words by a built-in model.
+    `hits` were answered from the cache of responses: they are no calls, and used nothing.
     """
 
     calls: int = 0
@@ -18,6 +19,7 @@ class Usage:
     reasoning: int = 0
     uncounted: int = 0
     estimated: int = 0
+    hits: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -28,6 +30,7 @@ class Usage:
             self.reasoning + other.reasoning,
             self.uncounted + other.uncounted,
             self.estimated + other.estimated,
+            self.hits + other.hits,
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -39,4 +42,5 @@ class Usage:
             self.reasoning - other.reasoning,
             self.uncounted - other.uncounted,
             self.estimated - other.estimated,
+            self.hits - other.hits,
         )

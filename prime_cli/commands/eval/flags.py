@@ -161,6 +161,9 @@ VerifiersOpt = Annotated[
     str | None,
     typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),
 ]
+CacheOpt = Annotated[
+    bool, typer.Option("--cache", help="Keep answers, and take those of the same requests.")
+]
 SandboxOpt = Annotated[
     bool, typer.Option("--sandbox", help="Wall the environment in with bubblewrap.")
 ]

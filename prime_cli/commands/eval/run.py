@@ -64,6 +64,7 @@ def run(
     call_timeout: flags.CallTimeoutOpt = None,
     score_timeout: flags.ScoreTimeoutOpt = None,
     rollout_timeout: flags.RolloutTimeoutOpt = None,
+    cache: flags.CacheOpt = False,
     resume: flags.ResumeOpt = None,
     new: flags.NewOpt = False,
     fail_under: flags.FailUnderOpt = None,
@@ -134,6 +135,7 @@ def run(
         deadlines=parse_deadlines(call_timeout, score_timeout, rollout_timeout),
         max_cost=max_cost,
         token_budget=token_budget,
+        cache=cache,
     )
     if request.environment.endswith(".toml"):
         for_one = (fail_under, baseline, max_drop, junit, github_summary, hf_hub_dataset_name)

@@ -84,6 +84,9 @@ def _spent(usage: Mapping[str, Any]) -> list[tuple[str, str]]:
     roles = {role: counts for role, counts in usage.get("roles", {}).items() if role != "policy"}
     parts = [*roles.items(), *usage.get("models", {}).items()]
     lines.extend((f"  {name}", f"{_tokens(counts)}; {_cost_of(counts)}") for name, counts in parts)
+    if usage.get("hits"):
+        calls = usage["hits"] + usage.get("calls", 0)
+        lines.append(("Cache", f"{usage['hits']:,} of {calls:,} calls from the cache"))
     if "cost" in usage:
         lines.append(("Cost", cost_words(spend_of(usage))))
     return lines

@@ -48,6 +48,7 @@ def recalled(request: EvalRequest, manifest: Manifest) -> EvalRequest:
         allow_net=request.allow_net or plan.allow_net,
         max_cost=plan.max_cost if request.max_cost is None else request.max_cost,
         token_budget=plan.token_budget if request.token_budget is None else request.token_budget,
+        cache=request.cache or plan.cache,
         deadlines=request.deadlines.over(plan.deadlines),
     )
 

@@ -19,6 +19,7 @@ MAY_CHANGE = frozenset(
         "deadlines",
         "sandbox",
         "allow_net",
+        "cache",
     }
 )
 """Fields of a plan that decide how and how far a run goes, and not what it scores."""

@@ -69,6 +69,7 @@ _FIELDS: dict[str, tuple[str, tuple[Check, str]]] = {
     "python": ("python", _TEXT),
     "sandbox": ("sandbox", _FLAG),
     "allow_net": ("allow_net", _FLAG),
+    "cache": ("cache", _FLAG),
 }
 """Name in the file (vf-eval's, where it has one): name in EvalRequest, and what it must be."""
 

@@ -1,4 +1,4 @@
-"""Models that need no key and no network: `builtin/echo` and `builtin/oracle`.
+"""Models that need no key and no network: `builtin/echo`, `builtin/oracle` and replays.
 
 They are deterministic. Their usage counts words, so it is marked as estimated.
 """
@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.completions import CHAT, TEXT, Turn, completion, completion_events
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleFailed, OracleQuestion
 from prime_cli.models.gateway.probes import PROBES, Probes
+from prime_cli.models.gateway.replay import Recording, replay
 
 ORACLE = "builtin/oracle"
 
@@ -30,10 +32,11 @@ _decoder = msgspec.json.Decoder(ChatRequest)
 
 
 class BuiltinModels:
-    """Answers calls to `builtin/…` models."""
+    """Answers calls to `builtin/…` models; `recording` is what the run's own replays."""
 
-    def __init__(self, gold: GoldAnswers, run_id: str) -> None:
+    def __init__(self, gold: GoldAnswers, run_id: str, recording: Recording | None = None) -> None:
         self._gold = gold
+        self._recording = recording
         self._run_id = run_id
         self._served = 0
         self._probes = Probes()
@@ -56,6 +59,9 @@ class BuiltinModels:
     async def _say(self, call: Call, request: ChatRequest, model: str) -> Message:
         if model == ORACLE:
             return await self._oracle(call, request)
+        if model.startswith(REPLAY):
+            given = request.messages if call.path == CHAT else last_user_text(request)
+            return replay(self._recording, model, call.identity, given)
         asked = last_user_text(request)
         if model == PROBES:
             return await self._probes.answer(

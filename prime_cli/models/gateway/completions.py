@@ -14,25 +14,37 @@ TEXT = "completions"
 
 @dataclass(frozen=True)
 class Turn:
-    """What a built-in model says; `asked` and `said_words` count words, in place of tokens."""
+    """What a built-in model says; `asked` and `said_words` count words, in place of tokens.
+
+    `ended` is the finish reason where it is not the usual one; `reasoning` goes beside the content.
+    """
 
     content: str | None
     tool_calls: list[dict[str, Any]]
     asked: int
+    ended: str | None = None
+    reasoning: str | None = None
 
     @classmethod
     def of(cls, said: str | Mapping[str, Any], *, asked: int) -> "Turn":
-        """A turn from a text, or from a message that may hold `tool_calls`."""
+        """A turn from a text, or from a message that may hold `tool_calls` and `finish_reason`."""
         if isinstance(said, str):
             return cls(said, [], asked)
         content = said.get("content")
         calls = [_tool_call(raw, n) for n, raw in enumerate(said.get("tool_calls") or [])]
         text = content if isinstance(content, str) else None
-        return cls(text if calls or text is not None else "", calls, asked)
+        reasoning = said.get("reasoning_content")
+        return cls(
+            text if calls or text is not None else "",
+            calls,
+            asked,
+            ended=said.get("finish_reason"),
+            reasoning=reasoning if isinstance(reasoning, str) else None,
+        )
 
     @property
     def finish_reason(self) -> str:
-        return "tool_calls" if self.tool_calls else "stop"
+        return self.ended or ("tool_calls" if self.tool_calls else "stop")
 
     @property
     def usage(self) -> dict[str, int]:
@@ -89,6 +101,8 @@ def _message(turn: Turn) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.content}
     if turn.tool_calls:
         message["tool_calls"] = turn.tool_calls
+    if turn.reasoning is not None:
+        message["reasoning_content"] = turn.reasoning
     return message
 
 

@@ -28,6 +28,8 @@ COUNTED = (*_CHOICES, "responses", "embeddings")
 
 _UNCOUNTED = Usage(calls=1, uncounted=1)
 
+_HIT = Spend(Usage(hits=1))
+
 _MOST_OPEN = 10_000
 """Rollouts that can have calls and no row yet: far more than run at a time. Calls that come in
 after their rollout's row was written would pile up otherwise."""
@@ -120,6 +122,10 @@ class Ledger:
         add_charges(attempts.setdefault(attempt, {}), charge)
         if len(self._open) > _MOST_OPEN:
             add_charges(self._apart, self.settle(*next(iter(self._open))))
+
+    def add_hit(self, identity: Identity, model: str | None) -> None:
+        """Count one call that the cache answered."""
+        self.add(identity, model, _HIT)
 
     async def read_answers(self, call: Call, handler: Handler) -> Reply:
         """Count the call; raises CallFailed where a 200 holds no completion."""

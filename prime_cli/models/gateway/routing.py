@@ -24,6 +24,7 @@ class _Turns:
     """The members of a group, one after the other."""
 
     def __init__(self, group: tuple[Endpoint, ...]) -> None:
+        self.group = group
         self._size = len(group)
         self._turns = cycle(group)
 
@@ -70,16 +71,21 @@ class Router:
             self._routes[endpoint.alias] = own
 
     async def __call__(self, call: Call) -> Reply:
-        route = self._routes.get(call.head.model)
-        if route is None:
-            route = self._learn(call.head.model or "")
-        endpoint = route.take(self._is_free)
+        endpoint = self._route(call.head.model).take(self._is_free)
         if endpoint.builtin:
             reply = await self._builtin(call, endpoint.model)
         else:
             reply = await self._forward(call, endpoint)
         reply.endpoint = endpoint
         return reply
+
+    def group_of(self, model: str | None) -> tuple[Endpoint, ...]:
+        """The endpoints that calls for `model` go to; raises CallFailed where there are none."""
+        return self._route(model).group
+
+    def _route(self, model: str | None) -> _Turns:
+        route = self._routes.get(model)
+        return self._learn(model or "") if route is None else route
 
     async def _forward(self, call: Call, endpoint: Endpoint) -> Reply:
         if call.head.model not in (None, endpoint.model):

@@ -19,12 +19,14 @@ from aiohttp import web
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
+from prime_cli.models.gateway.cache.cache import ResponseCache
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply, Waits, chain
 from prime_cli.models.gateway.gate import Gate
 from prime_cli.models.gateway.identity import POLICY, read_identity
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.limits import Limits
 from prime_cli.models.gateway.oracle import GoldAnswers
+from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.routing import Router
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -56,6 +58,7 @@ class Gateway:
         environ: Mapping[str, str] | None = None,
         offline: bool = False,
         settings: GatewaySettings | None = None,
+        recording: Recording | None = None,
     ) -> None:
         settings = settings or GatewaySettings()
         self.token = secrets.token_urlsafe(32)
@@ -79,12 +82,17 @@ class Gateway:
             registry or Registry(),
             send=self._limits.send,
             is_free=self._limits.is_free,
-            builtin=BuiltinModels(gold or GoldAnswers(), run_id),
+            builtin=BuiltinModels(gold or GoldAnswers(), run_id, recording),
             environ=os.environ if environ is None else environ,
             offline=offline,
         )
+        cache = settings.cache and ResponseCache(
+            settings.cache, router.group_of, self.ledger.add_hit
+        )
         steps = (
             ask_for_usage,
+            # Before all that limits, counts and caps calls: a hit is none.
+            *((cache.answer,) if cache else ()),
             self._retries,
             *(() if self.gate is None else (self.gate.admit,)),
             # Innermost: what is tried again, or found useless afterwards, was spent all the same.

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.models.budget import Budget
+from prime_cli.models.gateway.cache.store import ResponseStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.retries import RetryPolicy
 
@@ -16,7 +17,7 @@ IDLE_SECONDS = 300
 
 @dataclass(frozen=True)
 class GatewaySettings:
-    """Nothing here can change what a model answers.
+    """How calls are treated; what a model answers is not changed, and with a `cache` kept.
 
     `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
     processes of this machine share what they know of an endpoint's limits; None shares nothing.
@@ -29,3 +30,4 @@ class GatewaySettings:
     limits_folder: Path | None = None
     price_of: PriceOf = price_builtin
     budget: Budget | None = None
+    cache: ResponseStore | None = None

@@ -64,6 +64,11 @@ async def hide_usage(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[byte
         yield pending
 
 
+def split_events(content: bytes) -> list[bytes]:
+    """The events of a whole stream, without what separates them."""
+    return _SEPARATOR.split(content)
+
+
 def event(data: bytes) -> bytes:
     """One server-sent event."""
     return b"data: " + data + b"\n\n"

@@ -1,0 +1,78 @@
+"""A saved run as the recording that `builtin/replay:RUN` answers from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.listing import find_run
+from prime_cli.evals.plan import ALL
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.saved import SavedRun
+from prime_cli.models.endpoints import REPLAY
+from prime_cli.models.gateway.replay import Recorded
+
+_KEPT = 64
+"""Rollouts that are kept in memory, for the next of their turns."""
+
+
+@dataclass(frozen=True)
+class RunRecording:
+    """The rollouts of one run; `examples` and `rollouts` are how many of each there are."""
+
+    model: str
+    examples: int
+    rollouts: int
+    find: Callable[[int, int], Recorded | None]
+
+
+def within(recording: RunRecording, request: EvalRequest) -> EvalRequest:
+    """`request` with the size of the recording where it names none; raises UsageError above it."""
+    examples = _first(request.num_examples, recording.examples)
+    rollouts = _first(request.rollouts_per_example, recording.rollouts)
+    examples = recording.examples if examples == ALL else examples
+    if examples <= recording.examples and rollouts <= recording.rollouts:
+        return replace(request, num_examples=examples, rollouts_per_example=rollouts)
+    raise UsageError(
+        f"`{recording.model}` has {recording.examples} examples x {recording.rollouts} rollouts, "
+        f"and {examples} x {rollouts} are asked for",
+        hint=f"at most `-n {recording.examples} -r {recording.rollouts}`, or leave both out",
+    )
+
+
+def open_recording(model: str, cwd: Path) -> RunRecording:
+    """What `builtin/replay:RUN` holds; RUN is an id, or the folder of a run of anyone's.
+
+    Raises NotFound or UsageError.
+    """
+    return recording_of(find_run(model.removeprefix(REPLAY), cwd))
+
+
+def recording_of(run: SavedRun) -> RunRecording:
+    """`run` as a recording; raises NotFound where it has no rollouts."""
+    index = run.index()
+    pairs = [index.entries.key(number) for number in index.latest]
+    if not pairs:
+        raise NotFound(f"Run {run.folder.run_id} has no rollouts to replay")
+
+    def find(example: int, rollout: int) -> Recorded | None:
+        number = index.find(example, rollout)
+        if number is None:
+            return None
+        row = index.read_row(number)
+        ended_by = row.error.type if row.error is not None else None
+        # The last answer was whole where it is the next prompt that did not fit.
+        was_cut = row.is_truncated and row.stop_condition != "prompt_too_long"
+        return Recorded(row.prompt, row.completion, ended_by, was_cut)
+
+    return RunRecording(
+        model=f"{REPLAY}{run.folder.run_id}",
+        examples=1 + max(example for example, _ in pairs),
+        rollouts=1 + max(rollout for _, rollout in pairs),
+        find=lru_cache(_KEPT)(find),
+    )
+
+
+def _first(asked: int | None, recorded: int) -> int:
+    return recorded if asked is None else asked
