@@ -64,6 +64,13 @@ def vf_eval(load: Load, url: str, *, venv: Path, work: Path) -> Contestant:
     return Contestant("vf-eval", argv, env, _fresh(work / "vf-runs"))
 
 
+def driver(script: str, load: Load, url: str, *more: str, python: Path, work: Path) -> Contestant:
+    """A script of `drivers/`, which writes its rewards as an evaluator does."""
+    path = str(HERE / "drivers" / script)
+    argv = [str(python), path, url, str(load.rollouts), str(load.concurrency), *more]
+    return Contestant(script, argv, _variables(work), _fresh(work / "driver-runs"))
+
+
 def make_venv(generation: str, *, work: Path, python: str) -> Path:
     """A venv with the benchmark environment and its verifiers, bytecode compiled; kept."""
     venv = work / f"venv-{generation}"
