@@ -194,3 +194,24 @@ def test_judges_wait_in_the_same_line_and_go_first(tmp_path: Path) -> None:
     with ScriptedModel(note) as model:
         run(scenario(model))
     assert order[1:] == ["judge", "policy"]
+
+
+def test_a_judge_elsewhere_has_limits_and_deadlines_of_its_own_endpoint() -> None:
+    async def scenario(model: ScriptedModel, judge: ScriptedModel) -> Answered:
+        environ = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-judge"}
+        settings = GatewaySettings(1.0, replace(QUICK, late=0))
+        endpoint = Endpoint("scripted", model.url)
+        async with Gateway(endpoint, environ=environ, settings=settings) as gate:
+            judge.queue(status(429, retry_after=0.4), HANG)
+            judged = asyncio.create_task(ask(gate, model="judge", rollout="0.0.1.judge"))
+            await until(lambda: len(judge.calls) > 0)
+            await until(lambda: gate.waits().held > 0)
+            assert (await ask(gate, rollout="0.1.1")).status == 200
+            policys = gate._limits._limiters[name_of(endpoint)]
+            assert (policys.limit, policys.pause) == (0, 0)
+            return await judged
+
+    with ScriptedModel() as model, ScriptedModel() as judge:
+        answered = run(scenario(model, judge))
+        assert len(judge.calls) == 2
+    assert (answered.status, answered.error["code"]) == (504, "deadline")
