@@ -5,8 +5,8 @@
 Makes a run of so many rollouts (200,000; 4 a question, some 1.1 KB each), opens it ROUNDS times
 (5) on a pseudo terminal of 100 x 30, and reads the screen until the grid is on it. Does the same
 without journal.idx, which is then made anew, and with a run of 10 rollouts, which is what Python
-and imports cost. Also: a search for text through all of it, and the most memory of the process. On a
-busy machine much of the time is spent in the queue for a core; it is told apart.
+and imports cost. Also: a search for text through all of it, and the most memory of the process.
+On a busy machine much of the time is spent in the queue for a core; it is told apart.
 """
 
 import os
