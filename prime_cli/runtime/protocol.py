@@ -27,10 +27,11 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     `args` are load_environment's keywords (v1: the taskset's knobs), `extra` is set on the loaded
     environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
-    None takes the environment's own, else a plain chat loop. For `prime env check`, `first` runs
-    only so many of the n examples, `survey` asks for a Survey, `watch_network` for Network events.
-    Seconds: `timeout_s` for one rollout with its scoring, `score_s` for its scoring, `blocked_s`
-    for code that never awaits; None is no limit.
+    None takes the environment's own, else a plain chat loop. Without `answers` the gold answers
+    stay with the worker. For `prime env check`, `first` runs only so many of the n examples,
+    `survey` asks for a Survey, `watch_network` for Network events. Seconds: `timeout_s` for one
+    rollout with its scoring, `score_s` for its scoring, `blocked_s` for code that never awaits;
+    None is no limit.
     """
 
     module: str
@@ -60,6 +61,7 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     blocked_s: float | None = None
     independent_scoring: bool = False
     harness: str | None = None
+    answers: bool = True
     pythonpath: list[str] = []
     first: int | None = None
     survey: bool = False

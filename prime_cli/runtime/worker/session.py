@@ -172,7 +172,7 @@ class Session:
             family=environment.family,
             harness=environment.harness,
             concurrency=min(environment.lanes, self._spec.concurrency),
-            answers=environment.answers,
+            answers=environment.answers if self._spec.answers else {},
             oracle=has_oracle,
             fingerprint=fingerprint(environment.lines, self._spec.prefix, self._spec.fingerprint),
             weights=environment.weights if self._spec.survey else None,

@@ -35,6 +35,7 @@ class Spec:
     blocked_s: float | None = None
     independent_scoring: bool = False
     harness: str | None = None
+    answers: bool = True
     pythonpath: list[str] = field(default_factory=list)
     first: int | None = None
     survey: bool = False
