@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.deadlines import Deadlines, parse_deadlines
 from prime_cli.evals.request import EvalRequest
 
 Check = Callable[[object], bool]
@@ -73,6 +74,14 @@ _FIELDS: dict[str, tuple[str, tuple[Check, str]]] = {
 }
 """Name in the file (vf-eval's, where it has one): name in EvalRequest, and what it must be."""
 
+_DEADLINES = {
+    "call_timeout": "call",
+    "score_timeout": "scoring",
+    "rollout_timeout": "rollout",
+    "timeout": "rollout",
+}
+"""Deadlines: `90s`, `30m`, or plain seconds, as vf-eval's `timeout`."""
+
 _ALREADY_SO = frozenset("num_workers disable_env_server verbose disable_tui save_results".split())
 """vf-eval's; what they ask for is so already."""
 
@@ -86,7 +95,6 @@ _ELSEWHERE = {
     "header_from_state": "`header` sends one that stays the same",
     "headers_from_state": "`header` sends one that stays the same",
     "api_client_type": "models are reached by chat completions: leave it out",
-    "timeout": "leave it out, and set deadlines by flags of `prime eval run`",
 }
 
 
@@ -99,13 +107,18 @@ def request_of(cell: Mapping[str, Any], folder: Path) -> EvalRequest:
         raise UsageError("`model` and `endpoint_id` exclude each other")
     found: dict[str, Any] = {}
     for name, value in cell.items():
-        if name in _ALREADY_SO or (name == "args" and not value):
+        if name in _ALREADY_SO or name in _DEADLINES or (name == "args" and not value):
             continue
         target, (fits, words) = _field(name)
         if not fits(value):
             raise UsageError(f"`{name}` must be {words}, and is {value!r}")
         found[target] = _converted(target, value, found, folder)
-    return EvalRequest(**found)
+    return EvalRequest(**found, deadlines=_deadlines(cell))
+
+
+def _deadlines(cell: Mapping[str, Any]) -> Deadlines:
+    told = {_DEADLINES[name]: str(value) for name, value in cell.items() if name in _DEADLINES}
+    return parse_deadlines(told.get("call"), told.get("scoring"), told.get("rollout"))
 
 
 def _field(name: str) -> tuple[str, tuple[Check, str]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.deadlines import Deadlines
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
 
@@ -31,12 +32,15 @@ def test_fields_are_flags_of_an_evaluation(tmp_path: Path) -> None:
         max_concurrent = 7
         sandbox = true
         num_workers = 2
+        timeout = 90
+        call_timeout = "5m"
         """,
     )
     (cell,) = suite.cells
     request = cell.request
     assert request.environment == str(tmp_path / "mine")
     assert (request.model, request.max_concurrent, request.sandbox) == ("fast", 7, True)
+    assert request.deadlines == Deadlines(call=300, rollout=90)
     assert request.endpoints_path == tmp_path / "endpoints.toml"
     assert request.headers == ("X-One: 1", "X-Two: 2")
     assert (request.env_args, request.sampling) == ({"size": 3}, {"top_p": 0.5})
