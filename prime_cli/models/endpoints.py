@@ -148,10 +148,10 @@ def clean_url(url: str) -> tuple[str, str | None]:
 def _builtin(name: str) -> Endpoint:
     is_replay = name.startswith(REPLAY) and name != REPLAY
     if name not in BUILTIN_MODELS and not is_replay:
-        known = [*BUILTIN_MODELS, f"{REPLAY}RUN"]
+        known = ", ".join(f"`{each}`" for each in BUILTIN_MODELS)
         raise NotFound(
             f"There is no built-in model `{name}`",
-            hint=f"built in are {' and '.join(f'`{each}`' for each in known)}",
+            hint=f"built in are {known} and `{REPLAY}RUN`",
         )
     return Endpoint(model=name, builtin=True)
 

@@ -70,7 +70,6 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("env list --offset 20", "`--page`"),
         ("eval logs ev_1 --follow", "`tail -f`"),
         ("eval run wordle --hosted", "run on this machine"),
-        ("eval run configs/all.toml", "name an environment"),
     ],
 )
 def test_what_is_not_here_is_said_with_what_to_do_instead(
