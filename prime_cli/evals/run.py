@@ -15,6 +15,7 @@ from prime_cli.evals.drive import Drive, Outcome
 from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.evals.interpreter import choose_interpreter
 from prime_cli.evals.journal import Journal
+from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.prepare import Prepared
@@ -30,7 +31,7 @@ from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Setup, Surroundings
 from prime_cli.evals.spending import sum_of
 from prime_cli.evals.summary import Summary
-from prime_cli.evals.worker import passed_keys, secrets_of
+from prime_cli.evals.worker import passed_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.limits.place import limits_folder
 from prime_cli.models.gateway.replay import Recording
@@ -116,7 +117,7 @@ def run_in(
     prices = prices or load_prices()
     budget = around.budget or budget_of(plan)
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
-    scrub = Scrubber(secrets_of(endpoint, around.environ, passed))
+    scrub = Scrubber(secrets_of(endpoint, around.environ, passed, registry))
     cache = open_cache(scrub) if plan.cache else None
     folder = resumed or new_run_folder(parent)
     setup = Setup(

@@ -8,7 +8,6 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.orders import Orders
-from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
@@ -17,12 +16,6 @@ from prime_cli.runtime.variables import process_variables
 
 GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """The worker has the gateway's own values under these names, or nothing."""
-
-_SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-_LONG = 16
-"""A value this long under such a name is taken for a secret without being told."""
-
-_SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
 
 def make_spec(
@@ -111,24 +104,3 @@ def worker_variables(
         "VIRTUAL_ENV": str(python.parent.parent),
     }
     return process_variables(environ, {**passed, **own})
-
-
-def secrets_of(
-    endpoint: Endpoint, environ: Mapping[str, str], passed: Mapping[str, str]
-) -> dict[str, str]:
-    """Every secret value that a file of the run could come to hold, by the name to put there."""
-    found = {name: value for name, value in environ.items() if _is_secret(name, value)}
-    found.update(passed)
-    for member in endpoint.group:
-        if member.key is not None:
-            found.setdefault("MODEL_KEY", member.key.reveal())
-        for header, value in member.headers.items():
-            if any(word in header.lower() for word in _SECRET_HEADERS):
-                found[f"{header} header"] = value
-    return found
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if name in ("OPENAI_API_KEY", "PRIME_API_KEY"):
-        return True
-    return name.upper().endswith(_SECRET_NAMES) and len(value) >= _LONG

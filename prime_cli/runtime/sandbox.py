@@ -13,6 +13,7 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.layers import base_of, below_of
+from prime_cli.runtime.variables import PROXIES
 
 HOME = "/tmp/home"  # noqa: S108 - of the sandbox's own, which is empty
 GATEWAY = Path("/run/prime/gateway.sock")
@@ -33,7 +34,6 @@ _LEFT_OUT = frozenset(
     "TMPDIR TEMP TMP UV_CACHE_DIR XDG_CONFIG_HOME XDG_DATA_HOME SHELL "
     "HF_HUB_CACHE HF_DATASETS_CACHE NLTK_DATA".split()
 )
-_PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy".split())
 
 _PROBE_SECONDS = 30
 
@@ -71,7 +71,7 @@ class Sandbox:
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` without what points to places that are not there."""
-        left_out = _LEFT_OUT if self.network else _LEFT_OUT | _PROXIES
+        left_out = _LEFT_OUT if self.network else _LEFT_OUT | PROXIES
         kept = {name: value for name, value in env.items() if name not in left_out}
         own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
         if not self.network:

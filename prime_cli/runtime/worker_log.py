@@ -14,6 +14,9 @@ Scrub = Callable[[bytes], bytes]
 LONGEST_PRINT = 1 << 20
 """A longer line is scrubbed and written in parts of this many bytes."""
 
+_HELD_BACK = 1 << 14
+"""Bytes of such a part that wait for the next one: a secret may begin in the one and end in it."""
+
 
 class WorkerLog:
     """Appends to `path` what is written into `descriptor`, line by line, each through `scrub`.
@@ -70,11 +73,20 @@ class WorkerLog:
             self._file.close()
 
     async def _copy(self, reader: asyncio.StreamReader, file: BinaryIO) -> None:
+        held = b""
         while line := await _next_line(reader):
-            # A full disk ends the run through its journal; the pipe must be emptied all the same,
-            # or the environment would wait for ever to print.
-            with contextlib.suppress(OSError):
-                file.write(self._scrub(line))
+            line = self._scrub(held + line)
+            kept = len(line) if line.endswith(b"\n") else max(0, len(line) - _HELD_BACK)
+            _write(file, line[:kept])
+            held = line[kept:]
+        _write(file, held)
+
+
+def _write(file: BinaryIO, content: bytes) -> None:
+    # A full disk ends the run through its journal; the pipe must be emptied all the same, or the
+    # environment would wait for ever to print.
+    with contextlib.suppress(OSError):
+        file.write(content)
 
 
 async def _next_line(reader: asyncio.StreamReader) -> bytes:

@@ -7,8 +7,9 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.endings import failure_of
+from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.worker import passed_keys, secrets_of, worker_variables
+from prime_cli.evals.worker import passed_keys, worker_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.runtime.protocol import End, EndError
@@ -83,6 +84,7 @@ def test_every_secret_that_could_be_written_is_known() -> None:
         "sk-run",
         "never-passed-on-but-known",
         "Bearer abc",
+        "abc",
     }
 
 

@@ -40,6 +40,13 @@ def test_a_line_without_an_end_is_written_in_parts(tmp_path: Path) -> None:
     assert path.read_bytes() == endless
 
 
+@pytest.mark.parametrize("before", range(LONGEST_PRINT - 12, LONGEST_PRINT + 2, 3))
+def test_a_secret_across_two_parts_of_an_endless_line_is_gone(tmp_path: Path, before: int) -> None:
+    path = tmp_path / "worker.log"
+    asyncio.run(print_into(path, b"x" * before + b"sk-planted" + b"y" * LONGEST_PRINT))
+    assert path.read_bytes() == b"x" * before + b"[KEY]" + b"y" * LONGEST_PRINT
+
+
 def test_a_log_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed):
         asyncio.run(print_into(tmp_path))

@@ -23,12 +23,13 @@ from prime_cli.evals.checking.inspection import (
 from prime_cli.evals.checking.scoring import of_interest
 from prime_cli.evals.checking.sounding import Bench, Sounding, sound
 from prime_cli.evals.declared import declared_keys
+from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject, obtain
-from prime_cli.evals.worker import passed_keys, secrets_of
+from prime_cli.evals.worker import passed_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.models.registry import Registry, load_registry

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.worker import secrets_of
 from prime_cli.models.endpoints import Endpoint
 
 

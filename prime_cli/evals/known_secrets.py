@@ -1,0 +1,71 @@
+"""Which values must not be found in what a run leaves behind."""
+
+from collections.abc import Mapping
+from itertools import count
+from urllib.parse import unquote, urlsplit
+
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.keys import Secret
+from prime_cli.models.registry import Registry
+from prime_cli.runtime.variables import PROXIES
+
+_SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_LONG = 16
+"""A value this long under such a name is taken for a secret without being told."""
+
+_SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
+
+
+def secrets_of(
+    endpoint: Endpoint,
+    environ: Mapping[str, str],
+    passed: Mapping[str, str],
+    registry: Registry | None = None,
+) -> dict[str, str]:
+    """Every secret value that a file of the run could come to hold, by the name to put there.
+
+    `passed` are variables that the environment may read; its judges may be entries of `registry`.
+    """
+    found = {name: value for name, value in environ.items() if _is_secret(name, value)}
+    found.update(passed)
+    for name in sorted(PROXIES & environ.keys()):
+        _add(found, f"{name} password", _passwords_in(environ[name]))
+    for member in endpoint.group:
+        _add_called(found, member.url, member.key, member.headers)
+    for entry in registry.entries if registry is not None else ():
+        _add_called(found, entry.url, entry.key.find(environ), entry.headers)
+    return found
+
+
+def _add_called(
+    found: dict[str, str], url: str, key: Secret | None, headers: Mapping[str, str]
+) -> None:
+    """Add what is secret of one endpoint."""
+    _add(found, "MODEL_KEY", {key.reveal()} if key is not None else set())
+    _add(found, "password", _passwords_in(url))
+    for header, value in headers.items():
+        if any(word in header.lower() for word in _SECRET_HEADERS):
+            # Whoever says it back may leave out the scheme, as in `Bearer …`.
+            _add(found, f"{header} header", {value, value.rpartition(" ")[2]})
+
+
+def _add(found: dict[str, str], name: str, values: set[str]) -> None:
+    """Add what has no name yet, under `name` or a numbered one."""
+    for value in sorted(values.difference(found.values())):
+        numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
+        found[next(free for free in numbered if free not in found)] = value
+
+
+def _passwords_in(url: str) -> set[str]:
+    """The password in an address, as it is written there and as it is meant."""
+    try:
+        password = urlsplit(url).password
+    except ValueError:
+        return set()
+    return {password, unquote(password)} if password else set()
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if name in ("OPENAI_API_KEY", "PRIME_API_KEY"):
+        return True
+    return name.upper().endswith(_SECRET_NAMES) and len(value) >= _LONG
