@@ -29,7 +29,10 @@ from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock
 
 _READY = "prime-ready"
+_CONFIG = "pyvenv.cfg"
 _JOIN = "prime_dependencies.pth"
+_JOINS = f"lib/python*/site-packages/{_JOIN}"
+_FOLDER = re.compile(r"[0-9a-f]{32}")
 _ADDED = re.compile(r"import site; site\.addsitedir\((.+)\)")
 
 
@@ -57,7 +60,7 @@ def is_ready(folder: Path) -> bool:
 def base_of(venv: Path) -> list[Path]:
     """The folders of the Python that a virtual environment was made with (PEP 405's `home`)."""
     try:
-        lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+        lines = (venv / _CONFIG).read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     home = next((line.partition("=")[2] for line in lines if line.startswith("home")), "").strip()
@@ -69,14 +72,15 @@ def base_of(venv: Path) -> list[Path]:
 def below_of(folder: Path) -> Path | None:
     """The layer that the one in `folder` stands on; None when it stands alone.
 
-    Read from our own `.pth` file alone, which is written after the wheel: what a package says in
-    one of its own is not believed.
+    Read from our own `.pth` file alone, which is written after the wheel and instead of any that it
+    brings: what a package says is not believed.
     """
-    for joined in folder.glob(f"lib/python*/site-packages/{_JOIN}"):
+    for joined in folder.glob(_JOINS):
         said = _ADDED.fullmatch(joined.read_text(encoding="utf-8").strip())
         site = Path(ast.literal_eval(said[1])) if said else None
-        if site is not None and site.parents[2].parent == folder.parent:
-            return site.parents[2]
+        below = site.parents[2] if site is not None else folder
+        if below.parent == folder.parent and _FOLDER.fullmatch(below.name):
+            return below
     return None
 
 
@@ -119,6 +123,8 @@ def prepare_top(
         )
         site = str(_site_packages(below.folder, python))
         line = f"import site; site.addsitedir({site!r})\n"
+        for brought in folder.glob(_JOINS):
+            brought.unlink()
         joined = _site_packages(folder, python) / _JOIN
         joined.write_text(line, encoding="utf-8")
 
@@ -137,8 +143,13 @@ def _publish(
     try:
         words = ["venv", "--quiet", "--no-project", "--relocatable", "--python", str(python.path)]
         _succeed(run_uv([*words, str(aside)], offline=offline), offline=offline)
+        config = aside / _CONFIG
         with storage_errors(aside):
+            made = config.read_bytes()
             fill(aside)
+            # A wheel may bring files for the root of a venv, this one among them.
+            config.unlink()
+            config.write_bytes(made)
             (aside / _READY).touch()
             _rename(aside, folder)
     finally:

@@ -23,11 +23,15 @@ DATA = Path("/run/prime/data")
 
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives",
-    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl",
-    "/etc/pki", "/etc/ca-certificates", "/etc/mime.types",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types",
+    # Certificates, without the folders beside them that hold private keys.
+    "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
+    "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust",
 )  # fmt: skip
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf")
 _WORKER = Path(__file__).parent / "worker"
+_OF_PYTHON = ("bin/python*", "lib/python*", "lib64/python*", "lib/libpython*", "lib64/libpython*")
+"""What belongs to a Python whose folder belongs to other things too."""
 
 # Folders of the user's that do not exist within, and paths that mean nothing there.
 _LEFT_OUT = frozenset(
@@ -125,6 +129,15 @@ def _walls(*, network: bool) -> list[str]:
 def _interpreter_folders(python: Path) -> list[Path]:
     """The virtual environment of `python`, the layer below it, and the Python that made them."""
     venv = python.parent.parent
-    found = [venv, *base_of(venv)]
+    found = [venv, *(part for folder in base_of(venv) for part in _parts_of_python(folder))]
     below = below_of(venv)
     return found if below is None else [*found, below]
+
+
+def _parts_of_python(folder: Path) -> list[Path]:
+    """`folder` where it is a Python's own; of one such as ~/.local what belongs to the Python."""
+    user = Path.home()
+    has_more = folder == user / ".local" or user.is_relative_to(folder)
+    if not has_more and any(folder.glob("lib*/python3*/os.py")):
+        return [folder]
+    return sorted(part for pattern in _OF_PYTHON for part in folder.glob(pattern))

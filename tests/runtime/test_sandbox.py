@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.process import run
 from prime_cli.runtime.acceptance import try_import
 from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
@@ -168,3 +169,29 @@ def test_a_system_that_allows_no_namespaces_is_refused_with_its_reason(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(UsageError, match="setting up uid map"):
         find_sandbox(tmp_path, network=False)
+
+
+def test_of_a_python_in_the_users_own_folders_the_python_alone_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for place in (tmp_path, tmp_path / ".local"):
+        for name in ("bin/python3.11", "bin/my-keys", "lib/python3.11/os.py", "share/keyring"):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).touch()
+        venv = tmp_path / "venvs" / place.name
+        (venv / "bin").mkdir(parents=True)
+        (venv / "pyvenv.cfg").write_text(f"home = {place}/bin\n", encoding="utf-8")
+        (venv / "bin" / "python").symlink_to(place / "bin" / "python3.11")
+        words = Sandbox(Path("bwrap"), tmp_path / "data").wrap([str(venv / "bin" / "python")])
+        bound = {words[number + 1] for number, word in enumerate(words) if word == "--ro-bind"}
+        assert f"{place}/lib/python3.11" in bound
+        assert not {str(place), f"{place}/bin", f"{place}/bin/my-keys", f"{place}/share"} & bound
+
+
+@needs_bubblewrap
+def test_private_keys_of_the_system_are_not_there(sandbox: Sandbox) -> None:
+    code = "import os; print(sorted(os.listdir('/etc/ssl')) if os.path.exists('/etc/ssl') else [])"
+    said = run(sandbox.wrap([sys.executable, "-I", "-c", code]), env=sandbox.variables({}))
+    assert said.ok, said.err
+    assert "private" not in said.out
