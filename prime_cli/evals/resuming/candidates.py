@@ -15,28 +15,27 @@ from prime_cli.evals.saved import SavedRun, open_run
 def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
     """The newest run of this very plan that came to no end and has something to lose."""
     for run, manifest in _runs(plan, cwd):
-        same_size = (
-            manifest.plan.num_examples == plan.num_examples
-            and manifest.plan.rollouts_per_example == plan.rollouts_per_example
-        )
-        if manifest.status != FINISHED and same_size and _is_same(manifest, plan):
+        of_this_plan = _is_of_size(manifest, plan) and _is_same(manifest, plan)
+        if manifest.status != FINISHED and of_this_plan:
             return run
     return None
 
 
 def newest_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
-    """The newest run of this plan, or of a smaller one: one with something left before the rest.
+    """The newest run of this plan, else of a smaller one: one with something left before the rest.
 
-    A run of other content of the same environment comes last: to be refused, or resumed with the
-    version that it had.
+    A complete run of the size that is asked for comes before a smaller one that could grow, so that
+    the same line again costs nothing. A run of other content of the same environment comes last: to
+    be refused, or resumed with the version that it had.
     """
     runs = list(_runs(plan, cwd))
     same = [(run, manifest) for run, manifest in runs if _is_same(manifest, plan)]
-    for run, manifest in same:
-        if not is_complete(manifest, plan):
-            return run
-    if same:
-        return same[0][0]
+    for group in ([each for each in same if _is_of_size(each[1], plan)], same):
+        for run, manifest in group:
+            if not is_complete(manifest, manifest.plan):
+                return run
+        if group:
+            return group[0][0]
     other = (
         run
         for run, manifest in runs
@@ -71,3 +70,9 @@ def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
 
 def _is_same(manifest: Manifest, plan: EvalPlan) -> bool:
     return not content_differences(manifest.plan, plan) and not differences(manifest, plan)
+
+
+def _is_of_size(manifest: Manifest, plan: EvalPlan) -> bool:
+    before = manifest.plan
+    of_examples = plan.num_examples in (before.num_examples, manifest.examples)
+    return of_examples and plan.rollouts_per_example == before.rollouts_per_example

@@ -84,6 +84,15 @@ def test_the_newest_finished_run_grows(grown: dict[str, Any], tmp_path: Path) ->
     assert found.folder == newest
 
 
+def test_a_complete_run_comes_before_a_smaller_one_that_could_grow(tmp_path: Path) -> None:
+    complete = save(tmp_path, 1, FINISHED, counts=SCORED)
+    save(tmp_path, 2, INTERRUPTED, rollouts_per_example=1)
+    save(tmp_path, 3, FINISHED, counts=SCORED, rollouts_per_example=1)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == complete
+
+
 def test_a_larger_run_is_not_taken_for_a_smaller_plan(tmp_path: Path) -> None:
     save(tmp_path, 1, INTERRUPTED, num_examples=9)
     assert newest_run(PLAN, tmp_path) is None
