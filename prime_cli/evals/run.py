@@ -136,6 +136,7 @@ def run_in(
             price_of=prices.price_of,
             budget=budget,
             cache=cache,
+            walled=sandbox is not None,
         ),
         prices=prices,
         offline=around.offline,

@@ -8,6 +8,7 @@ POLICY = "policy"
 UNATTRIBUTED = "unattributed"
 
 _PREFIX = re.compile(r"/r/(\d{1,12})\.(\d{1,9})\.(\d{1,9})(?:\.([a-z][a-z0-9-]{0,30}))?(?=/)")
+_NUMBER = re.compile(r"[0-9]{1,12}")
 _ROLE = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 
@@ -34,7 +35,7 @@ def read_identity(path: str, headers: Mapping[str, str]) -> tuple[Identity, str]
         identity = Identity(example, rollout, attempt, match.group(4) or role or POLICY)
         return identity, path[match.end() :]
     parts = [headers.get(f"X-Prime-{part}", "") for part in ("Example", "Rollout", "Attempt")]
-    if all(part.isascii() and part.isdigit() for part in parts):
+    if all(_NUMBER.fullmatch(part) for part in parts):
         example, rollout, attempt = (int(part) for part in parts)
         return Identity(example, rollout, attempt, role or POLICY), path
     return Identity(role=role if role and role != POLICY else UNATTRIBUTED), path

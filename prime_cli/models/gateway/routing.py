@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from itertools import cycle, islice
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.models.endpoints import (
     Endpoint,
     check_offline,
@@ -43,8 +43,9 @@ class Router:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
     Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
-    OPENAI_API_KEY. A group of endpoints is used in turn; a member of which `is_free` says no is
-    passed over, unless that goes for all.
+    OPENAI_API_KEY, which is not done when `walled`, unless the run itself uses both. A group of
+    endpoints is used in turn; a member of which `is_free` says no is passed over, unless that goes
+    for all.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Router:
         environ: Mapping[str, str],
         offline: bool,
         is_free: Callable[[Endpoint], bool] | None = None,
+        walled: bool = False,
     ) -> None:
         self._is_free = is_free
         self._run = endpoint
@@ -65,6 +67,7 @@ class Router:
         self._builtin = builtin
         self._environ = environ
         self._offline = offline
+        self._walled = walled
         own = _Turns(endpoint.group)
         self._routes: dict[str | None, _Turns] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
@@ -113,4 +116,8 @@ class Router:
         entries = self._registry.find(name)
         if entries:
             return endpoint_of(entries, name, self._environ)
-        return resolve_endpoint(name, None, None, Registry(), self._environ)
+        found = resolve_endpoint(name, None, None, Registry(), self._environ)
+        known = {(member.url, member.key) for member in self._run.group}
+        if self._walled and (found.url, found.key) not in known:
+            raise NotAllowed(f"a sandbox does not call {found.url} with a key that nobody named")
+        return found

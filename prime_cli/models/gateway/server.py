@@ -33,6 +33,7 @@ from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.shapes import error_body, read_head
 from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import Upstream
+from prime_cli.models.gateway.walls import only_answers
 from prime_cli.models.registry import Registry
 from prime_cli.models.usage import Usage
 
@@ -85,11 +86,13 @@ class Gateway:
             builtin=BuiltinModels(gold or GoldAnswers(), run_id, recording),
             environ=os.environ if environ is None else environ,
             offline=offline,
+            walled=settings.walled,
         )
         cache = settings.cache and ResponseCache(
             settings.cache, router.group_of, self.ledger.add_hit
         )
         steps = (
+            *((only_answers,) if settings.walled else ()),
             ask_for_usage,
             # Before all that limits, counts and caps calls: a hit is none.
             *((cache.answer,) if cache else ()),

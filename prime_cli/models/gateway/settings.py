@@ -21,7 +21,8 @@ class GatewaySettings:
 
     `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
     processes of this machine share what they know of an endpoint's limits; None shares nothing.
-    `price_of` tells what calls cost; there are no more of them when the `budget` is used up.
+    `price_of` tells what calls cost; there are no more of them when the `budget` is used up. With
+    `walled` only models are called, and no key is used that neither the run nor a registry names.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -31,3 +32,4 @@ class GatewaySettings:
     price_of: PriceOf = price_builtin
     budget: Budget | None = None
     cache: ResponseStore | None = None
+    walled: bool = False

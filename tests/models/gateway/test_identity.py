@@ -19,6 +19,7 @@ HEADERS = {"X-Prime-Example": "3", "X-Prime-Rollout": "1", "X-Prime-Attempt": "2
         ("/v1/x", {"X-Prime-Role": "policy"}, (Identity(role="unattributed"), "/v1/x")),
         ("/v1/x", HEADERS | {"X-Prime-Example": "-3"}, (Identity(), "/v1/x")),
         ("/v1/x", HEADERS | {"X-Prime-Example": "²"}, (Identity(), "/v1/x")),
+        ("/v1/x", HEADERS | {"X-Prime-Example": "9" * 5000}, (Identity(), "/v1/x")),
         ("/r/3.1.2/v1/x", {}, (Identity(3, 1, 2, "policy"), "/v1/x")),
         ("/r/3.1.2.judge/v1/x", {}, (Identity(3, 1, 2, "judge"), "/v1/x")),
         ("/r/3.1/v1/x", {}, (Identity(), "/r/3.1/v1/x")),

@@ -2,8 +2,11 @@
 
 from contextlib import ExitStack
 
+import pytest
+
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.keys import KeySource, Secret
 from prime_cli.models.registry import Entry, Registry
 from tests.helpers.gateway_client import Answered, ask, run
@@ -83,3 +86,50 @@ def test_a_judge_may_be_a_built_in_model() -> None:
     with ScriptedModel() as model:
         assert run(scenario(model)).said == "same"
         assert model.requests == []
+
+
+def test_in_a_sandbox_no_key_is_used_that_nobody_named() -> None:
+    async def scenario() -> list[int]:
+        entry = Entry("judge", "big-judge", judge.url, KeySource("JUDGE_KEY"))
+        environ = {"JUDGE_KEY": "sk-judge", "OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": own.url}
+        walled = GatewaySettings(walled=True)
+        endpoint = Endpoint("policy", policy.url, Secret("sk-policy"))
+        async with Gateway(
+            endpoint, Registry(entries=(entry,)), environ=environ, settings=walled
+        ) as gate:
+            return [(await ask(gate, model=m)).status for m in ("policy", "judge", "gpt-9")]
+
+    with ExitStack() as stack:
+        policy, judge, own = (stack.enter_context(ScriptedModel()) for _ in range(3))
+        assert run(scenario()) == [200, 200, 404]
+        assert own.requests == []
+
+
+def test_in_a_sandbox_other_models_of_the_runs_own_endpoint_may_judge() -> None:
+    async def scenario(model: ScriptedModel) -> Answered:
+        environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
+        endpoint = Endpoint("policy", model.url, Secret("sk-own"))
+        async with Gateway(
+            endpoint, environ=environ, settings=GatewaySettings(walled=True)
+        ) as gate:
+            return await ask(gate, model="gpt-9")
+
+    with ScriptedModel() as model:
+        assert run(scenario(model)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "files"), ("DELETE", "files/f-1"), ("GET", "responses/r-1"), ("POST", "batches")],
+)
+def test_in_a_sandbox_nothing_of_the_account_is_asked_for(method: str, path: str) -> None:
+    async def scenario(model: ScriptedModel) -> Answered:
+        walled = GatewaySettings(walled=True)
+        async with Gateway(Endpoint("m", model.url), environ={}, settings=walled) as gate:
+            return await ask(gate, model="m", method=method, path=path)
+
+    with ScriptedModel() as model:
+        answered = run(scenario(model))
+        assert model.requests == []
+    assert answered.status == 403
+    assert answered.error["class"] == "environment"
