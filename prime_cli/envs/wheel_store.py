@@ -42,6 +42,15 @@ class WheelStore:
         with storage_errors(path):
             return path if path.is_file() and digest_file(path) == path.parent.name else None
 
+    def find_any(self, sha256: str) -> Path | None:
+        """The wheel of that digest, whatever its name is."""
+        folder = self._root / sha256.lower()
+        if not _SHA256.fullmatch(folder.name):
+            return None
+        with storage_errors(folder):
+            found = (path for path in sorted(folder.glob("*.whl")))
+            return next((path for path in found if digest_file(path) == folder.name), None)
+
     def adopt(self, path: Path) -> Path:
         """Move a wheel that is on the same disk to where its bytes belong."""
         with storage_errors(path):

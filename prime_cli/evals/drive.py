@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.capping import Cap, capped
@@ -12,7 +14,7 @@ from prime_cli.evals.journal import Journal
 from prime_cli.evals.recorder import Recorder
 from prime_cli.evals.resuming.lives import Lives
 from prime_cli.evals.resuming.orders import Orders
-from prime_cli.evals.sandboxing import with_gateway
+from prime_cli.evals.sandboxing import with_file, with_gateway
 from prime_cli.evals.setup import Setup
 from prime_cli.evals.spending import without
 from prime_cli.evals.tally import Tally
@@ -128,6 +130,12 @@ class Drive:
     def _make_worker(self, gateway: Gateway, orders: Orders) -> Worker:
         setup = self._setup
         spec = make_spec(setup.plan, setup.interpreter, gateway.base_url, gateway.token, orders)
+        sandbox = with_gateway(setup.sandbox, gateway.socket_path)
+        if setup.origin is not None and setup.origin.rescored_of is not None:
+            # Judges may call the run's model by its name, but nothing calls it as the policy.
+            saved = None if setup.saved is None else str(setup.saved.absolute())
+            spec = msgspec.structs.replace(spec, model=setup.endpoint.model, saved=saved)
+            sandbox = with_file(sandbox, setup.saved)
         variables = worker_variables(
             setup.environ,
             setup.passed,
@@ -141,7 +149,7 @@ class Drive:
             env=variables,
             log_path=setup.log,
             scrub=setup.scrub,
-            sandbox=with_gateway(setup.sandbox, gateway.socket_path),
+            sandbox=sandbox,
         )
 
     def _after(self, death: WorkerDied) -> Orders | None:
@@ -179,6 +187,7 @@ class Drive:
             case Start():
                 self._start = event
                 self._cap.unit = event.unit
+                event = self._without_left_out(event)
                 task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
                 if self.outcome.start is None:
@@ -191,6 +200,13 @@ class Drive:
                 failure = failure_of(event, self._setup.plan, self._setup.scrub)
                 if failure is not None:
                     raise failure
+
+    def _without_left_out(self, start: Start) -> Start:
+        """`start` with what is planned of it: a part, where the run makes again a part."""
+        origin = self._setup.origin
+        if origin is None or not origin.left_out:
+            return start
+        return msgspec.structs.replace(start, planned=start.planned - len(origin.left_out))
 
     async def _ask(self, question: OracleQuestion) -> Message | None:
         if self._worker is None:

@@ -49,6 +49,21 @@ class RunFolder:
         return self.path / "worker.log"
 
     @property
+    def packages(self) -> Path:
+        """The lock of the interpreter: what it takes to make the same one again."""
+        return self.path / "lock.json"
+
+    @property
+    def before(self) -> Path:
+        """The rewards that rollouts had before they were scored again."""
+        return self.path / "before.jsonl"
+
+    @property
+    def saved(self) -> Path:
+        """What they are scored by, as long as that goes on."""
+        return self.path / "saved.jsonl"
+
+    @property
     def lock(self) -> Path:
         return self.path / ".lock"
 

@@ -16,6 +16,7 @@ from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.reading import read_requirements
 from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.wire.locks import Lock
 
 WORKSPACE = "workspace"
 """`found_by` of an interpreter that the user made and not we."""
@@ -28,20 +29,22 @@ def choose_interpreter(
     sandbox: Sandbox | None = None,
     *,
     before: InterpreterFacts | None = None,
+    pinned: Lock | None = None,
 ) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter.
 
-    A run that went on in an isolated one (`before`) stays there.
+    A run that went on in an isolated one (`before`) stays there; `pinned` is what it must hold.
     """
     found = None
-    if before is None or before.found_by == WORKSPACE:
+    if pinned is None and (before is None or before.found_by == WORKSPACE):
         found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
     if found is not None:
         around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
         return found
     return prepare_interpreter(
         subject.package,
-        lock=subject.lock,
+        lock=pinned or subject.lock,
+        is_pinned=pinned is not None,
         verifiers=plan.verifiers,
         python=plan.python,
         extra_wheels=subject.beside,

@@ -60,7 +60,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
     once the environment has loaded; `counts` and `reward` when the run has ended. `usage` is all
     that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
-    `prices` are those that the last session went by.
+    `prices` are those that the last session went by. `rerun_of` and `rescored_of` name the run or
+    evaluation that this one makes again.
     """
 
     schema: int = SCHEMA
@@ -84,6 +85,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     failure: str | None = None
     sessions: tuple[RunSession, ...] = ()
     asked: Asked | None = None
+    rerun_of: str | None = None
+    rescored_of: str | None = None
     prime: str = __version__
     system: str = msgspec.field(default_factory=platform.platform)
 

@@ -1,7 +1,7 @@
 """From a request to everything that a run needs; what can fail in no time is asked first."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from prime_cli.core.progress import Progress
@@ -51,6 +51,19 @@ def prepare(
     located = locate(request.environment, places, progress, hub_only=request.hub_only)
     if before is not None:
         located = at_version_of(located, before)
+    return prepare_with(
+        lambda: obtain(located, places, progress), request, places, environ, progress
+    )
+
+
+def prepare_with(
+    get_subject: Callable[[], Subject],
+    request: EvalRequest,
+    places: Places,
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> Prepared:
+    """The same for an environment that `get_subject` brings, once the endpoint has answered."""
     registry = load_registry(request.endpoints_path, places.cwd, environ)
     prices = load_prices()
     headers = parse_headers(request.headers)
@@ -77,7 +90,7 @@ def prepare(
         progress.warn(warning)
     priced = prices.with_stated(said.prices)
     require_prices(request.max_cost, endpoint, priced)
-    subject = obtain(located, places, progress)
+    subject = get_subject()
     plan = make_plan(
         request,
         subject.environment,

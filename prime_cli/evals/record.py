@@ -22,6 +22,7 @@ from prime_cli.models.prices import add_charges
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.protocol import Start
+from prime_cli.wire.codec import encode
 
 
 class RunRecord:
@@ -42,6 +43,8 @@ class RunRecord:
                 plan=setup.plan,
                 started=self._session.started,
                 interpreter=facts_of(setup.interpreter),
+                rerun_of=setup.origin.rerun_of if setup.origin else None,
+                rescored_of=setup.origin.rescored_of if setup.origin else None,
             )
         self._manifest = msgspec.structs.replace(
             before,
@@ -55,8 +58,11 @@ class RunRecord:
         )
 
     def open(self) -> None:
-        """Write that a session is running; raises StorageFailed."""
+        """Write that a session is running, and on which packages; raises StorageFailed."""
         self._save()
+        lock = self._setup.interpreter.lock
+        if lock is not None and not self._folder.packages.exists():
+            write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
 
     def begin(self, start: Start) -> None:
         """Note what is known once the environment has loaded."""

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from prime_cli.core.errors import StorageFailed
+from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.core.progress import Progress
+from prime_cli.evals.again.origin import Origin
+from prime_cli.evals.again.packages import saved_lock
 from prime_cli.evals.asked import Asked
 from prime_cli.evals.caching import open_cache
 from prime_cli.evals.caps import budget_of, capped, require_room
@@ -72,6 +74,11 @@ def run_evaluation(
     plan, subject = prepared.plan, prepared.subject
     before = manifest_of(resumed) if resumed is not None else None
     if before is not None:
+        if before.rescored_of is not None:
+            raise UsageError(
+                f"{before.run_id} gives rewards to what another run has saved, and is not resumed",
+                hint=f"begin it anew: `prime eval rescore {before.rescored_of}`",
+            )
         require_same(before, plan)
         if resumed is not None and is_complete(before, plan):
             around.progress.say(f"Nothing is left to run: all of {before.run_id} has scores")
@@ -80,8 +87,13 @@ def run_evaluation(
     declared = declared_keys(subject.package.path)
     passed = passed_keys(plan, declared, around.environ, around.progress)
     facts = before.interpreter if before is not None else None
+    pinned = None
+    if before is not None and resumed is not None and before.rerun_of:
+        pinned = saved_lock(resumed.folder, facts)
     with around.turn:
-        interpreter = choose_interpreter(plan, subject, around, sandbox, before=facts)
+        interpreter = choose_interpreter(
+            plan, subject, around, sandbox, before=facts, pinned=pinned
+        )
     return run_in(
         interpreter,
         plan,
@@ -111,6 +123,7 @@ def run_in(
     resumed: RunFolder | None = None,
     prices: PriceBook | None = None,
     recording: Recording | None = None,
+    origin: Origin | None = None,
     begun: Begun | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment; `passed` are variables it may read."""
@@ -143,6 +156,8 @@ def run_in(
         sandbox=sandbox,
         switchboard=around.switchboard,
         recording=recording,
+        origin=origin,
+        saved=folder.saved if origin is not None and origin.is_direct else None,
     )
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -156,6 +171,8 @@ def run_in(
         record = RunRecord(setup, folder, earlier, asked)
         if begun is not None:
             begun(folder)
+        if resumed is None and origin is not None and origin.lay_out is not None:
+            origin.lay_out(folder, earlier.tally, setup.scrub)
         result = _Run(setup, folder, earlier, record).execute(around.progress)
     if cache is not None:
         cache.prune()
@@ -199,17 +216,19 @@ class _Run:
         return self.record.close(outcome, CAPPED, stopped)
 
     def _drive(self, journal: Journal, progress: Progress) -> Drive:
-        before, plan = self.earlier.manifest, self.setup.plan
+        before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.origin
         lives = Lives(
             self.earlier.tally,
             rollouts=plan.rollouts_per_example,
             concurrency=plan.concurrency,
             unit=before.unit if before else None,
+            left_out=origin.left_out | origin.kept if origin is not None else (),
         )
         fingerprint = before.fingerprint if before else None
-        orders = lives.first(
-            prefix=(before.examples or 0) if before else 0, fingerprint=fingerprint
-        )
+        prefix = (before.examples or 0) if before else 0
+        if before is None and origin is not None and origin.fingerprint is not None:
+            prefix, fingerprint = origin.examples, origin.fingerprint
+        orders = lives.first(prefix=prefix, fingerprint=fingerprint)
         return Drive(
             self.setup, journal, self.earlier.tally, progress, self.record.begin, lives, orders
         )

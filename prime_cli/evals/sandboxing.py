@@ -1,5 +1,6 @@
 """The sandbox of a run: made when it is asked for, with a folder for its environment's data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from prime_cli.core.errors import InternalError
@@ -28,3 +29,10 @@ def with_gateway(sandbox: Sandbox | None, socket: Path | None) -> Sandbox | None
     if socket is None:
         raise InternalError("A sandbox needs the gateway's socket, and there is none")
     return sandbox.with_socket(socket)
+
+
+def with_file(sandbox: Sandbox | None, path: Path | None) -> Sandbox | None:
+    """`sandbox` in which the file `path` can be read."""
+    if sandbox is None or path is None:
+        return sandbox
+    return replace(sandbox, readable=(*sandbox.readable, path.absolute()))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
+from prime_cli.evals.again.origin import Origin
 from prime_cli.evals.interrupt import Switchboard
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
@@ -43,6 +44,7 @@ class Setup:
 
     `passed` are variables that the environment may read, `environ` those of this process, which
     it may not. `prices` are those that the gateway goes by, `recording` what a replay answers from.
+    `origin` is the run that this one makes again, `saved` a file of its completions.
     """
 
     run_id: str
@@ -60,3 +62,5 @@ class Setup:
     sandbox: Sandbox | None = None
     switchboard: Switchboard | None = None
     recording: Recording | None = None
+    origin: Origin | None = None
+    saved: Path | None = None

@@ -15,6 +15,7 @@ from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.project import Project, load_project
+from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.evals.defaults import (
     EvalDefaults,
     defaults_from,
@@ -55,6 +56,18 @@ def obtain(located: Located, places: Places, progress: Progress) -> Subject:
         subject = _from_wheel(located)
     else:
         subject = _from_folder(located, progress, offline=places.offline)
+    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+
+
+def kept_subject(
+    environment: PlannedEnvironment, places: Places, progress: Progress
+) -> Subject | None:
+    """The wheel that `environment` had, if its very bytes are still on this disk."""
+    wheel = WheelStore(prime_home()).find_any(environment.sha256)
+    if wheel is None:
+        return None
+    owner = EnvRef.parse(environment.ref).owner if environment.ref else places.owner
+    subject = replace(_subject(read_package(wheel)), environment=environment)
     return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
 
 

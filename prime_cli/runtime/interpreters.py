@@ -53,6 +53,7 @@ def prepare_interpreter(
     package: WheelPackage,
     *,
     lock: Lock | None = None,
+    is_pinned: bool = False,
     verifiers: str | None = None,
     python: str | None = None,
     extra_wheels: Callable[[], Sequence[WheelPackage]] | None = None,
@@ -63,11 +64,11 @@ def prepare_interpreter(
 ) -> Interpreter:
     """An isolated interpreter for `package`, the one made before if there is one.
 
-    `lock` is the one kept beside the version on its hub, `verifiers` and `python` what the user
-    asked for by flag. `extra_wheels` gives wheels of required packages that no index has; it is
-    called only when an interpreter must be made. `env` adds variables for the one import that
-    shows that it can be done; with a `sandbox` it is done within. Says each step of the search in
-    one line.
+    `lock` is the one kept beside the version on its hub, or, where it `is_pinned`, the only one
+    that counts; `verifiers` and `python` are what the user asked for by flag. `extra_wheels` gives
+    wheels of required packages that no index has; it is called only when an interpreter must be
+    made. `env` adds variables for the one import that shows that it can be done; with a `sandbox`
+    it is done within. Says each step of the search in one line.
 
     Raises ResolveFailed when nothing fits, LoadFailed when the environment's own code raises at
     import, Offline, Unreachable, StorageFailed, UsageError.
@@ -77,6 +78,7 @@ def prepare_interpreter(
     request = Request(
         package=installable(package, home),
         lock=lock,
+        is_pinned=is_pinned,
         verifiers=specifier,
         python=python,
         offline=offline,

@@ -29,9 +29,9 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
     None takes the environment's own, else a plain chat loop. Without `answers` the gold answers
     stay with the worker. For `prime env check`, `first` runs only so many of the n examples,
-    `survey` asks for a Survey, `watch_network` for Network events. Seconds: `timeout_s` for one
-    rollout with its scoring, `score_s` for its scoring, `blocked_s` for code that never awaits;
-    None is no limit.
+    `survey` asks for a Survey, `watch_network` for Network events. `saved` is a file of rollouts
+    that are scored in place of running any (v0). Seconds: `timeout_s` for one rollout with its
+    scoring, `score_s` for its scoring, `blocked_s` for code that never awaits; None is no limit.
     """
 
     module: str
@@ -66,6 +66,7 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     first: int | None = None
     survey: bool = False
     watch_network: bool = False
+    saved: str | None = None
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):

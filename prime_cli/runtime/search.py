@@ -36,6 +36,7 @@ class Request:
     package: WheelPackage
     home: Path
     lock: Lock | None = None
+    is_pinned: bool = False
     verifiers: str | None = None
     python: str | None = None
     beside: tuple[WheelPackage, ...] = ()
@@ -48,12 +49,14 @@ class Request:
         """What sets this apart from the plain request for the same wheel; "" if nothing."""
         sources = " ".join(str(source) for source in self.package.sources)
         asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
+        if self.is_pinned and self.lock is not None:
+            asked["lock"] = lock_digest(self.lock)
         return " ".join(f"{name}={value}" for name, value in asked.items() if value)
 
     @property
     def speaks_for_the_wheel(self) -> bool:
         """Whether the lock that is found is good for whoever has the wheel alone."""
-        asked = self.verifiers or self.python
+        asked = self.verifiers or self.python or self.is_pinned
         return not asked and not any(source.is_local for source in self.package.sources)
 
 
@@ -120,6 +123,9 @@ class _Search:
 
     def _locks(self) -> Iterator[tuple[str, Lock]]:
         request = self._request
+        if request.is_pinned and request.lock is not None:
+            yield "the packages of that run", request.lock
+            return
         own = load_lock(request.home, self._package.sha256, request.variant)
         if own is not None:
             yield "the lock kept here", own
@@ -142,6 +148,8 @@ class _Search:
 
     def from_steps(self) -> Found:
         """Go through the steps; raises LoadFailed or ResolveFailed when none passes."""
+        if self._request.is_pinned:
+            raise self._failure()
         for step in plan_steps(self._package, self._reading, self._request.verifiers):
             found = self._step(step)
             if found is not None:

@@ -14,6 +14,11 @@ app = group(
         ),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
         "view": (f"{_HERE}.view:view", "Look at saved evaluations on the whole screen."),
+        "rerun": (f"{_HERE}.rerun:rerun", "Make a run once more, exactly."),
+        "rescore": (
+            f"{_HERE}.rescore:rescore",
+            "Give rewards anew to what a run has saved.",
+        ),
         "compare": (f"{_HERE}.compare:compare", "Tell whether runs really differ."),
         "power": (
             f"{_HERE}.power:power",

@@ -5,6 +5,7 @@ is set aside, and runs at the end, one at a time: a rollout that is alone when i
 what killed it. It is an error, and the rest of the run is none the worse.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from prime_cli.core.errors import WorkerDied
@@ -20,16 +21,27 @@ class Lives:
     """What the next worker is to run; `tally` holds what was finished by then.
 
     `blamed` are rollouts, of one unit, in which a worker died while nothing else was running.
+    `left_out` are rollouts that no worker runs.
     """
 
     def __init__(
-        self, tally: Tally, *, rollouts: int, concurrency: int, unit: str | None = None
+        self,
+        tally: Tally,
+        *,
+        rollouts: int,
+        concurrency: int,
+        unit: str | None = None,
+        left_out: Collection[Pair] = (),
     ) -> None:
         self._tally = tally
+        self._left_out = frozenset(left_out)
         self._rollouts = rollouts
         self._unit = unit
         done = scored(tally, unit, rollouts)
-        self._orders = Orders(concurrency, done, next_attempts(tally, done))
+        attempts = next_attempts(tally, done)
+        if left_out:
+            done = sorted({*done, *left_out})
+        self._orders = Orders(concurrency, done, attempts)
         self._since = self._orders.attempts
         self._deaths = 0
         self._suspects: set[Pair] = set()
@@ -75,6 +87,7 @@ class Lives:
 
     def _continue(self, start: Start) -> Orders:
         kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
+        kept |= self._left_out
         kept |= set(self._all(start)) - self._aside if self._alone else self._aside
         self._orders = replace(
             self._orders,
@@ -97,4 +110,5 @@ class Lives:
 
     def _all(self, start: Start) -> list[Pair]:
         examples = start.planned // self._rollouts
-        return [(example, r) for example in range(examples) for r in range(self._rollouts)]
+        pairs = ((example, r) for example in range(examples) for r in range(self._rollouts))
+        return [pair for pair in pairs if pair not in self._left_out]

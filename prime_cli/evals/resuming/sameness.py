@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 
 def require_same(before: Manifest, plan: EvalPlan) -> None:
     """Raise Conflict where `plan` would give other scores than the run that is resumed."""
-    _require_headers(before.plan, plan)
+    require_headers(before.plan, plan)
     content = content_differences(before.plan, plan)
     found = [*content, *differences(before, plan)]
     if found:
@@ -56,7 +56,7 @@ def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
     """Raise Conflict where the environment would run on other packages than before."""
     if before.interpreter is None:
         return
-    found = list(_package_differences(before.interpreter, facts))
+    found = list(package_differences(before.interpreter, facts))
     if found:
         raise _refused(before.run_id, found, "begin a new run without `--resume`")
 
@@ -133,7 +133,8 @@ def _shown_size(count: float) -> str:
     return "all" if count == float("inf") else str(int(count))
 
 
-def _package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[Difference]:
+def package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[Difference]:
+    """What is installed otherwise."""
     yield from _values("python", _minor(was.python), _minor(now.python))
     yield from _values("verifiers", was.verifiers, now.verifiers)
     yield from _values("generation", was.generation, now.generation)
@@ -148,7 +149,8 @@ def _minor(python: str) -> str:
     return ".".join(python.split(".")[:2])
 
 
-def _require_headers(was: EvalPlan, now: EvalPlan) -> None:
+def require_headers(was: EvalPlan, now: EvalPlan) -> None:
+    """Raise UsageError where a header that a run sent, whose value is nowhere, is not given."""
     missing = [name for name in was.headers if name not in now.headers]
     if missing:
         raise UsageError(

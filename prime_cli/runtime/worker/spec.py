@@ -40,6 +40,7 @@ class Spec:
     first: int | None = None
     survey: bool = False
     watch_network: bool = False
+    saved: str | None = None
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""

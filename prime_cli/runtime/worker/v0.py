@@ -12,6 +12,7 @@ from .identity import Identity, acting_for
 from .loading import load_v0
 from .plain import plain
 from .rows import Row
+from .saved import SavedRollouts, score_saved
 from .spec import Spec
 from .survey import Example
 from .usage import usage_of, was_truncated
@@ -43,6 +44,8 @@ class V0:
         if by_group:
             self.lanes = max(1, spec.concurrency // spec.r)
         self._weights = grouping.reward_weights(self.environment)
+        if spec.saved is not None:
+            score_saved(self.environment, SavedRollouts(spec.saved))
         watch_rollouts(self.environment)
         watch_scoring()
         for rubric in grouping.outer_rubrics(self.environment):

@@ -1,0 +1,90 @@
+"""`prime eval rerun`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.again import show_again
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.evals.caps import check_cap
+from prime_cli.evals.locate import Places
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.verdict import check_errors
+
+
+def rerun(
+    ctx: typer.Context,
+    run: Annotated[
+        str, typer.Argument(help="A run's id or folder, or an evaluation of the hub by id.")
+    ],
+    model: flags.ModelOpt = None,
+    max_concurrent: flags.ConcurrencyOpt = None,
+    api_base_url: flags.BaseUrlOpt = None,
+    api_key_var: flags.KeyVarOpt = None,
+    endpoints_path: flags.EndpointsOpt = None,
+    provider: flags.ProviderOpt = None,
+    header: flags.HeaderOpt = None,
+    max_cost: flags.MaxCostOpt = None,
+    token_budget: flags.TokenBudgetOpt = None,
+    cache: flags.CacheOpt = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run on the packages and data of today.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Make a run once more, exactly.
+
+    The same wheel by its sha256, the same packages by their lock, the same examples by their
+    fingerprint, sampling, arguments and rollouts, as a run of its own. What cannot be had as it
+    was is refused and said. At the end the rewards are held against those of the run.
+
+    \b
+    Example:
+      prime eval rerun 1f2e3d4c
+      prime eval rerun 1f2e3d4c -m builtin/replay:1f2e3d4c
+    \b
+    See also: `prime eval rescore`, `prime eval compare`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    from prime_cli.evals.again.rerun import prepare_again, run_again
+    from prime_cli.evals.again.source import find_source
+
+    places = Places(
+        cwd=Path.cwd(),
+        hub=lambda: session.hub,
+        offline=session.config.offline,
+        owner=session.config.owner.value,
+    )
+    request = EvalRequest(
+        environment="",
+        model=model,
+        max_concurrent=max_concurrent,
+        base_url=api_base_url,
+        key_var=api_key_var,
+        endpoints_path=endpoints_path,
+        provider=provider,
+        headers=tuple(header or ()),
+        max_cost=max_cost,
+        token_budget=token_budget,
+        cache=cache,
+    )
+    source = find_source(run, places.cwd, places.hub)
+    again = prepare_again(source, request, places, os.environ, session.progress, force=force)
+    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
+    result = run_again(again, around)
+    show_again(session, result, source)
+    check_cap(result.summary, result.plan)
+    check_errors(result.summary, result.plan)

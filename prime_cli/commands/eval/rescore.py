@@ -1,0 +1,93 @@
+"""`prime eval rescore`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.again import show_again
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.evals.caps import check_cap
+from prime_cli.evals.locate import Places
+from prime_cli.evals.request import parse_object
+from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.verdict import check_errors
+
+
+def rescore(
+    ctx: typer.Context,
+    run: Annotated[
+        str, typer.Argument(help="A run's id or folder, or an evaluation of the hub by id.")
+    ],
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="PATH|REF", help="Whose rewards to give."),
+    ] = None,
+    example: Annotated[
+        list[int] | None, typer.Option("--example", min=0, help="Only this one; repeatable.")
+    ] = None,
+    env_args: flags.EnvArgsOpt = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Let the environment go through the turns again.")
+    ] = False,
+    max_concurrent: flags.ConcurrencyOpt = None,
+    endpoints_path: flags.EndpointsOpt = None,
+    max_cost: flags.MaxCostOpt = None,
+    cache: flags.CacheOpt = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Score on the packages and data of today.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Give rewards anew to what a run has saved.
+
+    The rewards are those of the run's own version, or of `--environment`; its model is not called,
+    but judges that the rewards ask are. The result is a run of its own.
+
+    \b
+    Example:
+      prime eval rescore 1f2e3d4c --environment ./my-env
+      prime eval rescore 1f2e3d4c --example 3 --replay
+    \b
+    See also: `prime eval rerun`, `prime eval compare`, `prime eval show`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    from prime_cli.evals.again.rescore import Changes, prepare_rescoring
+    from prime_cli.evals.again.rescore import rescore as score_again
+    from prime_cli.evals.again.source import find_source
+    from prime_cli.models.registry import load_registry
+
+    places = Places(
+        cwd=Path.cwd(),
+        hub=lambda: session.hub,
+        offline=session.config.offline,
+        owner=session.config.owner.value,
+    )
+    told = {"concurrency": max_concurrent, "max_cost": max_cost, "cache": cache or None}
+    changes = Changes(
+        environment=environment,
+        env_args=parse_object(env_args, "-a/--env-args"),
+        examples=frozenset(example) if example else None,
+        replay=replay,
+        force=force,
+        plan={name: value for name, value in told.items() if value is not None},
+    )
+    source = find_source(run, places.cwd, places.hub)
+    rescoring = prepare_rescoring(source, changes, places, session.progress)
+    registry = load_registry(endpoints_path, places.cwd, os.environ)
+    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
+    result = score_again(rescoring, registry, around)
+    show_again(session, result, source, resumable=False, only=changes.examples)
+    check_cap(result.summary, result.plan)
+    check_errors(result.summary, result.plan)
