@@ -37,19 +37,28 @@ def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
 def manifest_of(detail: EvaluationDetail) -> Manifest | None:
     """The manifest that was pushed with an evaluation; None where another client pushed it.
 
-    Raises UsageError for one of a newer prime.
+    What it says of the computer that it was made on (addresses of endpoints, names of keys, paths)
+    is left out: who makes the run again would send a key of their own wherever it says. Raises
+    UsageError for one of a newer prime.
     """
     found = detail.metadata.get(MANIFEST)
     if not isinstance(found, dict):
         return None
-    if found.get("schema", 0) > SCHEMA:
+    schema = found.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
         raise UsageError(
-            f"{detail.evaluation_id} was pushed by a newer prime (schema {found['schema']})",
+            f"{detail.evaluation_id} was pushed by a newer prime (schema {schema})",
             hint="upgrade prime to read it",
         )
     try:
-        return msgspec.convert(found, Manifest)
+        return _without_places(msgspec.convert(found, Manifest))
     except msgspec.ValidationError as error:
         raise UsageError(
             f"The manifest of {detail.evaluation_id} cannot be read: {error}"
         ) from error
+
+
+def _without_places(manifest: Manifest) -> Manifest:
+    environment = msgspec.structs.replace(manifest.plan.environment, path=None)
+    plan = msgspec.structs.replace(manifest.plan, environment=environment, env_vars=())
+    return msgspec.structs.replace(manifest, plan=plan, asked=None)

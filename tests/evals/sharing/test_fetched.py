@@ -4,15 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.asked import Asked
+from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.rows import Failure, Row
 from prime_cli.evals.sharing.fetched import MANIFEST, manifest_of, rows_of_evaluation
 from prime_cli.evals.sharing.samples import sample_of
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationDetail, EvaluationRequest
+from tests.evals.saving import PLAN
 from tests.helpers.hubs import open_hub
 
 FULL = Row(
@@ -115,3 +119,26 @@ def test_evaluation_of_another_client_has_no_manifest() -> None:
         manifest_of(EvaluationDetail("ev_1", metadata={MANIFEST: {"schema": 99}}))
     with pytest.raises(UsageError, match="cannot be read"):
         manifest_of(EvaluationDetail("ev_1", metadata={MANIFEST: {"schema": 1}}))
+
+
+def test_a_manifest_of_a_hub_names_no_key_address_or_path_of_the_one_who_reads_it() -> None:
+    environment = msgspec.structs.replace(PLAN.environment, path="/home/ada/keys")
+    manifest = Manifest(
+        run_id="r",
+        plan=msgspec.structs.replace(PLAN, environment=environment, env_vars=("GITHUB_TOKEN",)),
+        started="2026-01-01T00:00:00+00:00",
+        asked=Asked(model="m", base_url="https://evil.example/v1", key_var="OPENAI_API_KEY"),
+    )
+    detail = EvaluationDetail("ev_1", metadata={MANIFEST: msgspec.to_builtins(manifest)})
+    found = manifest_of(detail)
+    assert found is not None
+    assert found.asked is None
+    assert found.plan.env_vars == ()
+    assert found.plan.environment.path is None
+
+
+@pytest.mark.parametrize("schema", ["1", None, [], 1.5])
+def test_a_manifest_with_a_schema_that_is_no_number_is_refused(schema: object) -> None:
+    detail = EvaluationDetail("ev_1", metadata={MANIFEST: {"schema": schema}})
+    with pytest.raises(UsageError, match="cannot be read"):
+        manifest_of(detail)
