@@ -1,6 +1,10 @@
 """Packages that only some commands need, installed with an extra of prime-cli."""
 
+import json
+from importlib import metadata
 from importlib.util import find_spec
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from prime_cli.core.errors import UsageError
 
@@ -16,5 +20,26 @@ def require(extra: str, purpose: str, *modules: str) -> None:
         verb = "is" if len(missing) == 1 else "are"
         raise UsageError(
             f"{purpose} needs {' and '.join(missing)}, which {verb} not installed",
-            hint=f"install what is missing: `pip install 'prime-cli[{extra}]'`",
+            hint=f"install what is missing: `{install_command(extra)}`",
         )
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to prime, from where this one came from.
+
+    An index may have no prime-cli, or another one than a checkout has.
+    """
+    try:
+        origin = metadata.distribution("prime-cli").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        origin = None
+    return command_from(json.loads(origin) if origin else {}, extra)
+
+
+def command_from(origin: dict[str, Any], extra: str) -> str:
+    """The same for what direct_url.json holds, which PEP 610 describes; {} for an index."""
+    url = urlsplit(str(origin.get("url", "")))
+    if url.scheme == "file" and "dir_info" in origin:
+        flag = "-e " if origin["dir_info"].get("editable") else ""
+        return f"pip install {flag}'{unquote(url.path)}[{extra}]'"
+    return f"pip install 'prime-cli[{extra}]'"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.extras import install_command
 from prime_cli.core.paths import storage_errors
 from prime_cli.hub.settings import HubSettings
 
@@ -79,7 +80,7 @@ def _fernet(key: bytes) -> "Fernet":
     except ImportError as error:
         raise UsageError(
             "Secrets need the package cryptography, which is not installed",
-            hint='install "prime-cli[hub]"',
+            hint=f"install the extra: `{install_command('hub')}`",
         ) from error
     try:
         return Fernet(key)

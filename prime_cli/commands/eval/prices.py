@@ -8,7 +8,7 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.models.price_book import PriceItem, price_items
 from prime_cli.models.price_table import own_path, shipped_table, user_table
 
-_COLUMNS = ("Model", "Host", "Input", "Cached", "Output", "Source", "Seen")
+_COLUMNS = ("Model", "Input", "Cached", "Output", "Host", "Source", "Seen")
 
 
 def prices(
@@ -42,4 +42,4 @@ def prices(
 def _row(item: PriceItem) -> list[str]:
     amounts = (item.input, item.cached, item.output)
     shown = ["" if amount is None else f"{amount:.10g}" for amount in amounts]
-    return [", ".join(item.models), item.host or "", *shown, item.source, item.seen or ""]
+    return [", ".join(item.models), *shown, item.host or "", item.source, item.seen or ""]

@@ -55,7 +55,10 @@ def show(
     elif example is not None:
         _show_rows(session.output, _of_example(saved, example))
     elif errors:
-        _show_rows(session.output, [row for row in saved.rows() if row.error is not None])
+        errored = [row for row in saved.rows() if row.error is not None]
+        _show_rows(session.output, errored)
+        if not errored:
+            session.output.say(f"No rollout of run {saved.folder.run_id} ended in an error")
     elif session.output.mode == "jsonl":
         for row in saved.rows():
             session.output.show(official_row(row))

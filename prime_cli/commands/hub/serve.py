@@ -8,6 +8,7 @@ import typer
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
 from prime_cli.commands.options import QuietOpt, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.core.extras import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, Downloads, ServeOptions
@@ -132,7 +133,7 @@ def serve(
     except ImportError as error:
         raise UsageError(
             f"To serve a hub, the package {error.name} is needed, which is not installed",
-            hint='install "prime-cli[hub]"',
+            hint=f"install the extra: `{install_command('hub')}`",
         ) from error
     options = ServeOptions(
         data=data_folder(data),

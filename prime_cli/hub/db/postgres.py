@@ -14,6 +14,7 @@ from prime_cli.core.errors import (
     Unreachable,
     UsageError,
 )
+from prime_cli.core.extras import install_command
 from prime_cli.hub.db.engine import Database
 
 _SCHEMES = ("postgresql", "postgres")
@@ -199,7 +200,7 @@ def _make_engine(url: URL) -> Engine:
     except ImportError as error:
         raise UsageError(
             f"PostgreSQL cannot be used here: {error}",
-            hint="install the extra: `pip install 'prime-cli[hub]'`",
+            hint=f"install the extra: `{install_command('hub')}`",
         ) from error
     engine.dialect.type_compiler_instance = BytewiseText(engine.dialect)
     event.listen(engine, "connect", _prepare)

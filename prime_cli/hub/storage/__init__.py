@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.extras import install_command
 
 _SCHEME = re.compile(r"s3:|[a-z][a-z0-9+.-]+://")
 
@@ -70,7 +71,7 @@ def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) 
         except ImportError as error:
             raise UsageError(
                 "A bucket as storage needs the package obstore, which is not installed",
-                hint='install "prime-cli[hub]"',
+                hint=f"install the extra: `{install_command('hub')}`",
             ) from error
         return open_bucket(location, environ)
     if isinstance(location, str) and _SCHEME.match(location):

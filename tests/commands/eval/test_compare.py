@@ -4,6 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from prime_cli.core.extras import install_command
 from prime_cli.evals.rows import Row
 from tests.evals.rows import row
 from tests.evals.saving import PLAN, save_run
@@ -124,4 +125,4 @@ def test_without_scipy_the_extra_is_named_before_anything_is_read(
     ):
         result = prime("eval", *words, cwd=tmp_path)
         assert result.code == 2
-        assert "pip install 'prime-cli[stats]'" in result.err
+        assert install_command("stats") in result.err

@@ -56,6 +56,13 @@ def test_all_rollouts_of_an_example_and_all_errors_can_be_picked(
     assert errors["error"]["error"] == "APITimeoutError"
 
 
+def test_that_there_are_no_errors_is_said(prime: Prime, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0))
+    shown = prime("eval", "show", "--errors", cwd=tmp_path).ok()
+    assert shown.out == ""
+    assert f"No rollout of run {folder.run_id} ended in an error" in shown.err
+
+
 def test_what_is_not_there_is_named(prime: Prime, tmp_path: Path) -> None:
     save_run(tmp_path, row(0))
     for flags in (("zz",), ("--rollout", "9.9"), ("--example", "9")):
