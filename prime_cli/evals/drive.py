@@ -197,7 +197,12 @@ class Drive:
             case Log():
                 self._progress.say(self._setup.scrub.text(event.text))
             case End():
-                failure = failure_of(event, self._setup.plan, self._setup.scrub)
+                failure = failure_of(
+                    event,
+                    self._setup.plan,
+                    self._setup.scrub,
+                    again=self._setup.origin is not None,
+                )
                 if failure is not None:
                     raise failure
 

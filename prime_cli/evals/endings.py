@@ -22,10 +22,12 @@ _DOING = {
 }
 
 
-def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
+def failure_of(
+    end: End, plan: EvalPlan, scrub: Scrubber, *, again: bool = False
+) -> PrimeError | None:
     """What `end` stands for; None for a good end and for one that was asked for.
 
-    `detail` is the end of the traceback.
+    `again` says that the run makes another one again. `detail` is the end of the traceback.
     """
     if end.ok or end.stage == "interrupted":
         return None
@@ -41,8 +43,10 @@ def failure_of(end: End, plan: EvalPlan, scrub: Scrubber) -> PrimeError | None:
         closed = plan.sandbox and not plan.allow_net
         return LoadFailed(sentence, hint=_NETWORK_HINT if closed else None, detail=detail)
     if end.stage == "data":
+        earlier = "that the run had" if again else "that this run began with"
         return Conflict(
-            f"The data set is not the one that this run began with: {first}", hint=_DATA_HINT
+            f"The data set is not the one {earlier}: {first}",
+            hint="`--force` takes the data of today" if again else _DATA_HINT,
         )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
 
