@@ -91,10 +91,14 @@ CALLS: dict[str, Call] = {
     "evaluations.update": lambda hub, _: hub.evaluations.update(
         "ev_1", EvaluationUpdate(name="renamed", tags=[])
     ),
+    "evaluations.logs": lambda hub, _: hub.evaluations.logs("ev_1"),
     "evaluations.delete": lambda hub, _: hub.evaluations.delete("ev_1"),
 }
 
-OURS = {"locks.get", "locks.put", "evaluations.history"}
+OURS = {
+    *("locks.get", "locks.put", "reports.get", "reports.put"),
+    *("evaluations.history", "evaluations.put_logs"),
+}
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 
 

@@ -55,6 +55,7 @@ EXCHANGES = (
         },
         query=keys("page limit"),
     ),
+    Exchange("GET", "/api/v1/hosted-evaluations/{}/logs", {"logs": "one\ntwo\n"}),
     Exchange(
         "PUT",
         _ONE,
