@@ -13,9 +13,10 @@ from prime_cli.core.progress import Progress
 from prime_cli.runtime.layers import interpreters_folder, is_ready
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, installable
+from prime_cli.runtime.request import Request
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.sandbox import Sandbox
-from prime_cli.runtime.search import Found, Request, search
+from prime_cli.runtime.search import Found, search
 from prime_cli.wire.locks import Lock
 
 

@@ -1,9 +1,8 @@
 """Try the steps of a search until an interpreter passes the acceptance test, and lock it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -14,50 +13,19 @@ from prime_cli.runtime import families
 from prime_cli.runtime.acceptance import Verdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
-from prime_cli.runtime.packages import WheelPackage, import_name
+from prime_cli.runtime.packages import import_name
 from prime_cli.runtime.python_choice import PythonChoice
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.reading import read_requirements
+from prime_cli.runtime.request import Request
 from prime_cli.runtime.resolver import (
     Question,
     Resolved,
     Unresolvable,
     resolve,
 )
-from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.steps import Step, plan_steps
 from prime_cli.wire.locks import Lock
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is searched for; `verifiers` is a specifier, `python` a path, version or specifier."""
-
-    package: WheelPackage
-    home: Path
-    lock: Lock | None = None
-    is_pinned: bool = False
-    verifiers: str | None = None
-    python: str | None = None
-    beside: tuple[WheelPackage, ...] = ()
-    offline: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
-    sandbox: Sandbox | None = None
-
-    @property
-    def variant(self) -> str:
-        """What sets this apart from the plain request for the same wheel; "" if nothing."""
-        sources = " ".join(str(source) for source in self.package.sources)
-        asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
-        if self.is_pinned and self.lock is not None:
-            asked["lock"] = lock_digest(self.lock)
-        return " ".join(f"{name}={value}" for name, value in asked.items() if value)
-
-    @property
-    def speaks_for_the_wheel(self) -> bool:
-        """Whether the lock that is found is good for whoever has the wheel alone."""
-        asked = self.verifiers or self.python or self.is_pinned
-        return not asked and not any(source.is_local for source in self.package.sources)
 
 
 @dataclass(frozen=True)
