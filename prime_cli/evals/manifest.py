@@ -108,9 +108,17 @@ def load_manifest(path: Path) -> Manifest:
                 f"{path} was written by a newer prime (schema {schema})",
                 hint="upgrade prime to read it",
             )
-        return msgspec.json.decode(content, type=Manifest)
-    except msgspec.MsgspecError as error:
+        manifest = msgspec.json.decode(content, type=Manifest)
+        msgspec.convert(manifest.usage, type=_Usage)
+        msgspec.convert(manifest.unjournaled, type=dict[str, dict[str, _Counts]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not the manifest of a run: {error}") from error
+    return manifest
+
+
+_Counts = dict[str, int | float | None]
+_Usage = dict[str, int | float | bool | dict[str, _Counts] | None]
+"""Of `usage` and `unjournaled`, which are looked into by name."""
 
 
 class _Versioned(msgspec.Struct):

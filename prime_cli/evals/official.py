@@ -11,7 +11,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.rows import Failure, Row
+from prime_cli.evals.rows import LARGEST, MOST_ATTEMPTS, Failure, Row
 
 _BASE = frozenset(
     (
@@ -22,15 +22,39 @@ _BASE = frozenset(
 )
 """Keys of a row that are no metrics; what else is a number there, is one (0.1.3 to 0.1.9)."""
 
+_NUMBER = (int, float)
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "num_examples": int,
+    "rollouts_per_example": int,
+    "avg_reward": _NUMBER,
+    "avg_error": _NUMBER,
+    "usage": dict,
+    "version_info": dict,
+    "harness": str,
+}
+
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """The object in a metadata.json; raises UsageError when it is none."""
+    """The object in a metadata.json, well formed; raises UsageError when it is none."""
     with storage_errors(path):
         content = path.read_bytes()
     try:
-        return msgspec.json.decode(content, type=dict[str, Any])
-    except msgspec.MsgspecError as error:
+        return well_formed(msgspec.json.decode(content, type=dict[str, Any]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not the metadata of an evaluation: {error}") from error
+
+
+def well_formed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """`metadata` without what cannot be what its name says, as a folder from elsewhere may have."""
+    found = {
+        name: value
+        for name, value in metadata.items()
+        if name not in _KINDS or (isinstance(value, _KINDS[name]) and not isinstance(value, bool))
+    }
+    for name, kind in (("usage", _NUMBER), ("version_info", str)):
+        if name in found:
+            found[name] = {key: each for key, each in found[name].items() if isinstance(each, kind)}
+    return found
 
 
 def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[Row]:
@@ -93,7 +117,7 @@ def decode_object(line: bytes) -> dict[str, Any] | None:
     try:
         # The standard decoder: official files may hold NaN, which msgspec refuses.
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -102,14 +126,14 @@ def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
     """The row of one line, whose number is known."""
     reward = _number(line.get("reward"))
     failure = _failure(line.get("error"))
-    if failure is None and reward is not None and not math.isfinite(reward):
+    if failure is None and reward is not None and not abs(reward) <= LARGEST:
         failure = Failure("environment", "NoReward", "The reward is not a finite number")
     metrics = line.get("metrics")
     timing = line.get("timing")
     return Row(
         example_id=example,
         rollout=rollout,
-        attempt=int(_own(line).get("attempt", 1)),
+        attempt=_attempt(_own(line).get("attempt")),
         # 0.1.14 stores 0.0 beside an error; an error is no score.
         reward=None if failure else reward,
         metrics=metrics if isinstance(metrics, dict) else _flat_metrics(line),
@@ -150,7 +174,14 @@ def _flat_metrics(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
+
+
+def _attempt(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < MOST_ATTEMPTS else 1
 
 
 def _usage(usage: object) -> dict[str, Any] | None:

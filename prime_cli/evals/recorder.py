@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from prime_cli.core.progress import Task
 from prime_cli.evals.journal import Journal
-from prime_cli.evals.rows import Failure, Row
+from prime_cli.evals.rows import LARGEST, Failure, Row
 from prime_cli.evals.spending import POLICY, counts_of, sum_of, write_charges
 from prime_cli.evals.tally import Tally
 from prime_cli.models.budget import cost_words
@@ -77,6 +77,8 @@ def row_of(event: Rollout, charges: Charges, apart: Charges | None = None) -> Ro
         failure = Failure(error.kind, error.type, error.message, error.retryable, error.traceback)
     elif event.reward is None:
         failure = Failure("environment", "NoReward", "The reward is not a finite number")
+    elif abs(event.reward) > LARGEST:
+        failure = Failure("environment", "NoReward", f"The reward is beyond {LARGEST:g}")
     policy = [spend for payer, spend in charges.items() if payer.role == POLICY]
     judges = {payer: spend for payer, spend in charges.items() if payer.role != POLICY}
     return Row(

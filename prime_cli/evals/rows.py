@@ -1,7 +1,6 @@
 """One finished rollout as the journal keeps it."""
 
-import math
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,6 +10,14 @@ SCHEMA = 1
 
 SpentBy = dict[str, dict[str, dict[str, Any]]]
 """What was spent, as it is written: by role and model, `evals/spending.py` says what is counted."""
+
+LARGEST = 1e100
+"""Larger rewards and metrics say nothing, and their squares could not be added up."""
+
+Index = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
+MOST_ATTEMPTS = 1 << 31
+Ordinal = Annotated[int, msgspec.Meta(ge=0, lt=MOST_ATTEMPTS)]
+Reward = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
@@ -38,10 +45,10 @@ class Row(msgspec.Struct, kw_only=True):
     """
 
     schema: int = SCHEMA
-    example_id: int
-    rollout: int
-    attempt: int = 1
-    reward: float | None = None
+    example_id: Index
+    rollout: Ordinal
+    attempt: Ordinal = 1
+    reward: Reward | None = None
     metrics: dict[str, Any] = {}
     prompt: Any = None
     completion: Any = None
@@ -64,5 +71,5 @@ def numeric(metrics: dict[str, Any]) -> dict[str, float]:
     return {
         name: float(value)
         for name, value in metrics.items()
-        if isinstance(value, int | float) and math.isfinite(value)
+        if isinstance(value, int | float) and abs(value) <= LARGEST
     }

@@ -10,7 +10,7 @@ from typing import Any
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.official import read_objects
+from prime_cli.evals.official import read_objects, well_formed
 
 _CONFIGS = ("configs/resolved/eval.json", "config.toml")
 """Of verifiers 0.3.1 and later, and of those before."""
@@ -42,7 +42,7 @@ def read_settings(folder: RunFolder) -> dict[str, Any]:
         "harness": _table(_table(env, "agent"), "harness").get("id"),
         "version_info": {"vf_version": _version(folder.traces)},
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return well_formed({name: value for name, value in told.items() if value is not None})
 
 
 def _read_config(folder: Path) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ def _read_config(folder: Path) -> Mapping[str, Any]:
     try:
         text = content.decode()
         found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the config of an evaluation: {error}") from error
     return found if isinstance(found, dict) else {}
 

@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prime_cli.evals.rows import Failure, Row
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.rows import LARGEST, Failure, Row
 
 _INFRA = frozenset(("ProviderError", "SandboxError", "TunnelError", "InterceptionError"))
+_MISSHAPEN = (AttributeError, TypeError, LookupError, ValueError, OverflowError)
 _STAGES = ("boot", "setup", "agent", "finalize", "scoring")
 
 
@@ -32,8 +34,18 @@ def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     """An episode as a row, of its trained agent first.
 
     The reward of several agents is the mean over those that train; metrics of the others are
-    named after them. An episode that is not `ok` has an error, and no reward.
+    named after them. An episode that is not `ok` has an error, and no reward. Raises UsageError
+    for a line of another shape.
     """
+    try:
+        return _row_of(line, example, rollout)
+    except _MISSHAPEN as error:
+        raise UsageError(
+            f"Rollout {rollout} of example {example} is no episode of verifiers: {error}"
+        ) from error
+
+
+def _row_of(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     traces = _traces_of(line)
     trained = [trace for trace in traces if _agent(trace).get("trainable", True)] or traces
     failure = _failure(line, traces)
@@ -41,10 +53,13 @@ def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     data = _data_of(task)
     prompt, completion = _conversation(trained[0]) if trained else ([], [])
     rewards = [_reward(trace) for trace in trained]
+    reward = sum(rewards) / len(rewards) if rewards else 0.0
+    if failure is None and not abs(reward) <= LARGEST:
+        failure = Failure("environment", "NoReward", "The reward is not a finite number")
     return Row(
         example_id=example,
         rollout=rollout,
-        reward=None if failure or not rewards else sum(rewards) / len(rewards),
+        reward=None if failure or not rewards else reward,
         metrics=_metrics(traces, trained),
         prompt=prompt or data.get("prompt"),
         completion=completion,

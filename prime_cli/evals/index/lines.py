@@ -10,7 +10,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.index.entries import packed
-from prime_cli.evals.rows import SCHEMA, Row
+from prime_cli.evals.rows import SCHEMA, Index, Ordinal, Reward, Row
 
 
 class _Error(msgspec.Struct, rename={"kind": "class"}):
@@ -20,10 +20,10 @@ class _Error(msgspec.Struct, rename={"kind": "class"}):
 class Digest(msgspec.Struct):
     """What an index keeps of a line; the rest is skipped unread."""
 
-    example_id: int
-    rollout: int
-    attempt: int = 1
-    reward: float | None = None
+    example_id: Index
+    rollout: Ordinal
+    attempt: Ordinal = 1
+    reward: Reward | None = None
     error: _Error | None = None
     is_truncated: bool = False
     schema: int = SCHEMA
@@ -57,7 +57,7 @@ def read_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number:
     """Line `number` of the journal `path`; raises UsageError when it is none, or too new."""
     try:
         row = decoder.decode(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"Line {number} of {path} is not a rollout: {error}") from error
     if row.schema > SCHEMA:
         raise UsageError(

@@ -86,7 +86,7 @@ def load_suite(path: Path) -> Suite:
         document = tomllib.loads(content.decode("utf-8"))
         limits = msgspec.convert(document.get("suite", {}), Limits)
         tables = expand(document)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     except msgspec.ValidationError as error:
         raise UsageError(f"[suite] in {path}: {error}") from error

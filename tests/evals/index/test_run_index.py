@@ -12,7 +12,7 @@ from prime_cli.evals.index.entries import RECORD, Entries, packed
 from prime_cli.evals.index.file import HEADER, index_path, load_entries
 from prime_cli.evals.index.run_index import index_journal
 from prime_cli.evals.journal import Journal, read_journal
-from prime_cli.evals.rows import Failure, Row
+from prime_cli.evals.rows import LARGEST, Failure, Row
 from prime_cli.evals.scrub import Scrubber
 from tests.evals.rows import row
 
@@ -24,7 +24,7 @@ def attempts(draw: st.DrawFn) -> Row:
         example_id=draw(st.integers(-2, 3)),
         rollout=draw(st.integers(0, 2)),
         attempt=draw(st.integers(1, 3)),
-        reward=None if kind else draw(st.floats(allow_nan=False, allow_infinity=False)),
+        reward=None if kind else draw(st.floats(-LARGEST, LARGEST)),
         error=Failure(kind, "Type", "message") if kind else None,
         prompt=draw(st.text(max_size=40)),
         is_truncated=draw(st.booleans()),
