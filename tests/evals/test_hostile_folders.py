@@ -76,9 +76,9 @@ def spoiled(draw: st.DrawFn, whole: Any) -> Any:
 
 def _places(value: Any, place: tuple[Any, ...] = ()) -> Any:
     yield place
-    steps = value.items() if isinstance(value, dict) else ()
-    steps = enumerate(value) if isinstance(value, list) else steps
-    for step, inner in steps:
+    steps = range(len(value)) if isinstance(value, list) else value
+    for step in steps if isinstance(value, list | dict) else ():
+        inner = value[step]
         yield from _places(inner, (*place, step))
 
 

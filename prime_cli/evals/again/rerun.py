@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.interpreters import interpreter_again
 from prime_cli.evals.again.origin import Origin
@@ -59,9 +60,25 @@ def prepare_again(
     )
     if prepared.recording is None:
         require_headers(before, prepared.plan)
+    if source.folder is None:
+        _require_named(source, request, prepared.plan)
     lock = find_lock(source.manifest, source.folder, prepared.subject, force=force)
     plan = _as_before(prepared.plan, source.manifest)
     return Again(source, replace(prepared, plan=plan), lock, force)
+
+
+def _require_named(source: Source, request: EvalRequest, plan: EvalPlan) -> None:
+    """Raise UsageError where a run of the hub was made at an endpoint that the user has not named.
+
+    Whoever pushed it said where that is; the user's key is not sent there for it.
+    """
+    was = source.manifest.plan.endpoint
+    named = request.base_url or request.provider or request.endpoints_path or request.model
+    if plan.endpoint != was and not named:
+        raise UsageError(
+            f"{source.name} was made at {was}, where your key is not sent unasked",
+            hint=f"name that endpoint with `-b {was} -k VARIABLE`, or another one",
+        )
 
 
 def _as_before(plan: EvalPlan, manifest: Manifest) -> EvalPlan:

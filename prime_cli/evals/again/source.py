@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.asked import Asked
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.listing import find_run
 from prime_cli.evals.manifest import Manifest
@@ -56,14 +53,6 @@ def _on_hub(hub: "Callable[[], HubClient]", name: str) -> Source:
     manifest = manifest_of(detail)
     if manifest is None:
         raise _foreign(f"Evaluation {name}")
-    # What whoever pushed it has in files here means nothing: the endpoint itself is named.
-    plan, asked = manifest.plan, manifest.asked
-    told = Asked(
-        model=plan.model,
-        base_url=None if plan.endpoint == "builtin" else plan.endpoint,
-        key_var=asked.key_var if asked is not None else None,
-    )
-    manifest = msgspec.structs.replace(manifest, asked=told)
     return Source(name, manifest, lambda: rows_of_evaluation(hub(), name))
 
 
