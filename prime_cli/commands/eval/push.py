@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -146,7 +147,8 @@ def _default(cwd: Path) -> str | None:
 def _told(result: "PushResult") -> str:
     match result.status:
         case "unchanged":
-            return f"Run {result.run_id} is on {result.hub} already: {result.evaluation_id}"
+            hub = urlsplit(result.hub).netloc
+            return f"Run {result.run_id} is on {hub} already: {result.evaluation_id}"
         case "updated":
             return (
                 f"Brought {result.evaluation_id} up to date with run {result.run_id}: "

@@ -51,6 +51,7 @@ def run_suite(
     around = Surroundings(places.cwd, os.environ, session.progress, places.offline, budget)
     result = SuiteRun(suite, folder, record, places, around).execute()
     show_leaderboard(session.output, result.leaderboard)
+    session.output.say(f"Saved in {_shown(folder.path, places.cwd)}")
     if push:
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
@@ -62,12 +63,20 @@ def _folder(
     session: Session, suite: Suite, cwd: Path, resume: str | None
 ) -> tuple[SuiteFolder, SuiteRecord | None]:
     if resume is not None:
-        return resumable(suite, resume or None, cwd)
+        found = resumable(suite, resume or None, cwd)
+        if found is not None:
+            return found
+        session.output.say("No run of this file is here to be resumed: a new one begins")
+        return new_suite_folder(suite, cwd), None
     waiting = unfinished(suite, cwd)
     if waiting is not None:
         name = waiting[1].suite_id
         session.output.hint(f"{name} of this file is unfinished: `--resume {name}` goes on with it")
     return new_suite_folder(suite, cwd), None
+
+
+def _shown(path: Path, cwd: Path) -> str:
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
 def _end(session: Session, result: SuiteResult, suite: Suite) -> None:

@@ -161,23 +161,21 @@ def unfinished(suite: Suite, cwd: Path) -> tuple[SuiteFolder, SuiteRecord] | Non
     return None
 
 
-def resumable(suite: Suite, wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]:
-    """The suite to go on with: `wanted`, else the newest of this file that did not finish.
+def resumable(
+    suite: Suite, wanted: str | None, cwd: Path
+) -> tuple[SuiteFolder, SuiteRecord] | None:
+    """The suite to go on with: `wanted`, else the newest of this file, those with a rest first.
 
-    Raises Conflict when the file asks for something else now, NotFound when there is none.
+    None where this file was not run here. Raises Conflict when the file asks for something else
+    now, NotFound when there is no `wanted`.
     """
-    if wanted is not None:
-        folder, record = find_suite(wanted, cwd)
-        if record.digest != suite.digest:
-            raise Conflict(
-                f"{suite.path} asks for something else than suite {record.suite_id} began with",
-                hint="put the file back as it was, or start anew without `--resume`",
-            )
-        return folder, record
-    found = unfinished(suite, cwd)
-    if found is not None:
-        return found
-    raise NotFound(
-        f"No unfinished suite of {suite.path} is here",
-        hint=f"start one: `prime eval run {suite.path}`",
-    )
+    if wanted is None:
+        of_this_file = (pair for pair in list_suites(cwd) if pair[1].digest == suite.digest)
+        return unfinished(suite, cwd) or next(of_this_file, None)
+    folder, record = find_suite(wanted, cwd)
+    if record.digest != suite.digest:
+        raise Conflict(
+            f"{suite.path} asks for something else than suite {record.suite_id} began with",
+            hint="put the file back as it was, or start anew without `--resume`",
+        )
+    return folder, record

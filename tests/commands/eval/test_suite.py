@@ -150,6 +150,21 @@ def test_a_file_that_is_wrong_ends_with_2_before_anything_runs(
     assert not (tmp_path / "outputs").exists()
 
 
+@pytest.mark.slow
+def test_the_same_line_with_resume_begins_and_then_has_nothing_to_do(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    suite(tmp_path, one_of(model, examples=2))
+    argv = ("run", "nightly.toml", "--resume")
+    first = typed(tmp_path, *argv).ok()
+    assert "a new one begins" in first.err
+    (folder,) = (tmp_path / "outputs" / "suites" / "nightly").iterdir()
+    assert f"Saved in {folder.relative_to(tmp_path)}" in first.err
+    calls = len(model.calls)
+    typed(tmp_path, *argv).ok()
+    assert len(model.calls) == calls
+
+
 def test_a_file_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> None:
     assert prime("eval", "run", "none.toml", cwd=tmp_path).code == 6
 

@@ -69,15 +69,24 @@ def test_the_unfinished_one_of_the_same_file_is_gone_on_with(tmp_path: Path) -> 
     wanted = kept(tmp_path, started="2026-01-01T00:00:00+00:00")
     kept(tmp_path, started="2026-01-02T00:00:00+00:00", status=FINISHED)
     kept(tmp_path, started="2026-01-03T00:00:00+00:00", digest="cd" * 32)
-    assert resumable(SUITE, None, tmp_path)[1] == wanted
+    found = resumable(SUITE, None, tmp_path)
+    assert found is not None
+    assert found[1] == wanted
 
 
 def test_a_file_that_asks_for_something_else_is_refused(tmp_path: Path) -> None:
     other = kept(tmp_path, digest="cd" * 32)
     with pytest.raises(Conflict, match="something else"):
         resumable(SUITE, other.suite_id, tmp_path)
-    with pytest.raises(NotFound, match="No unfinished suite"):
-        resumable(SUITE, None, tmp_path)
+    assert resumable(SUITE, None, tmp_path) is None
+
+
+def test_a_finished_one_is_gone_on_with_where_no_other_is(tmp_path: Path) -> None:
+    kept(tmp_path, started="2026-01-01T00:00:00+00:00", status=FINISHED)
+    newest = kept(tmp_path, started="2026-01-02T00:00:00+00:00", status=FINISHED)
+    found = resumable(SUITE, None, tmp_path)
+    assert found is not None
+    assert found[1] == newest
 
 
 def test_a_record_of_a_newer_prime_is_not_guessed_at(tmp_path: Path) -> None:
