@@ -44,16 +44,16 @@ def require_room(
         )
     budget.count(spent)
     if budget.reason is not None:
-        raise capped(budget.reason, run_id, plan)
+        raise partial_at_cap(budget.reason, run_id, plan)
 
 
 def check_cap(summary: Summary, plan: EvalPlan) -> None:
     """Raise PartialResult, with the command that goes on, when a cap has stopped the run."""
     if summary.status == CAPPED:
-        raise capped(summary.failure or "A cap is reached", summary.run_id, plan)
+        raise partial_at_cap(summary.failure or "A cap is reached", summary.run_id, plan)
 
 
-def capped(reason: str, run_id: str, plan: EvalPlan) -> PartialResult:
+def partial_at_cap(reason: str, run_id: str, plan: EvalPlan) -> PartialResult:
     """What a run that a cap has stopped ends with."""
     return PartialResult(reason, hint=f"go on with `{_with_more(run_id, plan, reason)}`")
 

@@ -7,7 +7,8 @@ import msgspec
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.capping import Cap, capped
+from prime_cli.evals.admission import Admission
+from prime_cli.evals.cap_stop import CapStop, stopping_at_cap
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
 from prime_cli.evals.journal import Journal
@@ -68,8 +69,9 @@ class Drive:
         self._gold: GoldAnswers
         self._worker: Worker | None = None
         self._start: Start | None = None
+        self._admission: Admission
         self._recorder: Recorder
-        self._cap: Cap
+        self._cap_stop: CapStop
 
     async def run(self, task: Task) -> None:
         """Run to the worker's end; raises the PrimeError that the end stands for.
@@ -100,15 +102,15 @@ class Drive:
     async def _listen(self, gateway: Gateway, task: Task) -> None:
         with (
             interruptible(self._stop, self._setup.switchboard) as interrupt,
-            capped(gateway, self._cancel) as self._cap,
+            stopping_at_cap(gateway, self._cancel) as self._cap_stop,
         ):
             orders: Orders | None = self._orders
             try:
-                while orders is not None and interrupt.signal is None and not self._cap.reason:
+                while orders is not None and interrupt.signal is None and not self._cap_stop.reason:
                     orders = await self._live(gateway, orders, interrupt, task)
             finally:
                 self.outcome.signal = interrupt.signal
-                self.outcome.capped = self._cap.reason
+                self.outcome.capped = self._cap_stop.reason
 
     async def _live(
         self, gateway: Gateway, orders: Orders, interrupt: Interrupt, task: Task
@@ -116,13 +118,14 @@ class Drive:
         """One worker from its start to its end; the orders of the next, None for none."""
         task.update(note="loading the environment")
         self._start = None
+        self._admission = Admission(self._setup.plan, orders)
         try:
             async with self._make_worker(gateway, orders) as self._worker:
                 if interrupt.signal is None:
                     async for event in self._worker.events():
                         self._handle(event, task)
         except WorkerDied as death:
-            if interrupt.signal is not None or self._cap.reason:
+            if interrupt.signal is not None or self._cap_stop.reason:
                 return None
             return self._after(death)
         return self._lives.after_end(self._start) if self._start is not None else None
@@ -182,11 +185,13 @@ class Drive:
     def _handle(self, event: Event, task: Task) -> None:
         match event:
             case Rollout():
-                if not self._cap.refuses(event):
+                self._admission.check(event)
+                if not self._cap_stop.refuses(event):
                     self._recorder.record(event)
             case Start():
+                self._admission.begin(event)
                 self._start = event
-                self._cap.unit = event.unit
+                self._cap_stop.unit = event.unit
                 event = self._without_left_out(event)
                 task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)

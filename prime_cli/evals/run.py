@@ -11,7 +11,7 @@ from prime_cli.evals.again.origin import Origin
 from prime_cli.evals.again.packages import saved_lock
 from prime_cli.evals.asked import Asked
 from prime_cli.evals.caching import open_cache
-from prime_cli.evals.caps import budget_of, capped, require_room
+from prime_cli.evals.caps import budget_of, partial_at_cap, require_room
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.drive import Drive, Outcome
 from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
@@ -212,7 +212,7 @@ class _Run:
         planned = outcome.start.planned if outcome.start else None
         if outcome.capped is None or self.earlier.tally.finished == planned:
             return self.record.close(outcome, FINISHED)
-        stopped = capped(outcome.capped, self.setup.run_id, self.setup.plan)
+        stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.setup.plan)
         return self.record.close(outcome, CAPPED, stopped)
 
     def _drive(self, journal: Journal, progress: Progress) -> Drive:

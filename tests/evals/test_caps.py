@@ -4,7 +4,7 @@ import pytest
 
 from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.caps import budget_of, capped, require_prices, require_room
+from prime_cli.evals.caps import budget_of, partial_at_cap, require_prices, require_room
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.price_book import PriceBook
@@ -62,5 +62,5 @@ def test_earlier_calls_without_a_price_are_said_not_to_count() -> None:
 )
 def test_the_hint_raises_the_cap_that_was_reached(reason: str, flag: str) -> None:
     plan = wanted(max_cost=1.0, token_budget=100)
-    hint = capped(reason, "1f2e3d4c", plan).hint
+    hint = partial_at_cap(reason, "1f2e3d4c", plan).hint
     assert hint == f"go on with `prime eval run --resume 1f2e3d4c{flag}`"

@@ -1,4 +1,4 @@
-"""The end of a run at its cap: what was paid for comes back and is kept, then the worker ends."""
+"""How a run is stopped at its cap: what was paid for comes back, then its worker ends."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +16,7 @@ SECONDS_TO_SCORE = 60.0
 _PAUSE = 0.05
 
 
-class Cap:
+class CapStop:
     """Ends the worker of a run whose budget is used up.
 
     Calls are held by then, so that rollouts which need more of them stand still. The others have
@@ -31,7 +31,7 @@ class Cap:
         self._cancel = cancel
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
-        self._run = cast("asyncio.Task[object]", asyncio.current_task())
+        self._task = cast("asyncio.Task[object]", asyncio.current_task())
         self._ending: asyncio.Task[None] | None = None
         self.forced = False
 
@@ -59,7 +59,7 @@ class Cap:
 
     def uncancel(self) -> None:
         """Take back that the run was cancelled."""
-        self._run.uncancel()
+        self._task.uncancel()
 
     def _begin(self) -> None:
         self._ending = self._loop.create_task(self._end())
@@ -75,7 +75,7 @@ class Cap:
         await self._cancel()
         await asyncio.sleep(SECONDS_TO_STOP)
         self.forced = True
-        self._run.cancel()
+        self._task.cancel()
 
     def _is_working(self) -> bool:
         """Whether a rollout that made calls is neither finished nor waiting for another one."""
@@ -89,21 +89,21 @@ class Cap:
 
 
 @contextmanager
-def capped(
+def stopping_at_cap(
     gateway: Gateway, cancel: Callable[[], Awaitable[None]], *, seconds: float = SECONDS_TO_SCORE
-) -> Iterator[Cap]:
+) -> Iterator[CapStop]:
     """While open, `cancel` is called at the right moment after the gateway's budget is used up.
 
     A worker that does not end for it is left to the end of the context.
     """
-    cap = Cap(gateway, cancel, seconds)
+    stop = CapStop(gateway, cancel, seconds)
     if gateway.gate is not None:
-        gateway.gate.budget.on_stop(cap.begin_soon)
+        gateway.gate.budget.on_stop(stop.begin_soon)
     try:
-        yield cap
+        yield stop
     except asyncio.CancelledError:
-        if not cap.forced:
+        if not stop.forced:
             raise
-        cap.uncancel()
+        stop.uncancel()
     finally:
-        cap.forget()
+        stop.forget()
