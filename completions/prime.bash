@@ -203,12 +203,13 @@ _prime() {
     'prime eval view --env-dir'|'prime eval view -e') :; return ;;
     'prime eval view --outputs-dir'|'prime eval view -o') :; return ;;
     'prime eval rerun --model'|'prime eval rerun -m') :; return ;;
-    'prime eval rerun --max-concurrent'|'prime eval rerun --max-concurrent-requests'|'prime eval rerun -c') :; return ;;
+    'prime eval rerun --max-concurrent'|'prime eval rerun -c') :; return ;;
     'prime eval rerun --api-base-url'|'prime eval rerun -b') :; return ;;
     'prime eval rerun --api-key-var'|'prime eval rerun -k') :; return ;;
     'prime eval rerun --endpoints-path'|'prime eval rerun -e') :; return ;;
     'prime eval rerun --provider'|'prime eval rerun -p') :; return ;;
     'prime eval rerun --header') :; return ;;
+    'prime eval rerun --env-var') :; return ;;
     'prime eval rerun --max-cost') :; return ;;
     'prime eval rerun --token-budget') :; return ;;
     'prime eval rerun --output'|'prime eval rerun -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
@@ -216,7 +217,8 @@ _prime() {
     'prime eval rescore --environment') :; return ;;
     'prime eval rescore --example') :; return ;;
     'prime eval rescore --env-args'|'prime eval rescore -a') :; return ;;
-    'prime eval rescore --max-concurrent'|'prime eval rescore --max-concurrent-requests'|'prime eval rescore -c') :; return ;;
+    'prime eval rescore --max-concurrent'|'prime eval rescore -c') :; return ;;
+    'prime eval rescore --env-var') :; return ;;
     'prime eval rescore --endpoints-path'|'prime eval rescore -e') :; return ;;
     'prime eval rescore --max-cost') :; return ;;
     'prime eval rescore --output'|'prime eval rescore -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
@@ -376,8 +378,8 @@ _prime() {
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
-    'prime eval rerun') words='' options='--model -m --max-concurrent --max-concurrent-requests -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --max-cost --token-budget --cache --force --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval rescore') words='' options='--environment --example --env-args -a --replay --max-concurrent --max-concurrent-requests -c --endpoints-path -e --max-cost --cache --force --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --force --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval rescore') words='' options='--environment --example --env-args -a --replay --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --force --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;

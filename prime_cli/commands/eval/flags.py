@@ -35,6 +35,12 @@ ConcurrencyOpt = Annotated[
         show_default="32",
     ),
 ]
+PaceOpt = Annotated[
+    int | None,
+    typer.Option(
+        "--max-concurrent", "-c", help="Rollouts at a time.", show_default="as in the run"
+    ),
+]
 MaxTokensOpt = Annotated[
     int | None, typer.Option("--max-tokens", "-t", help="Limit of one completion.")
 ]

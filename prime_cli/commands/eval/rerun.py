@@ -17,7 +17,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.locate import Places
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.request import EvalRequest, parse_names
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
 
@@ -28,12 +28,13 @@ def rerun(
         str, typer.Argument(help="A run's id or folder, or an evaluation of the hub by id.")
     ],
     model: flags.ModelOpt = None,
-    max_concurrent: flags.ConcurrencyOpt = None,
+    max_concurrent: flags.PaceOpt = None,
     api_base_url: flags.BaseUrlOpt = None,
     api_key_var: flags.KeyVarOpt = None,
     endpoints_path: flags.EndpointsOpt = None,
     provider: flags.ProviderOpt = None,
     header: flags.HeaderOpt = None,
+    env_var: flags.EnvVarOpt = None,
     max_cost: flags.MaxCostOpt = None,
     token_budget: flags.TokenBudgetOpt = None,
     cache: flags.CacheOpt = False,
@@ -77,6 +78,7 @@ def rerun(
         endpoints_path=endpoints_path,
         provider=provider,
         headers=tuple(header or ()),
+        env_vars=parse_names(env_var or []),
         max_cost=max_cost,
         token_budget=token_budget,
         cache=cache,

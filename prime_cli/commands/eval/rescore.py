@@ -17,7 +17,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.locate import Places
-from prime_cli.evals.request import parse_object
+from prime_cli.evals.request import parse_names, parse_object
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
 
@@ -38,7 +38,8 @@ def rescore(
     replay: Annotated[
         bool, typer.Option("--replay", help="Let the environment go through the turns again.")
     ] = False,
-    max_concurrent: flags.ConcurrencyOpt = None,
+    max_concurrent: flags.PaceOpt = None,
+    env_var: flags.EnvVarOpt = None,
     endpoints_path: flags.EndpointsOpt = None,
     max_cost: flags.MaxCostOpt = None,
     cache: flags.CacheOpt = False,
@@ -74,7 +75,12 @@ def rescore(
         offline=session.config.offline,
         owner=session.config.owner.value,
     )
-    told = {"concurrency": max_concurrent, "max_cost": max_cost, "cache": cache or None}
+    told = {
+        "concurrency": max_concurrent,
+        "max_cost": max_cost,
+        "cache": cache or None,
+        "env_vars": parse_names(env_var or []) or None,
+    }
     changes = Changes(
         environment=environment,
         env_args=parse_object(env_args, "-a/--env-args"),

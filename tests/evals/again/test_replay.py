@@ -1,5 +1,6 @@
 """Saved runs replayed in real interpreters of every family."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from prime_cli.evals.again.recording import open_recording, within
 from prime_cli.evals.listing import find_run
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.saved import open_run
+from prime_cli.models.gateway.identity import POLICY, Identity
+from prime_cli.models.gateway.replay import replay
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.again.live import (
     LENGTHS,
@@ -20,6 +23,7 @@ from tests.evals.again.live import (
     replay_live,
     rewards_of,
 )
+from tests.evals.episodes import episode, save_traces
 from tests.evals.live import run_live
 from tests.evals.rows import row
 from tests.evals.saving import save_run
@@ -124,3 +128,30 @@ def test_a_replay_is_as_large_as_its_run_unless_it_is_told_to_be_smaller(tmp_pat
     with pytest.raises(UsageError, match="has 2 examples x 2 rollouts, and 3 x 2 are asked for"):
         within(recording, EvalRequest("x", num_examples=3))
     assert find_run(run.run_id, tmp_path).folder == run
+
+
+def test_runs_of_other_evaluators_are_recordings_as_well(tmp_path: Path) -> None:
+    official = tmp_path / "vf"
+    official.mkdir()
+    call = '{"id": "a", "type": "function", "function": {"name": "add", "arguments": "{}"}}'
+    asked = [{"role": "user", "content": "add"}]
+    lines = [
+        {
+            "example_id": 0,
+            "prompt": asked,
+            "completion": [{"role": "assistant", "content": None, "tool_calls": [call]}],
+            "reward": 1.0,
+        }
+    ]
+    (official / "metadata.json").write_text('{"num_examples": 1}', encoding="utf-8")
+    (official / "results.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    recording = open_recording("builtin/replay:vf", tmp_path)
+    said = replay(recording, recording.model, Identity(0, 0, 1, POLICY), asked)
+    assert said["tool_calls"][0]["function"]["name"] == "add"
+    episodes = save_traces(tmp_path, episode(0), episode(0), episode(1))
+    recording = open_recording(f"builtin/replay:{episodes}", tmp_path)
+    assert (recording.examples, recording.rollouts) == (2, 2)
+    asked = [{"role": "user", "content": "say it"}]
+    assert replay(recording, recording.model, Identity(0, 0, 1, POLICY), asked)["content"] == "it"

@@ -1,7 +1,7 @@
 """Saved completions are given rewards again, in real interpreters of every family."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,15 @@ BEST = LENGTHS.replace("length(completion,", "length(completions,").replace(
     '[float(c == max(completions, key=lambda m: len(m[-1]["content"]))) for c in completions]',
 )
 
+JUDGED = LENGTHS.replace("def length(", "async def length(").replace(
+    "return float(len(",
+    "from openai import AsyncOpenAI\n"
+    "        asked = [{'role': 'user', 'content': 'grade ' + completion[-1]['content']}]\n"
+    "        create = AsyncOpenAI().chat.completions.create\n"
+    "        said = await create(model='scripted', messages=asked)\n"
+    "        return float(len(said.choices[0].message.content)) + float(len(",
+)
+
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
@@ -59,7 +68,13 @@ def source_of(folder: RunFolder) -> Source:
     return find_source(str(folder.path), Path.cwd(), no_hub)
 
 
-def rescore_live(folder: Path, interpreter: Interpreter, run: RunFolder, **told: Any) -> EvalResult:
+def rescore_live(
+    folder: Path,
+    interpreter: Interpreter,
+    run: RunFolder,
+    environ: Mapping[str, str] | None = None,
+    **told: Any,
+) -> EvalResult:
     """Score what `run` has saved in another interpreter, without any model at hand."""
     source, changes = source_of(run), Changes(**told)
     return rescore_in(
@@ -68,7 +83,7 @@ def rescore_live(folder: Path, interpreter: Interpreter, run: RunFolder, **told:
         scoring_plan(source, changes),
         changes,
         Registry(),
-        Surroundings(folder, {"PATH": os.environ["PATH"]}, Silent()),
+        Surroundings(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent()),
         passed={},
     )
 
@@ -187,6 +202,21 @@ def test_state_is_there_again_with_replay_and_where_its_columns_were_kept(
     assert set(rewards_of(replayed.folder).values()) == {7.0}
     kept = run_live(tmp_path, seen, model.url, state_columns=("seen",))
     assert set(rewards_of(rescore_live(tmp_path, seen, kept.folder).folder).values()) == {7.0}
+
+
+def test_judges_are_called_as_always_though_they_have_the_name_of_the_model(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    judged = interpreter_with(tmp_path, JUDGED)
+    variables = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "EMPTY"}
+    run = run_live(tmp_path, judged, model.url)
+    policy = [call for call in model.calls if "grade" not in call.last_user]
+    before = len(model.calls)
+    result = rescore_live(tmp_path, judged, run.folder, environ=variables)
+    assert (len(policy), before, len(model.calls)) == (4, 8, 12)
+    assert all("grade" in call.last_user for call in model.calls[before:])
+    assert result.summary.usage["roles"]["judge"]["calls"] == 4
+    assert result.summary.counts.scored == 4
 
 
 @pytest.mark.slow
