@@ -3,10 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-HEAVY = {
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+
+EXTRAS = {"huggingface_hub", "numpy", "pyarrow", "scipy", "textual"}
+"""What the extras for evaluations bring: only the commands that ask for one may load it."""
+HEAVY = EXTRAS | {
     "aiohttp", "alembic", "asyncio", "build", "hatchling", "httpx", "keyring", "msgspec",
     "pydantic", "rich", "sqlalchemy", "starlette", "verifiers",
 }  # fmt: skip
@@ -43,6 +49,10 @@ run()
         "env upload --help",
         "eval --help",
         "eval run --help",
+        "eval compare --help",
+        "eval export --help",
+        "eval power --help",
+        "eval view --help",
         "config show --help",
         "completion bash",
         "completion --help",
@@ -61,10 +71,17 @@ def test_settings_are_shown_without_the_hub() -> None:
     assert _loaded("config show") & (HEAVY - {"msgspec"}) == set()
 
 
-def _loaded(words: str) -> set[str]:
+@pytest.mark.parametrize("words", ["eval list", "eval show"])
+def test_runs_are_listed_and_shown_without_any_extra(words: str, tmp_path: Path) -> None:
+    save_run(tmp_path, *[row(example, reward=example / 4) for example in range(4)])
+    assert _loaded(words, cwd=tmp_path) & EXTRAS == set()
+
+
+def _loaded(words: str, *, cwd: Path | None = None) -> set[str]:
     """The top-level packages that a `prime` of its own had loaded when it ended."""
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *words.split()],
+        cwd=cwd,
         capture_output=True,
         text=True,
         encoding="utf-8",
