@@ -1,6 +1,7 @@
 """A hub with the environment of saved runs, and pushes to it, for the tests of this folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.manifest import load_manifest, save_manifest
+from prime_cli.evals.rows import Row
 from prime_cli.evals.saved import open_run
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.options import PushOptions, PushResult
@@ -20,10 +22,19 @@ from prime_cli.evals.sharing.push import push_run
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from prime_cli.wire.evaluations import EvaluationDetail
+from tests.evals.rows import row
+from tests.evals.saving import save_run
 from tests.helpers.database import database_of
 from tests.helpers.hubs import publish
 
 REF = "ada/wordle"
+SMALL = 1000
+"""Bytes of a batch, so that ROWS need several."""
+ROWS = [
+    row(example, rollout, reward=example / 4, metrics={"format": 1.0}, completion="c" * 400)
+    for example in range(4)
+    for rollout in range(2)
+]
 
 
 class Way(httpx.BaseTransport):
@@ -84,3 +95,30 @@ def only_evaluation(hub: HubClient) -> EvaluationDetail:
     """The one evaluation that there is."""
     (found,) = hub.evaluations.list().evaluations
     return found
+
+
+def pushes_after_breaks(
+    hub: HubClient, way: Way, when: str, cwd: Path, rows: Sequence[Row]
+) -> Iterator[PushResult]:
+    """Break a push off at its first request, that of a new run at its second, and so on to the end.
+
+    Yields what the next push of each run told; `when` is `before` or `after` the request.
+    """
+    left = 0
+
+    def interrupt(_request: httpx.Request) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    setattr(way, when, interrupt)
+    for wanted in count(1):
+        folder = save_run(cwd, *rows, planned=len(rows))
+        left = wanted
+        try:
+            push(hub, folder, batch_bytes=SMALL)
+        except KeyboardInterrupt:
+            yield push(hub, folder, batch_bytes=SMALL)
+        else:
+            return

@@ -1,7 +1,6 @@
 """Pushes to a hub that keeps whatever it is sent, as the public one does."""
 
 import json
-from itertools import count
 from pathlib import Path
 
 import httpx
@@ -16,10 +15,15 @@ from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
 from tests.evals.rows import row
 from tests.evals.saving import save_run
-from tests.evals.sharing.pushing import Way, only_evaluation, open_way, push
+from tests.evals.sharing.pushing import (
+    ROWS,
+    Way,
+    only_evaluation,
+    open_way,
+    push,
+    pushes_after_breaks,
+)
 
-ROWS = [row(example, reward=example / 8, completion="c" * 400) for example in range(8)]
-SMALL = 1000
 _NAMES = ("sample_id", "example_id", "rollout_number")
 
 
@@ -54,7 +58,7 @@ class ForgetfulWay(httpx.BaseTransport):
 
 
 @pytest.fixture
-def reached(tmp_path: Path) -> tuple[HubClient, HubClient, Way]:
+def hubs(tmp_path: Path) -> tuple[HubClient, HubClient, Way]:
     """The hub as one of ours, and as a foreign one with the way there."""
     hub, way = open_way(tmp_path / "hub")
     outer = Way(ForgetfulWay(way))
@@ -62,15 +66,10 @@ def reached(tmp_path: Path) -> tuple[HubClient, HubClient, Way]:
     return hub, foreign, outer
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    return save_run(tmp_path / "work", *ROWS, planned=8)
-
-
 def test_samples_are_doubled_by_who_knows_no_better(
-    reached: tuple[HubClient, HubClient, Way], folder: RunFolder
+    hubs: tuple[HubClient, HubClient, Way], folder: RunFolder
 ) -> None:
-    hub, foreign, _ = reached
+    hub, foreign, _ = hubs
     evaluation = push(foreign, folder).evaluation_id
     foreign.evaluations.push(evaluation, [dict.fromkeys(_NAMES, 0)] * 2)
     foreign.evaluations.push(evaluation, [dict.fromkeys(_NAMES, 0)] * 2)
@@ -79,40 +78,25 @@ def test_samples_are_doubled_by_who_knows_no_better(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_push_that_breaks_at_any_request_is_finished_by_the_next(
-    reached: tuple[HubClient, HubClient, Way], tmp_path: Path, when: str
+    hubs: tuple[HubClient, HubClient, Way], tmp_path: Path, when: str
 ) -> None:
-    hub, foreign, way = reached
-    left = 0
-
-    def interrupt(_request: httpx.Request) -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            raise KeyboardInterrupt
-
-    setattr(way, when, interrupt)
-    for wanted in count(1):
-        folder = save_run(tmp_path / "work", *ROWS, planned=8)
-        left = wanted
-        try:
-            push(foreign, folder, batch_bytes=SMALL)
-        except KeyboardInterrupt:
-            result = push(foreign, folder, batch_bytes=SMALL)
-        else:
-            break
+    hub, foreign, way = hubs
+    breaks = 0
+    for result in pushes_after_breaks(foreign, way, when, tmp_path / "work", ROWS):
+        breaks += 1
         assert (result.status, result.samples) == ("pushed", 8)
         assert [each.reward for each in rows_of_evaluation(hub, result.evaluation_id)] == [
             each.reward for each in ROWS
         ]
         assert only_evaluation(hub).status == "COMPLETED"
         hub.evaluations.delete(result.evaluation_id)
-    assert wanted > 8, "batches were larger than meant"
+    assert breaks >= 8, "batches were larger than meant"
 
 
 def test_run_that_changed_becomes_a_new_evaluation_and_that_is_said(
-    reached: tuple[HubClient, HubClient, Way], folder: RunFolder
+    hubs: tuple[HubClient, HubClient, Way], folder: RunFolder
 ) -> None:
-    hub, foreign, _ = reached
+    hub, foreign, _ = hubs
     first = push(foreign, folder)
     with Journal(folder.journal, Scrubber({})) as journal:
         journal.append(row(8, reward=1.0))
@@ -126,9 +110,9 @@ def test_run_that_changed_becomes_a_new_evaluation_and_that_is_said(
 
 
 def test_nothing_is_pushed_into_an_evaluation_that_has_samples_already(
-    reached: tuple[HubClient, HubClient, Way], folder: RunFolder, tmp_path: Path
+    hubs: tuple[HubClient, HubClient, Way], folder: RunFolder, tmp_path: Path
 ) -> None:
-    _, foreign, _ = reached
+    _, foreign, _ = hubs
     target = push(foreign, folder).evaluation_id
     other = save_run(tmp_path / "other", *ROWS, planned=8)
     with pytest.raises(Conflict, match="8 samples"):

@@ -14,7 +14,7 @@ from prime_cli.evals.sharing.saving import save_evaluation
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationRequest
 from tests.evals.rows import row
 from tests.evals.saving import save_run
-from tests.evals.sharing.pushing import only_evaluation, open_way, push
+from tests.evals.sharing.pushing import only_evaluation, push
 from tests.helpers.replay import Replay
 
 ROWS = [
@@ -22,11 +22,6 @@ ROWS = [
     row(0, 1, reward=0.5, state={"turns": 3}),
     row(1, reward=None),
 ]
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> HubClient:
-    return open_way(tmp_path / "hub")[0]
 
 
 def official(hub: HubClient, **more: Any) -> str:
