@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.origin import Origin
 from prime_cli.evals.again.packages import saved_lock
@@ -74,11 +74,6 @@ def run_evaluation(
     plan, subject = prepared.plan, prepared.subject
     before = manifest_of(resumed) if resumed is not None else None
     if before is not None:
-        if before.rescored_of is not None:
-            raise UsageError(
-                f"{before.run_id} gives rewards to what another run has saved, and is not resumed",
-                hint=f"begin it anew: `prime eval rescore {before.rescored_of}`",
-            )
         require_same(before, plan)
         if resumed is not None and is_complete(before, plan):
             around.progress.say(f"Nothing is left to run: all of {before.run_id} has scores")

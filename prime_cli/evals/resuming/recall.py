@@ -15,11 +15,19 @@ from prime_cli.evals.saved import SavedRun
 
 
 def manifest_of(run: SavedRun) -> Manifest:
-    """The manifest of a run of ours; raises UsageError for one that vf-eval wrote."""
+    """The manifest of a run that can go on; raises UsageError for one that vf-eval wrote.
+
+    Also for one that scores what another run has saved: it costs little, and is begun anew.
+    """
     if run.manifest is None:
         raise UsageError(
             f"{run.folder.path} was not written by prime, which cannot resume it",
             hint="resume it with the command that wrote it",
+        )
+    if run.manifest.rescored_of is not None:
+        raise UsageError(
+            f"{run.manifest.run_id} scores what another run has saved, and is not resumed",
+            hint=f"begin it anew: `prime eval rescore {run.manifest.rescored_of}`",
         )
     return run.manifest
 

@@ -6,11 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from prime_cli.core.errors import UsageError
 from prime_cli.evals.folder import RunFolder, writing
 from prime_cli.evals.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, RUNNING
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.candidates import interrupted_run, newest_run, scored_of
+from prime_cli.evals.resuming.recall import manifest_of
 from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import open_run
 from prime_cli.evals.summary import Counts
 from tests.evals.rows import row
 from tests.evals.saving import PLAN, save_run
@@ -110,3 +113,13 @@ def test_an_unfinished_run_of_other_content_comes_last(tmp_path: Path) -> None:
     found = newest_run(PLAN, tmp_path)
     assert found is not None
     assert found.folder == same
+
+
+def test_a_run_that_scores_what_another_has_saved_is_neither_offered_nor_resumed(
+    tmp_path: Path,
+) -> None:
+    folder = save_run(tmp_path, row(0), status=INTERRUPTED, rescored_of="1f2e3d4c")
+    assert interrupted_run(PLAN, tmp_path) is None
+    assert newest_run(PLAN, tmp_path) is None
+    with pytest.raises(UsageError, match="is not resumed"):
+        manifest_of(open_run(folder.path))

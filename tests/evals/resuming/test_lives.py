@@ -108,3 +108,13 @@ def test_a_worker_that_dies_after_its_last_rollout_has_done_its_work() -> None:
     lives = Lives(tally, rollouts=1, concurrency=2)
     finish(tally, (0, 0))
     assert lives.after_death(start(1), DEATH) is None
+
+
+def test_rollouts_that_are_left_out_are_run_by_no_worker() -> None:
+    tally = Tally()
+    lives = Lives(tally, rollouts=2, concurrency=2, left_out={(0, 0), (0, 1), (2, 1)})
+    assert owed(lives.first(), 3, 2) == [(1, 0), (1, 1), (2, 0)]
+    finish(tally, (1, 0))
+    assert owed(lives.after_death(start(3, 2), DEATH), 3, 2) == [(1, 1), (2, 0)]
+    finish(tally, (1, 1), (2, 0))
+    assert lives.after_end(start(3, 2)) is None
