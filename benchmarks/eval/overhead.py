@@ -1,6 +1,6 @@
 """What a rollout costs in each evaluator beyond its start: the same questions at two sizes.
 
-    python benchmarks/eval/overhead.py [--sizes 200 1200] [--concurrency 32] [--rounds 3]
+    python benchmarks/eval/overhead.py [--sizes 200 1000] [--concurrency 32] [--rounds 3]
                                        [--contestants prime generate ...] [--work FOLDER]
 
 Every contestant runs both sizes against a fresh mock endpoint without latency, one right after the
@@ -103,7 +103,7 @@ def compare(makes: dict[str, Make], options: argparse.Namespace) -> dict[str, fl
 def main() -> None:
     """Measure, and say how far prime is above the environment's own generate."""
     parser = argparse.ArgumentParser(description="CPU of a rollout, evaluator by evaluator")
-    parser.add_argument("--sizes", type=int, nargs=2, default=[200, 1200])
+    parser.add_argument("--sizes", type=int, nargs=2, default=[200, 1000])
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--contestants", nargs="+", default=CONTESTANTS, choices=CONTESTANTS)
