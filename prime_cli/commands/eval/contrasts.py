@@ -6,6 +6,9 @@ from prime_cli.evals.comparison.records import Comparison, Report, SideFacts
 _MOST_SHOWN = 10
 """Flips that are printed; all are in `--output json`."""
 
+_SMALLEST_DECIMAL = 0.0001
+"""A smaller probability would be printed as 0.0000."""
+
 
 def comparison_lines(comparison: Comparison, report: Report) -> list[tuple[str, str]]:
     """One comparison: the runs, the difference with its interval and p, the verdict, the flips."""
@@ -128,4 +131,4 @@ def _number(value: float) -> str:
 
 
 def _probability(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"  # noqa: PLR2004
+    return f"{value:.4f}" if value >= _SMALLEST_DECIMAL else f"{value:.1e}"

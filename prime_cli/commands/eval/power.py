@@ -20,6 +20,7 @@ from prime_cli.evals.comparison.planning import (
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.listing import find_run
 
+_MOST_RUNS = 2
 _POWER = 0.8
 _CORRELATION = 0.5
 
@@ -92,8 +93,8 @@ def power(
 
 
 def _from_runs(names: list[str], question: Question, correlation: float) -> Need:
-    if len(names) > 2:  # noqa: PLR2004
-        raise UsageError("The variation comes from one run or two")
+    if len(names) > _MOST_RUNS:
+        raise UsageError("The variation comes from one run or two", hint="name one or two")
     sides = [side_of(find_run(name, Path.cwd())) for name in names]
     if len(sides) == 1:
         return need_of(question, variation_of(sides[0], correlation))
@@ -103,11 +104,16 @@ def _from_runs(names: list[str], question: Question, correlation: float) -> Need
 def _given(
     rate: float | None, sd: float | None, icc: float | None, correlation: float, rollouts: int
 ) -> Variation:
-    if (rate is None) == (sd is None):
-        raise UsageError(
-            "Say how rewards vary: either `--rate`, `--sd`, `--discordance` or a RUN",
-            hint="as in `prime eval power --rate 0.6 --difference 0.05`",
-        )
+    match rate, sd:
+        case float() as mean, None:
+            variance, source = mean * (1 - mean), f"a rate of {mean:g}"
+        case None, float() as deviation:
+            variance, source = deviation * deviation, f"a standard deviation of {deviation:g}"
+        case _:
+            raise UsageError(
+                "Say how rewards vary: either `--rate`, `--sd`, `--discordance` or a RUN",
+                hint="as in `prime eval power --rate 0.6 --difference 0.05`",
+            )
     if rollouts > 1 and icc is None:
         raise UsageError(
             "What more rollouts add depends on how alike those of one example are",
@@ -115,11 +121,7 @@ def _given(
         )
     # With one rollout, what varies within an example cannot be told from what varies between them.
     within = 1.0 if icc is None else icc
-    if sd is not None:
-        return Variation(sd * sd, within, correlation, f"a standard deviation of {sd:g}")
-    assert rate is not None  # noqa: S101 one of the two is given
-    variance = rate * (1 - rate)
-    return Variation(variance, within, correlation, f"a rate of {rate:g}", rate, is_binary=True)
+    return Variation(variance, within, correlation, source, rate, is_binary=rate is not None)
 
 
 def _lines(need: Need) -> list[tuple[str, str]]:

@@ -46,7 +46,10 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
             f"those of {first.run}",
             hint="compare the others with `--force`",
         )
-    means = {i: _means(first.examples[i], other.examples[i], errors_as_zero) for i in alike}
+    means = {
+        i: _means(first.examples[i], other.examples[i], errors_as_zero=errors_as_zero)
+        for i in alike
+    }
     scored = {i: found for i, found in means.items() if found is not None}
     if not scored:
         raise Conflict(
@@ -58,7 +61,9 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
         first=[a for a, _ in scored.values()],
         other=[b for _, b in scored.values()],
         is_binary=all(
-            _is_binary(side.examples[i], errors_as_zero) for side in (first, other) for i in scored
+            _is_binary(side.examples[i], errors_as_zero=errors_as_zero)
+            for side in (first, other)
+            for i in scored
         ),
         one_sided=len(first.examples.keys() ^ other.examples.keys()),
         unlike=unlike,
@@ -92,11 +97,11 @@ def _agree(first: Example, other: Example) -> bool:
     return all(a == b for a, b in asked if a is not None and b is not None)
 
 
-def _means(first: Example, other: Example, errors_as_zero: bool) -> tuple[float, float] | None:  # noqa: FBT001
+def _means(first: Example, other: Example, *, errors_as_zero: bool) -> tuple[float, float] | None:
     a, b = (each.mean(errors_as_zero=errors_as_zero) for each in (first, other))
     return None if a is None or b is None else (a, b)
 
 
-def _is_binary(example: Example, errors_as_zero: bool) -> bool:  # noqa: FBT001
+def _is_binary(example: Example, *, errors_as_zero: bool) -> bool:
     counted = len(example.rewards) + (example.errors if errors_as_zero else 0)
     return counted == 1 and all(reward in (0.0, 1.0) for reward in example.rewards)

@@ -7,7 +7,7 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.gates.limits import Judgement
+from prime_cli.evals.gates.limits import Judgement, Outcome
 from prime_cli.evals.summary import Summary
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -15,7 +15,7 @@ _MOST_FLIPS = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$@<>&])")
 
 
-def summary_file(wanted: bool | None, environ: Mapping[str, str]) -> Path | None:  # noqa: FBT001
+def summary_file(wanted: bool | None, environ: Mapping[str, str]) -> Path | None:  # noqa: FBT001 a flag's three states
     """Where to append; None when nothing is to be.
 
     By default wherever GitHub names a file; raises UsageError when one is wanted and none named.
@@ -40,7 +40,7 @@ def summary_markdown(summary: Summary, judgement: Judgement) -> str:
     rows = [
         ("Reward", _reward(summary)),
         ("Rollouts", _rollouts(summary)),
-        *((f"Gate {each.gate}", _gate(each.passed, each.sentence)) for each in judgement.outcomes),
+        *((f"Gate {each.gate}", _gate(each)) for each in judgement.outcomes),
     ]
     comparison = judgement.comparison
     if comparison is not None:
@@ -70,8 +70,8 @@ def _rollouts(summary: Summary) -> str:
     return f"{counts.planned} planned, {counts.scored} scored, {counts.errored} errored"
 
 
-def _gate(passed: bool, sentence: str) -> str:  # noqa: FBT001
-    return f"{'passed' if passed else 'missed'}: {sentence}"
+def _gate(outcome: Outcome) -> str:
+    return f"{'passed' if outcome.passed else 'missed'}: {outcome.sentence}"
 
 
 def _interval(comparison: Comparison) -> str:

@@ -14,7 +14,6 @@ OTHER_CLASS = "other"
 
 RECORD = struct.Struct("=qqqqqdq")
 """offset, length, example_id, rollout, attempt, reward, flags; in the order of this machine."""
-_FLOAT = struct.Struct("=d")
 _WORDS = RECORD.size // 8
 _OFFSET, _LENGTH, _EXAMPLE, _ROLLOUT, _ATTEMPT, _REWARD, _FLAGS = range(_WORDS)
 _ERRORED, _TRUNCATED, _CLASS_SHIFT = 1, 2, 8
