@@ -84,9 +84,19 @@ def find_run(wanted: str | None, cwd: Path, roots: Roots = HERE) -> SavedRun:
     if not found:
         raise _no_run(wanted)
     if len(found) > 1:
-        ids = ", ".join(item.run_id for item in found)
-        raise UsageError(f"`{wanted}` begins the ids of several runs: {ids}", hint="type one more")
+        raise _several(wanted, found)
     return open_run(Path(found[0].path))
+
+
+def _several(wanted: str | None, found: list[RunItem]) -> UsageError:
+    ids = {item.run_id for item in found}
+    if len(ids) > 1:
+        told = ", ".join(item.run_id for item in found)
+        return UsageError(f"`{wanted}` begins the ids of several runs: {told}", hint="type more")
+    paths = ", ".join(item.path for item in found)
+    return UsageError(
+        f"Run {found[0].run_id} is here more than once: {paths}", hint="name the folder instead"
+    )
 
 
 def _no_run(wanted: str | None) -> PrimeError:

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.commands.optional import _filled
+from prime_cli.evals.manifest import CAPPED, INTERRUPTED
+from tests.evals.rows import row
+from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
 
 NAMES = {"--resume": "--resume", "-R": "--resume"}
@@ -32,6 +35,14 @@ def test_without_an_environment_a_run_must_be_named(prime: Prime, tmp_path: Path
         assert result.code == 2
         assert "needs ENVIRONMENT" in result.err
         assert "--resume RUN" in result.err
+
+
+def test_the_newest_run_that_came_to_no_end_is_named(prime: Prime, tmp_path: Path) -> None:
+    save_run(tmp_path, row(0), started="2026-01-01T00:00:00+00:00", status=INTERRUPTED)
+    newest = save_run(tmp_path, row(0), started="2026-01-02T00:00:00+00:00", status=CAPPED)
+    save_run(tmp_path, row(0), started="2026-01-03T00:00:00+00:00")
+    result = prime("eval", "run", "--resume", cwd=tmp_path)
+    assert f"`prime eval run --resume {newest.run_id}`" in result.err
 
 
 def test_a_run_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> None:

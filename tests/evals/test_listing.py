@@ -1,8 +1,9 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.folder import writing
 from prime_cli.evals.listing import Roots, find_run, list_runs
 from prime_cli.evals.manifest import RUNNING
@@ -46,6 +47,15 @@ def test_a_run_is_found_by_folder_file_id_or_the_start_of_its_id(tmp_path: Path)
     folder = save_run(tmp_path)
     for wanted in (str(folder.path), str(folder.journal), folder.run_id, folder.run_id[:4], None):
         assert find_run(wanted, tmp_path).folder == folder
+
+
+def test_copies_of_a_run_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    run = save_run(tmp_path)
+    shutil.copytree(run.path, run.path.parent.parent / "copy" / run.run_id)
+    with pytest.raises(UsageError, match="more than once") as refused:
+        find_run(run.run_id, tmp_path)
+    assert str(run.path) in refused.value.message
+    assert find_run(str(run.path), tmp_path).folder == run
 
 
 def test_no_runs_at_all_says_how_to_make_one(tmp_path: Path) -> None:

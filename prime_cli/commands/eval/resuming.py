@@ -24,15 +24,23 @@ def prepare_run(
     if resume:
         return _prepare_named(session, request, places, resume)
     if not request.environment:
-        raise UsageError(
-            "`prime eval run` needs ENVIRONMENT", hint="or a run to go on with: `--resume RUN`"
-        )
+        raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(places))
     prepared = prepare(request, places, os.environ, session.progress)
     if new:
         return prepared, None
     if resume is None:
         return prepared, _offered(session, prepared, places)
     return _find(session, request, prepared, places)
+
+
+def _what_to_name(places: Places) -> str:
+    from prime_cli.evals.listing import list_runs
+    from prime_cli.evals.manifest import CAPPED, INTERRUPTED, STOPPED
+
+    stopped = [run for run in list_runs(places.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
+    if not stopped:
+        return "or a run to go on with: `--resume RUN`"
+    return f"or a run to go on with, the newest is `prime eval run --resume {stopped[0].run_id}`"
 
 
 def _prepare_named(
