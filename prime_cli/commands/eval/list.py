@@ -25,8 +25,8 @@ _COLUMNS = (
     "n x r",
     "Reward",
     "Errors",
-    "Cost",
     "Status",
+    "Cost",
     "Date",
     "Path",
 )
@@ -83,8 +83,8 @@ def _row(item: RunItem) -> list[str]:
         size,
         "" if item.reward is None else f"{item.reward:.3f}",
         "" if item.errors is None else f"{item.errors:.0%}",
-        _cost(item),
         item.status,
+        _cost(item),
         item.date,
         from_here(item.path),
     ]

@@ -6,9 +6,11 @@ from typing import Any
 
 from prime_cli.evals.rows import Failure, Row
 from prime_cli.evals.transcript import as_text, message_blocks
+from prime_cli.models.budget import dollars
 
 FACT, TURN, CALL, ERROR = "fact", "turn", "call", "error"
 _CALLS = " calls"
+_MONEY = ("cost", "known_cost", "unpriced")
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,18 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     if row.timing:
         yield "seconds", _pairs(row.timing)
     if row.usage:
-        yield "tokens", _pairs(row.usage)
+        yield "tokens", _pairs({name: row.usage[name] for name in row.usage if name not in _MONEY})
+    if row.usage and "cost" in row.usage:
+        yield "cost", _cost(row.usage)
     if row.task not in (None, "", {}):
         yield "task", as_text(row.task)
+
+
+def _cost(usage: dict[str, Any]) -> str:
+    cost, known = usage.get("cost"), usage.get("known_cost")
+    if cost is not None:
+        return dollars(cost)
+    return f"at least {dollars(known)}" if known else "unknown"
 
 
 def _pairs(values: dict[str, Any]) -> str:

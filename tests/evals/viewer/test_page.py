@@ -1,3 +1,7 @@
+from typing import Any
+
+import pytest
+
 from prime_cli.evals.rows import Failure
 from prime_cli.evals.viewer.page import page_of
 from tests.evals.rows import row
@@ -31,6 +35,21 @@ def test_a_page_tells_parts_of_the_reward_timing_turns_and_calls() -> None:
         ("call", "assistant calls", 'guess({"word": "crane"})'),
         ("fact", "answer", "crane"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("counted", "told"),
+    [
+        ({"cost": 0.5}, "$0.50"),
+        ({"cost": None, "known_cost": 0.25, "unpriced": 1}, "at least $0.25"),
+        ({"cost": None, "known_cost": 0.0, "unpriced": 1}, "unknown"),
+    ],
+)
+def test_a_cost_that_is_not_known_is_said_in_words(counted: dict[str, Any], told: str) -> None:
+    page = page_of(row(0, usage={"input": 7} | counted), 0)
+    facts = {block.label: block.text for block in page.blocks}
+    assert facts["tokens"] == "input 7"
+    assert facts["cost"] == told
 
 
 def test_an_error_comes_with_its_class_and_traceback() -> None:
