@@ -1,13 +1,12 @@
 """`prime env check`."""
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prime_cli.commands.env.reports import show_report
 from prime_cli.commands.eval import flags
+from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -23,9 +22,7 @@ from prime_cli.evals.checking.check import (
     check_environment,
 )
 from prime_cli.evals.checking.verdict import require
-from prime_cli.evals.locate import Places
 from prime_cli.evals.request import parse_names, parse_object
-from prime_cli.evals.setup import Surroundings
 
 
 def check(
@@ -80,14 +77,9 @@ def check(
         python=python,
         judges=judges,
     )
-    places = Places(
-        cwd=Path.cwd(),
-        hub=lambda: session.hub,
-        offline=session.config.offline,
-        owner=session.config.owner.value,
+    checked = check_environment(
+        environment, options, places_of(session), surroundings_of(session), hub_only=hub
     )
-    around = Surroundings(places.cwd, os.environ, session.progress, offline=places.offline)
-    checked = check_environment(environment, options, places, around, hub_only=hub)
     show_report(session.output, checked.report)
     if checked.failure is not None:
         raise checked.failure

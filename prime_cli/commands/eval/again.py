@@ -1,8 +1,8 @@
 """How a run that was made again is shown: its summary, and what became of the rewards."""
 
 import msgspec
-import typer
 
+from prime_cli.commands.eval.interruption import leave_if_signalled
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.evals.again.differences import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.again.source import Source
@@ -11,8 +11,6 @@ from prime_cli.evals.run import EvalResult
 from prime_cli.evals.saved import open_run
 from prime_cli.evals.summary import Summary
 from prime_cli.session import Session
-
-_SIGNALLED = 128
 
 
 class AgainReport(msgspec.Struct, frozen=True):
@@ -47,11 +45,8 @@ def show_again(
     report = AgainReport.of_result(result, source, only)
     lines = [*summary_lines(report.summary), *_change_lines(report)]
     session.output.show(report, lines=lines)
-    if result.signal is not None and resumable:
-        command = resume_command(result.summary.run_id, result.plan)
-        session.output.hint(f"what was finished is kept; go on with `{command}`")
-    if result.signal is not None:
-        raise typer.Exit(_SIGNALLED + result.signal)
+    command = resume_command(result.summary.run_id, result.plan) if resumable else None
+    leave_if_signalled(session, result.signal, command)
     if report.changes.different and source.folder is not None:
         session.output.hint(
             f"see whether that means anything with "

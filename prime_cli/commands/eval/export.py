@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.hugging_face import push_saved
+from prime_cli.commands.eval.hugging_face import push_as_dataset
 from prime_cli.commands.eval.views import from_here
 from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import UsageError
@@ -70,7 +70,7 @@ def export(
     saved = find_run(run, Path.cwd())
     if save_to_hf_hub:
         _refuse_beside_push(to, out)
-        push_saved(session, saved, hf_hub_dataset_name, environ=os.environ, public=public)
+        push_as_dataset(session, saved, hf_hub_dataset_name, environ=os.environ, public=public)
         return
     if public or hf_hub_dataset_name:
         raise UsageError("`--public` and `-D` are for a push", hint="add `-H` to push a data set")

@@ -22,14 +22,14 @@ class Pushed(msgspec.Struct, frozen=True):
     rollouts: int
 
 
-def check_pushing(session: Session, environ: Mapping[str, str]) -> None:
+def check_dataset_push(session: Session, environ: Mapping[str, str]) -> None:
     """Raise what would stop a push, before anything is paid for: see `require_pushing`."""
     from prime_cli.evals.export.hugging_face import require_pushing
 
     require_pushing(environ, offline=session.config.offline)
 
 
-def push_saved(
+def push_as_dataset(
     session: Session,
     saved: SavedRun,
     name: str | None,
@@ -38,12 +38,12 @@ def push_saved(
     public: bool = False,
 ) -> None:
     """Push `saved` and say where it is; raises what `push_dataset` raises."""
-    check_pushing(session, environ)
+    check_dataset_push(session, environ)
     pushed = _push(session, saved, name, environ, public=public)
     session.output.done(f"Pushed {pushed.run_id} to {pushed.url}", value=pushed)
 
 
-def push_finished(
+def push_as_dataset_at_end(
     session: Session, folder: Path, name: str | None, *, environ: Mapping[str, str]
 ) -> None:
     """The same at the end of a run, whose exit code a push that fails does not change."""

@@ -1,13 +1,13 @@
 """`prime eval rerun`."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.again import show_again
+from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,9 +16,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.evals.caps import check_cap
-from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest, parse_names
-from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
 
 
@@ -63,12 +61,7 @@ def rerun(
     from prime_cli.evals.again.rerun import prepare_again, run_again
     from prime_cli.evals.again.source import find_source
 
-    places = Places(
-        cwd=Path.cwd(),
-        hub=lambda: session.hub,
-        offline=session.config.offline,
-        owner=session.config.owner.value,
-    )
+    places = places_of(session)
     request = EvalRequest(
         environment="",
         model=model,
@@ -85,8 +78,7 @@ def rerun(
     )
     source = find_source(run, places.cwd, places.hub)
     again = prepare_again(source, request, places, os.environ, session.progress, force=force)
-    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
-    result = run_again(again, around)
+    result = run_again(again, surroundings_of(session))
     show_again(session, result, source)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

@@ -1,13 +1,13 @@
 """`prime eval rescore`."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.again import show_again
+from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,9 +16,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.evals.caps import check_cap
-from prime_cli.evals.locate import Places
 from prime_cli.evals.request import parse_names, parse_object
-from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors
 
 
@@ -69,12 +67,7 @@ def rescore(
     from prime_cli.evals.again.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = Places(
-        cwd=Path.cwd(),
-        hub=lambda: session.hub,
-        offline=session.config.offline,
-        owner=session.config.owner.value,
-    )
+    places = places_of(session)
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,
@@ -92,8 +85,7 @@ def rescore(
     source = find_source(run, places.cwd, places.hub)
     rescoring = prepare_rescoring(source, changes, places, session.progress)
     registry = load_registry(endpoints_path, places.cwd, os.environ)
-    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
-    result = score_again(rescoring, registry, around)
+    result = score_again(rescoring, registry, surroundings_of(session))
     show_again(session, result, source, resumable=False, only=changes.examples)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

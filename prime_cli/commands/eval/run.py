@@ -2,14 +2,15 @@
 
 import difflib
 import os
-from pathlib import Path
 
 import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.costing import announce_cost
 from prime_cli.commands.eval.gating import hold_to, prepare_gates
-from prime_cli.commands.eval.hugging_face import check_pushing, push_finished
+from prime_cli.commands.eval.hugging_face import check_dataset_push, push_as_dataset_at_end
+from prime_cli.commands.eval.interruption import leave_if_signalled
+from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.resuming import prepare_run
 from prime_cli.commands.eval.suite import run_suite
@@ -25,16 +26,12 @@ from prime_cli.commands.options import (
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.deadlines import parse_deadlines
-from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
-from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors, check_gates
 from prime_cli.models.gateway.limits.place import limits_folder, limits_words
 from prime_cli.session import Session
-
-_SIGNALLED = 128
 
 
 def run(
@@ -82,7 +79,7 @@ def run(
     save_to_hf_hub: flags.SaveToHubOpt = False,
     hf_hub_dataset_name: flags.DatasetNameOpt = None,
     official: flags.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
-    num_workers: flags.WorkersOpt = None,  # noqa: ARG001
+    num_workers: flags.WorkersOpt = None,  # noqa: ARG001 one worker holds all
     verbose: flags.VerboseOpt = False,
     output: LongOutputOpt = None,
     quiet: QuietOpt = False,
@@ -144,10 +141,10 @@ def run(
                 "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
                 hint="hold its runs to limits afterwards with `prime eval gate RUN`",
             )
-        run_suite(session, request, _places(session), resume=resume, new=new, push=push)
+        run_suite(session, request, places_of(session), resume=resume, new=new, push=push)
         return
     if save_to_hf_hub:
-        check_pushing(session, os.environ)
+        check_dataset_push(session, os.environ)
     elif hf_hub_dataset_name:
         session.output.warn("`-D` names a data set, which only `-H` pushes")
     gates = prepare_gates(
@@ -164,7 +161,7 @@ def run(
     if push:
         push_at_end(session, result.folder.path)
     if save_to_hf_hub:
-        push_finished(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
+        push_as_dataset_at_end(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)
     check_gates(judgement.outcomes, result.summary.run_id)
@@ -173,7 +170,7 @@ def run(
 def _evaluate(
     session: Session, request: EvalRequest, *, resume: str | None, new: bool, verbose: bool
 ) -> EvalResult:
-    places = _places(session)
+    places = places_of(session)
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
@@ -183,17 +180,7 @@ def _evaluate(
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
-    around = Surroundings(places.cwd, os.environ, session.progress, places.offline)
-    return run_evaluation(prepared, around, resumed)
-
-
-def _places(session: Session) -> Places:
-    return Places(
-        cwd=Path.cwd(),
-        hub=lambda: session.hub,
-        offline=session.config.offline,
-        owner=session.config.owner.value,
-    )
+    return run_evaluation(prepared, surroundings_of(session), resumed)
 
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
@@ -206,9 +193,5 @@ def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
 
 def _show(session: Session, result: EvalResult) -> None:
     session.output.show(result.summary, lines=summary_lines(result.summary))
-    if result.signal is not None:
-        session.output.hint(
-            f"what was finished is kept; go on with "
-            f"`{resume_command(result.summary.run_id, result.plan)}`"
-        )
-        raise typer.Exit(_SIGNALLED + result.signal)
+    command = resume_command(result.summary.run_id, result.plan)
+    leave_if_signalled(session, result.signal, command)

@@ -1,16 +1,15 @@
 """`prime eval run SUITE.toml`: many evaluations as one."""
 
-import os
 from pathlib import Path
 
-import typer
-
+from prime_cli.commands.eval.interruption import leave_if_signalled
+from prime_cli.commands.eval.places import surroundings_of
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.standings import show_leaderboard
+from prime_cli.commands.eval.views import from_here
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -24,8 +23,6 @@ from prime_cli.evals.suites.record import (
 from prime_cli.evals.suites.running import SuiteResult, SuiteRun, begin_record
 from prime_cli.evals.suites.spending import budget_for, resume_command
 from prime_cli.session import Session
-
-_SIGNALLED = 128
 
 
 def run_suite(
@@ -48,10 +45,10 @@ def run_suite(
     record = begin_record(suite, folder, before)
     budget = budget_for(suite.limits, record, places.cwd)
     session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")
-    around = Surroundings(places.cwd, os.environ, session.progress, places.offline, budget)
+    around = surroundings_of(session, budget=budget)
     result = SuiteRun(suite, folder, record, places, around).execute()
     show_leaderboard(session.output, result.leaderboard)
-    session.output.say(f"Saved in {_shown(folder.path, places.cwd)}")
+    session.output.say(f"Saved in {from_here(str(folder.path))}")
     if push:
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
@@ -75,16 +72,11 @@ def _folder(
     return new_suite_folder(suite, cwd), None
 
 
-def _shown(path: Path, cwd: Path) -> str:
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-
-
 def _end(session: Session, result: SuiteResult, suite: Suite) -> None:
     """Exit as the suite ended; a cap, a failure and too many errors are partial results."""
-    again = f"go on with `{resume_command(result.record)}`"
-    if result.signal is not None:
-        session.output.hint(again)
-        raise typer.Exit(_SIGNALLED + result.signal)
+    command = resume_command(result.record)
+    leave_if_signalled(session, result.signal, command)
+    again = f"go on with `{command}`"
     if result.record.status == CAPPED:
         raise PartialResult("The budget of the suite is used up", hint=f"{again} and a higher cap")
     failed = [cell.key for cell in result.record.cells if cell.status != FINISHED]
