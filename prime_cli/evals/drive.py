@@ -7,6 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.admission import Admission
 from prime_cli.evals.cap_stop import CapStop, stopping_at_cap
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.interrupt import Interrupt, interruptible
@@ -68,6 +69,7 @@ class Drive:
         self._gold: GoldAnswers
         self._worker: Worker | None = None
         self._start: Start | None = None
+        self._admission: Admission
         self._recorder: Recorder
         self._cap_stop: CapStop
 
@@ -116,6 +118,7 @@ class Drive:
         """One worker from its start to its end; the orders of the next, None for none."""
         task.update(note="loading the environment")
         self._start = None
+        self._admission = Admission(self._setup.plan, orders)
         try:
             async with self._make_worker(gateway, orders) as self._worker:
                 if interrupt.signal is None:
@@ -182,9 +185,11 @@ class Drive:
     def _handle(self, event: Event, task: Task) -> None:
         match event:
             case Rollout():
+                self._admission.check(event)
                 if not self._cap_stop.refuses(event):
                     self._recorder.record(event)
             case Start():
+                self._admission.begin(event)
                 self._start = event
                 self._cap_stop.unit = event.unit
                 event = self._without_left_out(event)

@@ -108,7 +108,11 @@ class Worker:
             try:
                 event = decode_event(line)
             except msgspec.DecodeError as error:
-                raise InternalError(f"A worker's event cannot be read: {error}") from error
+                # The worker does not; code of the environment can.
+                raise EnvironmentFailed(
+                    f"The environment's process wrote what is no event: {error}",
+                    hint=f"see {self.log_path}",
+                ) from error
             if isinstance(event, OracleReply):
                 self._answer(event)
                 continue

@@ -218,7 +218,10 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 def decode_event(line: bytes) -> Event:
     """One line of a worker as an event; raises msgspec.DecodeError when it is none."""
-    return _decoder.decode(line)
+    try:
+        return _decoder.decode(line)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def encode_message(message: Spec | Cancel | OracleAsk) -> bytes:

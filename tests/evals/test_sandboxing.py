@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from prime_cli.core.errors import LoadFailed, UsageError
+from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.defaults import EvalDefaults
 from prime_cli.evals.plan import make_plan
 from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
-from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.worker import passed_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
@@ -58,6 +58,20 @@ def load_environment():
 """An environment that puts its key wherever it can."""
 
 
+FORGING = (
+    ECHO
+    + """
+import os, stat
+events = [int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) > 2
+          and os.path.exists(f"/proc/self/fd/{fd}") and stat.S_ISFIFO(os.fstat(int(fd)).st_mode)]
+say = lambda line: [os.write(fd, line + b"\\n") for fd in events]
+EVERY = b'{"t":"start","examples":1000000,"planned":2000000,"unit":"rollout"}'
+OTHER = b'{"t":"rollout","example_id":7,"rollout":0,"reward":1.0}'
+"""
+)
+"""An environment that finds where events are written."""
+
+
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel() as scripted:
@@ -74,15 +88,10 @@ def run_walled(
     assert sandbox is not None
     shared = next(interpreter.python.parent.parent.glob("lib/python*/site-packages/shared.pth"))
     packages = tuple(Path(line) for line in shared.read_text(encoding="utf-8").splitlines())
-    return run_in(
-        interpreter,
-        plan,
-        Endpoint("scripted", model.url, Secret(KEY)),
-        Registry(),
-        Surroundings(folder, os.environ, Silent()),
-        passed={},
-        sandbox=replace(sandbox, readable=packages),
-    )
+    endpoint = Endpoint("scripted", model.url, Secret(KEY))
+    sandbox = replace(sandbox, readable=packages)
+    inputs = RunInputs(plan, interpreter, endpoint, Registry(), sandbox=sandbox)
+    return run_with(inputs, Surroundings(folder, os.environ, Silent()))
 
 
 def files_of(result: EvalResult) -> dict[str, bytes]:
@@ -146,6 +155,16 @@ def test_a_planted_key_is_found_in_no_file(model: ScriptedModel, tmp_path: Path)
         assert part in files["journal.jsonl"]
     assert files["journal.jsonl"].count(b"[MY_KEY]") >= 2 * 6
     assert files["worker.log"].count(b"[MY_KEY]") >= 4
+
+
+@pytest.mark.parametrize("forged", ["say(OTHER)", "say(EVERY)", "say(b'{')", "say(b'[' * 10**6)"])
+def test_what_code_writes_among_the_events_is_not_taken(
+    model: ScriptedModel, tmp_path: Path, forged: str
+) -> None:
+    with pytest.raises(EnvironmentFailed):
+        run_live(tmp_path, interpreter_with(tmp_path, f"{FORGING}\n{forged}\n"), model.url)
+    (journal,) = tmp_path.glob("outputs/evals/*/*/journal.jsonl")
+    assert journal.read_bytes() == b""
 
 
 def test_the_runs_key_is_not_kept_when_the_endpoint_says_it_back(

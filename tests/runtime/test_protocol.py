@@ -72,3 +72,19 @@ def test_whole_numbers_of_any_size_survive() -> None:
     event = decode_event(line)
     assert isinstance(event, Rollout)
     assert event.info["big"] == pytest.approx(2**80)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"t":"rollout","example_id":0,"rollout":0,"info":' + b"[" * 10**5 + b"]" * 10**5 + b"}",
+        b'{"t":"rollout","example_id":0,"rollout":0,"info":"\xff"}',
+        b'{"t":"rollout","example_id":0,"rollout":0,"reward":1e999}',
+        b'{"t":"spec"}',
+        b"\xff\xfe",
+        b"[]",
+    ],
+)
+def test_what_is_no_event_has_one_kind_of_error(line: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_event(line)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.plan import EvalPlan
@@ -118,6 +119,8 @@ class _Run:
             case Network():
                 found.hosts[event.phase].append(event.host)
             case Rollout():
+                if event.rollout not in set(Probe):
+                    raise EnvironmentFailed(f"There is no probe {event.rollout}")
                 found.rows[event.example_id, Probe(event.rollout)] = event
                 self._task.advance()
             case Log():
