@@ -110,7 +110,7 @@ class RunRecord:
 
     def _write_all(self) -> Summary:
         tally = self._earlier.tally
-        summary = summary_of(self._folder, self._manifest, tally)
+        summary = self._scrubbed(summary_of(self._folder, self._manifest, tally))
         if tally.finished:
             write_results(self._folder.journal, self._folder.results)
             self._write_metadata(summary)
@@ -119,6 +119,19 @@ class RunRecord:
         )
         self._save()
         return summary
+
+    def _scrubbed(self, summary: Summary) -> Summary:
+        """`summary`, which is shown, without secrets: the tally knows rows as they came."""
+        scrub = self._setup.scrub.text
+        return msgspec.structs.replace(
+            summary,
+            metrics={scrub(name): metric for name, metric in summary.metrics.items()},
+            errors=[
+                msgspec.structs.replace(each, type=scrub(each.type), message=scrub(each.message))
+                for each in summary.errors
+            ],
+            failure=None if summary.failure is None else scrub(summary.failure),
+        )
 
     def _write_metadata(self, summary: Summary) -> None:
         content = msgspec.json.encode(official_metadata(self._setup.plan, summary))
