@@ -22,6 +22,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
+from tests.evals.leaking import exports_of, leaks_of
 from tests.evals.live import KEY, PLAN, run_live
 from tests.helpers.environments import ECHO, interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
@@ -36,7 +37,7 @@ needs_bubblewrap = pytest.mark.skipif(
 PLANTED = "planted-secret-value/with+marks=="
 
 LEAKY = """
-import os, sys
+import os, subprocess, sys
 import verifiers as vf
 from datasets import Dataset
 
@@ -50,10 +51,17 @@ def load_environment():
     def same(completion, answer, info, state, **kwargs):
         state["kept"] = {"key": KEY}
         print("scoring", repr(KEY), repr(completion))
+        os.write(1, KEY[:9].encode())
+        os.write(1, KEY[9:].encode() + b"\\n")
+        subprocess.run([sys.executable, "-c", f"print({KEY!r})"])
         if info["kind"] == "raise":
             raise ValueError(f"no reward with {KEY}")
         return 1.0
-    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[same]))
+    def half(**kwargs):
+        return 0.5
+    half.__name__ = f"named {KEY}"
+    rubric = vf.Rubric(funcs=[same, half])
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=rubric)
 """
 """An environment that puts its key wherever it can."""
 
@@ -155,6 +163,11 @@ def test_a_planted_key_is_found_in_no_file(model: ScriptedModel, tmp_path: Path)
         assert part in files["journal.jsonl"]
     assert files["journal.jsonl"].count(b"[MY_KEY]") >= 2 * 6
     assert files["worker.log"].count(b"[MY_KEY]") >= 4
+    assert "planted-secret" not in str(result.summary)
+    assert "named [MY_KEY]" in result.summary.metrics
+    exported = exports_of(result, tmp_path / "exported")
+    assert any("chunk" in name for name in exported)
+    assert not leaks_of(b"planted-secret", exported)
 
 
 @pytest.mark.parametrize("forged", ["say(OTHER)", "say(EVERY)", "say(b'{')", "say(b'[' * 10**6)"])

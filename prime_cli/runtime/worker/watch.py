@@ -13,7 +13,7 @@ from typing import Any
 from .identity import Identity, acting_for
 
 current_unit: ContextVar["Unit | None"] = ContextVar("prime_unit", default=None)
-RAISED = re.compile(r"Error calling (?:group )?reward function (\S+?): (.*)", re.DOTALL)
+RAISED = re.compile(r"Error calling (?:group )?reward function (.+?): (.*)", re.DOTALL)
 
 
 class Unit:
