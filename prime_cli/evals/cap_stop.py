@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import cast
 
 from prime_cli.evals.interrupt import SECONDS_TO_STOP
@@ -34,6 +35,8 @@ class CapStop:
         self._task = cast("asyncio.Task[object]", asyncio.current_task())
         self._ending: asyncio.Task[None] | None = None
         self.forced = False
+        self._lock = Lock()
+        self._is_over = False
 
     @property
     def reason(self) -> str | None:
@@ -50,10 +53,17 @@ class CapStop:
 
     def begin_soon(self) -> None:
         """Let the run come to its end, from now on; may be called in any thread."""
-        self._loop.call_soon_threadsafe(self._begin)
+        # Another run that shares the budget may use it up when this one's loop is closed.
+        with self._lock:
+            if not self._is_over:
+                self._loop.call_soon_threadsafe(self._begin)
 
     def forget(self) -> None:
         """The run has ended by itself."""
+        with self._lock:
+            self._is_over = True
+        if self._gateway.gate is not None:
+            self._gateway.gate.budget.forget(self.begin_soon)
         if self._ending is not None:
             self._ending.cancel()
 

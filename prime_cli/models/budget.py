@@ -65,6 +65,12 @@ class Budget:
                 return
         listener()
 
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Call `listener` no more; does nothing where it was called already."""
+        with self._lock:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
     def _reached(self) -> str | None:
         tokens = self._spent.usage.input + self._spent.usage.output
         if self.token_budget is not None and tokens >= self.token_budget:

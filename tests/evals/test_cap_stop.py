@@ -220,6 +220,19 @@ def test_after_a_kill_the_journal_tells_what_was_spent(
     assert sum_of(earlier.spent.values()) == spend_of(result.summary.usage)
 
 
+def test_a_budget_is_used_up_after_a_run_that_shared_it_is_over(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    budget = Budget(max_cost=0.65)
+    shared: dict[str, Any] = {"price": A_CENT_A_TOKEN, "budget": budget, "concurrency": 1}
+    first = run_live(tmp_path / "first", echo, model.url, **shared)
+    second = run_live(tmp_path / "second", echo, model.url, **shared)
+    assert first.summary.status == "finished"
+    assert second.summary.status == "capped"
+    assert (second.summary.counts.scored, second.summary.counts.errored) == (3, 0)
+    assert len(model.calls) == 7
+
+
 def test_a_budget_that_others_have_used_up_lets_nothing_begin(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:

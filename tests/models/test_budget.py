@@ -46,6 +46,20 @@ def test_listeners_hear_of_the_end_once_and_the_first_reason_stands() -> None:
     assert budget.reason == "first"
 
 
+def test_who_is_over_does_not_hear_of_the_end() -> None:
+    heard: list[str] = []
+    budget = Budget(token_budget=1)
+
+    def listener() -> None:
+        heard.append("late")
+
+    budget.on_stop(listener)
+    budget.forget(listener)
+    budget.forget(listener)
+    budget.stop("used up")
+    assert heard == []
+
+
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(1, 300))
 def test_a_budget_ends_exactly_when_the_sum_reaches_it(outputs: list[int], cap: int) -> None:
     budget = Budget(token_budget=cap)
