@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.origin import Origin
+from prime_cli.evals.asked import Asked
 from prime_cli.evals.interrupt import Switchboard
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
@@ -36,6 +37,26 @@ class Surroundings:
     budget: Budget | None = None
     switchboard: Switchboard | None = None
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """What a run is made of, once there is an interpreter that has the environment.
+
+    `passed` are variables that the environment may read, `asked` is what named the model. The
+    prices of today hold without `prices`. The other fields are as in Setup.
+    """
+
+    plan: EvalPlan
+    interpreter: Interpreter
+    endpoint: Endpoint
+    registry: Registry
+    passed: Mapping[str, str] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
+    asked: Asked | None = None
+    prices: PriceBook | None = None
+    recording: Recording | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)

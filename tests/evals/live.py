@@ -17,8 +17,8 @@ import msgspec
 from prime_cli.core.progress import Silent
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
-from prime_cli.evals.run import EvalResult, run_in
-from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.run import EvalResult, run_with
+from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
@@ -62,15 +62,9 @@ def run_live(
     endpoint = Endpoint(model, builtin=True)
     if url:
         endpoint = Endpoint(model, url, Secret(KEY), price=price)
-    return run_in(
-        interpreter,
-        planned,
-        endpoint,
-        Registry(),
-        Surroundings(folder, os.environ, progress or Silent(), budget=budget),
-        passed=passed or {},
-        resumed=resumed,
-    )
+    inputs = RunInputs(planned, interpreter, endpoint, Registry(), passed or {})
+    around = Surroundings(folder, os.environ, progress or Silent(), budget=budget)
+    return run_with(inputs, around, resumed=resumed)
 
 
 def interpreter_in(folder: Path) -> Interpreter:

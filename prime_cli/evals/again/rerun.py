@@ -19,9 +19,9 @@ from prime_cli.evals.prepare import Prepared, prepare_with
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import recalled
 from prime_cli.evals.resuming.sameness import require_headers
-from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
-from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.worker import passed_keys
 from prime_cli.wire.locks import Lock
 
@@ -119,13 +119,12 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
         lock=again.lock,
         force=again.force,
     )
-    return run_in(
-        interpreter,
+    inputs = RunInputs(
         plan,
+        interpreter,
         prepared.endpoint,
         prepared.registry,
-        around,
-        passed=passed,
+        passed,
         sandbox=sandbox,
         asked=prepared.asked,
         prices=prepared.prices,
@@ -136,6 +135,7 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
             fingerprint=_fingerprint(again),
         ),
     )
+    return run_with(inputs, around)
 
 
 def _fingerprint(again: Again) -> str | None:

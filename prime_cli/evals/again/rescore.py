@@ -19,10 +19,10 @@ from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import ALL, EvalPlan
-from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.saved import open_run
-from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.evals.worker import passed_keys
 from prime_cli.models.endpoints import REPLAY, Endpoint
@@ -153,20 +153,19 @@ def rescore_in(
         lay_out=selection.lay_out,
         is_direct=is_direct,
     )
+    inputs = RunInputs(
+        plan,
+        interpreter,
+        Endpoint(model, builtin=True),
+        registry,
+        passed,
+        sandbox=sandbox,
+        recording=recording,
+        origin=origin,
+    )
     saved: list[RunFolder] = []
     try:
-        return run_in(
-            interpreter,
-            plan,
-            Endpoint(model, builtin=True),
-            registry,
-            around,
-            passed=passed,
-            sandbox=sandbox,
-            recording=recording,
-            origin=origin,
-            begun=saved.append,
-        )
+        return run_with(inputs, around, begun=saved.append)
     finally:
         for folder in saved:
             with storage_errors(folder.saved):

@@ -10,9 +10,9 @@ import msgspec
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.recording import recording_of
 from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.run import EvalResult, run_in
+from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.saved import open_run
-from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
@@ -66,15 +66,10 @@ def replay_live(
     """Run PLAN with changes, with the answers of the run in `recorded`."""
     recording = recording_of(open_run(recorded.path))
     changed = {"model": recording.model, "endpoint": "builtin", **plan}
-    return run_in(
-        interpreter,
-        msgspec.structs.replace(PLAN, **changed),
-        Endpoint(recording.model, builtin=True),
-        Registry(),
-        Surroundings(folder, os.environ, Silent()),
-        passed={},
-        recording=recording,
-    )
+    plan_again = msgspec.structs.replace(PLAN, **changed)
+    endpoint = Endpoint(recording.model, builtin=True)
+    inputs = RunInputs(plan_again, interpreter, endpoint, Registry(), recording=recording)
+    return run_with(inputs, Surroundings(folder, os.environ, Silent()))
 
 
 def rewards_of(folder: RunFolder) -> dict[tuple[int, int], float | None]:
