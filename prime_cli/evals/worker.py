@@ -9,6 +9,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.orders import Orders
 from prime_cli.models.gateway.builtin import ORACLE
+from prime_cli.models.gateway.probes import PROBES
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
 from prime_cli.runtime.sandbox import GATEWAY
@@ -53,7 +54,7 @@ def make_spec(
         score_s=plan.deadlines.scoring_seconds,
         blocked_s=plan.deadlines.blocked_seconds,
         independent_scoring=plan.independent_scoring,
-        answers=plan.model == ORACLE,  # of 100,000 examples they are megabytes
+        answers=plan.model in (ORACLE, PROBES),  # of 100,000 examples they are megabytes
     )
 
 

@@ -41,6 +41,21 @@ def load_environment():
 """
 
 
+RIGHT = 'return text(state) == state["answer"]'
+
+
+def with_reward(reward: str) -> str:
+    """The good environment, whose reward function has another last line."""
+    assert RIGHT in GOOD
+    return GOOD.replace(RIGHT, reward)
+
+
+def with_class(source: str) -> str:
+    """The good environment, as an instance of the class `Bad` that `source` defines."""
+    whole = GOOD.replace("def load_environment():", f"{source}\n\ndef load_environment():")
+    return whole.replace("vf.Environment(ROWS", "Bad(ROWS")
+
+
 @dataclass(frozen=True)
 class Sounded:
     """Two runs of an environment, and what the checks say of them."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import GateFailed
 from prime_cli.evals.checking.findings import clip, failed, named, passed, skipped, warned
-from prime_cli.evals.checking.verdict import require
+from prime_cli.evals.checking.verdict import require_passed
 from prime_cli.wire.checks import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
@@ -51,11 +51,11 @@ def report(*checks: Check) -> CheckReport:
 
 def test_a_failed_check_is_a_gate_and_a_warning_only_a_strict_one() -> None:
     good, odd, bad = passed("build", "x"), warned("leaks", "x", "y"), failed("gold", "x", "y")
-    require(report(good, skipped("load", "x")), strict=True)
-    require(report(good, odd))
+    require_passed(report(good, skipped("load", "x")), strict=True)
+    require_passed(report(good, odd))
     with pytest.raises(GateFailed, match="1 check: leaks"):
-        require(report(good, odd), strict=True)
+        require_passed(report(good, odd), strict=True)
     with pytest.raises(GateFailed, match="1 check: gold"):
-        require(report(good, odd, bad))
+        require_passed(report(good, odd, bad))
     with pytest.raises(GateFailed, match="2 checks: leaks, gold"):
-        require(report(good, odd, bad), strict=True)
+        require_passed(report(good, odd, bad), strict=True)
