@@ -21,7 +21,7 @@ from prime_cli.evals.checking.check import (
     CheckOptions,
     check_environment,
 )
-from prime_cli.evals.checking.verdict import require
+from prime_cli.evals.checking.verdict import require_passed
 from prime_cli.evals.request import parse_names, parse_object
 
 
@@ -83,4 +83,4 @@ def check(
     show_report(session.output, checked.report)
     if checked.failure is not None:
         raise checked.failure
-    require(checked.report, strict=strict)
+    require_passed(checked.report, strict=strict)

@@ -17,7 +17,7 @@ def examiner(session: Session, *, required: bool) -> Examine:
     GateFailed for one that fails a check.
     """
     from prime_cli.evals.checking.check import CheckOptions, check_subject
-    from prime_cli.evals.checking.verdict import require
+    from prime_cli.evals.checking.verdict import require_passed
     from prime_cli.evals.setup import Surroundings
     from prime_cli.evals.subject import subject_of
 
@@ -30,7 +30,7 @@ def examiner(session: Session, *, required: bool) -> Examine:
         if checked.failure is not None:
             raise checked.failure
         if required:
-            require(checked.report)
+            require_passed(checked.report)
         return checked.report
 
     return examine

@@ -4,7 +4,7 @@ from prime_cli.core.errors import GateFailed
 from prime_cli.wire.checks import CheckReport
 
 
-def require(report: CheckReport, *, strict: bool = False) -> None:
+def require_passed(report: CheckReport, *, strict: bool = False) -> None:
     """Raise GateFailed that names the checks which failed, or with `strict` warned."""
     bad = ("fail", "warn") if strict else ("fail",)
     names = [check.id for check in report.checks if check.status in bad]
