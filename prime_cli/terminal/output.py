@@ -171,7 +171,9 @@ class Output:
         indent = 2 if self.mode == "json" else None
         self._write(as_json(value, indent=indent, ascii_only=not self._out.is_unicode) + "\n")
 
-    def _write_lines(self, lines: Sequence[Line]) -> None:
+    def _write_lines(self, told: Sequence[Line]) -> None:
+        # A label may be a stranger's too: the name of a metric, say.
+        lines = [(_label(label), text) for label, text in told]
         if self.mode == "plain":
             self._write("".join(f"{label}\t{_one_line(text)}\n" for label, text in lines))
             return
@@ -205,6 +207,11 @@ def _labelled(label: str, text: str, size: int, *, colour: bool) -> str:
     shown = f"{label:<{size}}"
     head = f"{_DIM}{shown}{_OFF}{first}" if colour else f"{shown}{first}".rstrip()
     return "".join(f"{line}\n" for line in (head, *(" " * size + line for line in rest)))
+
+
+def _label(text: str) -> str:
+    """On one line, with the blanks that it begins with."""
+    return clean(text).replace("\n", " ").replace("\t", " ")
 
 
 def _one_line(text: str) -> str:

@@ -24,6 +24,9 @@ _AGES = (
 )
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160)))
 
+_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(127, 160)}
+"""Those that JSON leaves as they are; terminals take some of them for ESC [."""
+
 
 def clean(text: str) -> str:
     """`text` without control characters, which could move the cursor or rewrite the screen."""
@@ -77,7 +80,8 @@ def age(text: str, now: datetime) -> str:
 
 def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """JSON of wire structs, dataclasses and plain values; NaN and infinities become null."""
-    return json.dumps(_finite(builtins_of(value)), indent=indent, ensure_ascii=ascii_only)
+    text = json.dumps(_finite(builtins_of(value)), indent=indent, ensure_ascii=ascii_only)
+    return text.translate(_CONTROLS_IN_JSON)
 
 
 def builtins_of(value: Any) -> Any:

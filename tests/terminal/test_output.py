@@ -129,6 +129,15 @@ def test_text_from_a_hub_cannot_move_the_cursor() -> None:
     assert "\x9b" not in shown.err.getvalue()
 
 
+@pytest.mark.parametrize("mode", ["table", "plain"])
+def test_a_label_of_a_stranger_cannot_move_the_cursor_or_begin_a_line(mode: str) -> None:
+    out = io.StringIO()
+    Output(mode, out=out).show({}, lines=[("  name\x1b[2J\x9b\nof\ta metric", "1")])
+    assert not {"\x1b", "\x9b"} & set(out.getvalue())
+    assert out.getvalue().startswith("  name[2J of a metric")
+    assert len(out.getvalue().splitlines()) == 1
+
+
 def test_no_color_holds_on_a_terminal() -> None:
     shown = Captured(tty=True)
     shown.output.table(COLUMNS, ROWS, records=[])

@@ -1,12 +1,13 @@
 """Text made fit for a terminal."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.terminal.words import age, aligned, clean, width
+from prime_cli.terminal.words import age, aligned, as_json, clean, width
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -38,3 +39,11 @@ def test_cleaned_text_has_no_control_characters_but_tab_and_newline(text: str) -
 def test_wide_characters_take_two_cells() -> None:
     assert width("漢字") == 4
     assert aligned(["A", "B"], [["漢", "x"], ["abc", "y"]]) == ["A    B", "漢   x", "abc  y"]
+
+
+def test_json_on_a_terminal_has_no_control_characters_and_means_the_same() -> None:
+    said = {"name\x9b": "\x1b[2J\x7f\x9b31m é"}
+    text = as_json(said)
+    assert not {"\x1b", "\x7f", "\x9b"} & set(text)
+    assert "é" in text
+    assert json.loads(text) == said
