@@ -16,6 +16,7 @@ from prime_cli.wire.locks import Lock, LockedPackage
 
 SCHEMA = 1
 
+_NAME = re.compile(r"[A-Za-z0-9]")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+?)\s*(?:;\s*(.+?))?$")
 _BY_URL = re.compile(r"^[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s")
@@ -59,6 +60,7 @@ def lock_to_requirements(lock: Lock) -> str:
     """`lock` as a requirements file; with hashes only if every package is pinned by something.
 
     A git commit is its own digest; uv verifies the hashes of the packages beside it all the same.
+    Raises UsageError for a lock of strangers that holds more than packages.
     """
     hashed = all(package.sha256 or package.source for package in lock.packages)
     return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
@@ -110,6 +112,9 @@ def _requirement_lines(packages: Iterable[LockedPackage], *, hashed: bool) -> It
         line = f"{package.name}{pin}"
         if package.marker:
             line += f" ; {package.marker}"
+        if not _NAME.match(line) or not line.isprintable():
+            # Such a line would be an option of uv, such as another index to take packages from.
+            raise UsageError(f"A lock has no package called {package.name[:80]!r}")
         if hashed:
             line += "".join(f" --hash=sha256:{digest}" for digest in package.sha256)
         yield line

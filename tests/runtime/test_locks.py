@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prime_cli.core.errors import UsageError
 from prime_cli.runtime.locks import (
     SCHEMA,
     load_lock,
@@ -112,3 +114,18 @@ def test_the_digest_is_of_the_packages_alone() -> None:
 
     assert lock_digest(make_lock(one, two)) == lock_digest(searched)
     assert lock_digest(make_lock(one)) != lock_digest(searched)
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        LockedPackage("--index-url=http://evil.example/simple", "1"),
+        LockedPackage("a", "1\n--find-links=http://evil.example"),
+        LockedPackage("a", "1", marker="python_version > '3'\n-e ./x"),
+        LockedPackage("a", "", source="git+https://x/y@1\r--pre"),
+    ],
+)
+def test_a_lock_cannot_bring_options_of_uv(package: LockedPackage) -> None:
+    lock = Lock(1, "0" * 64, "0.1.14", "v0", "3.11", "t", (package,))
+    with pytest.raises(UsageError):
+        lock_to_requirements(lock)
