@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import EnvironmentFailed, WorkerDied
+from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.runtime.protocol import Rollout, Start
 from tests.helpers.scripted_model import BAD_JSON, ScriptedModel, status
 from tests.runtime.worker.runs import Said, run_worker, small_spec, worker_for
@@ -159,106 +159,6 @@ def test_what_cannot_succeed_later_is_not(model: ScriptedModel, log: Path) -> No
     row = run_worker(small_spec(model, n=1, max_retries=2), log).row(0)
     assert row.error is not None
     assert len(model.calls) == 1
-
-
-def test_a_rollout_may_take_only_so_long(model: ScriptedModel, log: Path) -> None:
-    said = run_worker(small_spec(model, args={"trouble": "sleep"}, timeout_s=6.0), log)
-    error = said.row(1).error
-    assert error is not None
-    assert (error.kind, error.type, error.retryable) == ("environment", "RolloutTimeout", False)
-    assert said.row(0).reward == 1.0
-
-
-def test_scoring_may_take_only_so_long(model: ScriptedModel, log: Path) -> None:
-    said = run_worker(small_spec(model, args={"trouble": "slow reward"}, score_s=2.0), log)
-    error = said.row(1).error
-    assert error is not None
-    assert (error.kind, error.type, error.retryable) == ("environment", "ScoringTimeout", False)
-    assert "longer than 2 s" in error.message
-    assert (said.row(0).reward, said.row(1).reward) == (1.0, None)
-    assert said.row(1).completion is not None
-
-
-@pytest.mark.parametrize("how", ["sleeping", "looping", "matching"])
-def test_scoring_that_never_awaits_is_interrupted_and_fails_one_rollout(
-    how: str, model: ScriptedModel, log: Path
-) -> None:
-    spec = small_spec(model, args={"trouble": f"{how} reward"}, blocked_s=3.0, concurrency=1)
-    said = run_worker(spec, log)
-    error = said.row(1).error
-    assert error is not None
-    assert error.kind == "environment"
-    assert "let nothing else run" in error.message
-    assert [said.row(n).reward for n in range(3)] == [1.0, None, 1.0]
-    assert said.ended.ok
-
-
-def test_a_rollout_that_never_awaits_is_interrupted(model: ScriptedModel, log: Path) -> None:
-    said = run_worker(small_spec(model, args={"trouble": "block"}, blocked_s=3.0), log)
-    error = said.row(1).error
-    assert error is not None
-    assert (error.kind, error.type) == ("environment", "Blocked")
-    assert said.row(0).reward == 1.0
-    assert said.ended.ok
-
-
-def test_slow_code_that_awaits_is_not_interrupted(log: Path) -> None:
-    with ScriptedModel(latency=5) as slow:
-        said = run_worker(small_spec(slow, blocked_s=4.0), log)
-    assert set(said.rewards.values()) == {1.0}
-
-
-def test_what_no_signal_reaches_is_ended_with_the_process(model: ScriptedModel, log: Path) -> None:
-    spec = small_spec(model, args={"trouble": "dead reward"}, blocked_s=3.0, concurrency=1)
-    with pytest.raises(WorkerDied, match="SIGKILL"):
-        run_worker(spec, log)
-
-
-@pytest.mark.slow
-def test_a_teardown_that_hangs_is_given_up(model: ScriptedModel, log: Path) -> None:
-    said = run_worker(small_spec(model, args={"hangs": True}), log)
-    assert set(said.rewards.values()) == {1.0}
-    assert said.ended.ok
-    assert "teardown did not end in time" in log.read_text(encoding="utf-8")
-
-
-def test_an_import_that_fails_is_told_with_its_cause(model: ScriptedModel, log: Path) -> None:
-    ended = run_worker(small_spec(model, "no_such_module"), log).ended
-    assert (ended.ok, ended.stage) == (False, "import")
-    assert ended.error is not None
-    assert ended.error.type == "ModuleNotFoundError"
-
-
-def test_a_module_that_exits_is_an_import_that_fails(model: ScriptedModel, log: Path) -> None:
-    ended = run_worker(small_spec(model, "exits"), log).ended
-    assert (ended.stage, ended.error and ended.error.type) == ("import", "SystemExit")
-
-
-def test_load_environment_that_raises_is_told_without_wrapping(
-    model: ScriptedModel, log: Path
-) -> None:
-    ended = run_worker(small_spec(model, args={"child": "/no/such/folder/pid"}), log).ended
-    assert ended.stage == "load"
-    assert ended.error is not None
-    assert ended.error.type == "FileNotFoundError"
-
-
-def test_missing_arguments_are_named_with_the_others(model: ScriptedModel, log: Path) -> None:
-    ended = run_worker(small_spec(model, "needs"), log).ended
-    assert ended.stage == "arguments"
-    assert ended.error is not None
-    assert ended.error.message == (
-        "load_environment needs `path`, `split` (it takes: path, split, size=3)"
-    )
-
-
-def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
-    ended = run_worker(small_spec(model, args={"cout": 3}), log).ended
-    assert ended.stage == "arguments"
-    assert ended.error is not None
-    assert ended.error.message.startswith(
-        "load_environment does not take `cout` (it takes: count=3"
-    )
 
 
 def test_a_process_that_dies_is_an_error_with_the_end_of_its_log(
