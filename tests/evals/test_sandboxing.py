@@ -1,7 +1,6 @@
 """Runs of code that is not trusted, and keys that must not be found in what they leave behind."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,15 +23,11 @@ from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.leaking import exports_of, leaks_of
 from tests.evals.live import KEY, PLAN, run_live
+from tests.helpers.bubblewrap import needs_bubblewrap
 from tests.helpers.environments import ECHO, interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
-
-needs_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"),
-    reason="needs bubblewrap (`apt install bubblewrap`)",
-)
 
 PLANTED = "planted-secret-value/with+marks=="
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from prime_cli.core.process import run
 from prime_cli.runtime.acceptance import try_import
 from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
+from tests.helpers.bubblewrap import needs_bubblewrap
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
@@ -24,11 +24,6 @@ from tests.runtime.worker.runs import (
     run_worker,
     small_spec,
     spec_for,
-)
-
-needs_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"),
-    reason="needs bubblewrap (`apt install bubblewrap`)",
 )
 
 
