@@ -32,7 +32,7 @@ class ResponseCache:
     """Keeps answers with status 200 that came whole, and gives them to who asks the same again.
 
     The same is: endpoint and model, path, every member of the request, the index of the rollout,
-    and for the how manieth time this rollout asks. So rollouts stay different from each other, and
+    and how often this rollout has asked before. So rollouts stay different from each other, and
     so do several samples that one of them draws. `count` is told of each call answered so.
     """
 
