@@ -36,6 +36,8 @@ def rerun(
     max_cost: flags.MaxCostOpt = None,
     token_budget: flags.TokenBudgetOpt = None,
     cache: flags.CacheOpt = False,
+    sandbox: flags.SandboxOpt = False,
+    allow_net: flags.AllowNetOpt = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
@@ -75,6 +77,8 @@ def rerun(
         max_cost=max_cost,
         token_budget=token_budget,
         cache=cache,
+        sandbox=sandbox,
+        allow_net=allow_net,
     )
     source = find_source(run, places.cwd, places.hub)
     again = prepare_again(source, request, places, os.environ, session.progress, force=force)

@@ -41,6 +41,8 @@ def rescore(
     endpoints_path: flags.EndpointsOpt = None,
     max_cost: flags.MaxCostOpt = None,
     cache: flags.CacheOpt = False,
+    sandbox: flags.SandboxOpt = False,
+    allow_net: flags.AllowNetOpt = False,
     force: Annotated[
         bool, typer.Option("--force", help="Score on the packages and data of today.")
     ] = False,
@@ -72,6 +74,8 @@ def rescore(
         "concurrency": max_concurrent,
         "max_cost": max_cost,
         "cache": cache or None,
+        "sandbox": sandbox or None,
+        "allow_net": allow_net or None,
         "env_vars": parse_names(env_var or []) or None,
     }
     changes = Changes(
