@@ -8,6 +8,7 @@ from prime_cli.evals.prepare import Prepared, prepare
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.candidates import interrupted_run, newest_run, scored_of
 from prime_cli.evals.resuming.recall import manifest_of, recalled
+from prime_cli.evals.resuming.sameness import is_complete
 from prime_cli.evals.saved import SavedRun
 from prime_cli.session import Session
 
@@ -52,7 +53,20 @@ def _prepare_named(
     manifest = manifest_of(run)
     request = recalled(request, manifest)
     before = manifest.plan.environment
-    return prepare(request, places, os.environ, session.progress, before=before), run
+    prepared = prepare(request, places, os.environ, session.progress, before=before)
+    _say_what_goes_on(session, run, prepared)
+    return prepared, run
+
+
+def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> None:
+    manifest, plan = manifest_of(run), prepared.plan
+    if is_complete(manifest, plan):
+        return
+    verb, size = "Resuming", ""
+    if is_complete(manifest, manifest.plan):
+        examples = "all" if plan.num_examples < 0 else plan.num_examples
+        verb, size = "Growing", f", {examples} x {plan.rollouts_per_example} wanted"
+    session.output.say(f"{verb} {run.folder.run_id} ({_done(run)} done{size})")
 
 
 def _find(
@@ -62,7 +76,7 @@ def _find(
     if run is None:
         session.output.say("No run of this plan is here to be resumed: a new one begins")
         return prepared, None
-    session.output.say(f"Resuming {run.folder.run_id} ({_done(run)} done)")
+    _say_what_goes_on(session, run, prepared)
     before = manifest_of(run).plan.environment
     if before.ref and before.sha256 != prepared.plan.environment.sha256:
         prepared = prepare(request, places, os.environ, session.progress, before=before)
