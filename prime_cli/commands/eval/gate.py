@@ -78,6 +78,10 @@ def gate(
     judgement = hold_to(gates, session, saved.folder.path, summary)
     report = _report(summary, judgement, max_error_rate)
     session.output.show(report, lines=_lines(report))
+    if not report.gates:
+        session.output.hint(
+            "no limit was named, so only errors count; name one: `--fail-under 0.6`"
+        )
     check_ended(summary)
     check_error_rate(summary, max_error_rate)
     check_gates(judgement.outcomes, summary.run_id)
