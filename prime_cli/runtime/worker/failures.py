@@ -13,7 +13,8 @@ CONNECTION = {
     "ConnectError", "TransportError", "ServerDisconnectedError", "ClientConnectionError",
     "InfraError", "SandboxError", "TunnelError", "InterceptionError",
 }  # fmt: skip
-REFUSED = {"APIStatusError", "BadRequestError", "AuthenticationError", "PermissionDeniedError"}
+REFUSED = {"APIStatusError", "BadRequestError"}
+NOT_LET_IN = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 UNUSABLE = {
     "EmptyModelResponseError", "InvalidModelResponseError", "APIResponseValidationError",
     "LengthFinishReasonError", "ContentFilterFinishReasonError",
@@ -22,6 +23,8 @@ MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
 CLASSES = ("infra", "model", "environment")
 CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
+NO_ACCESS = {401, 402, 403, 404}
+"""A key, an account or an address that is wrong says nothing of the model."""
 SERVER_FAULT = 500
 
 
@@ -81,7 +84,7 @@ def by_status(status: int, blamed: Any = None) -> Verdict:
         return blamed, status >= SERVER_FAULT
     if status in RETRY_LATER or status >= SERVER_FAULT:
         return "infra", True
-    return "model", False
+    return ("infra" if status in NO_ACCESS else "model"), False
 
 
 def chain(error: BaseException | None) -> Iterable[BaseException]:
@@ -106,7 +109,7 @@ def traceback_of(error: BaseException) -> str:
 
 def _by_status(error: BaseException) -> Verdict | None:
     status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or not _names(error) & (CONNECTION | REFUSED | MODEL):
+    if not isinstance(status, int) or not _names(error) & (CONNECTION | NOT_LET_IN | REFUSED | MODEL):
         return None
     body = getattr(error, "body", None)
     return by_status(status, body.get("class") if isinstance(body, dict) else None)
@@ -118,6 +121,8 @@ def _by_name(error: BaseException) -> Verdict | None:
         return "model", True
     if names & CONNECTION:
         return "infra", True
+    if names & NOT_LET_IN:
+        return "infra", False
     if names & REFUSED:
         return "model", False
     return ("model", True) if names & MODEL and error.__cause__ is None else None

@@ -28,7 +28,9 @@ SandboxError = error_class("SandboxError", error_class("InfraError"))
     [
         (raised(APIStatusError("x"), status_code=429), ("infra", True)),
         (raised(APIStatusError("x"), status_code=500), ("infra", True)),
-        (raised(APIStatusError("x"), status_code=404), ("model", False)),
+        (raised(APIStatusError("x"), status_code=404), ("infra", False)),
+        (raised(APIStatusError("x"), status_code=401), ("infra", False)),
+        (raised(APIStatusError("x"), status_code=422), ("model", False)),
         (raised(APIStatusError("x"), status_code=502, body={"class": "model"}), ("model", True)),
         (
             raised(APIStatusError("x"), status_code=404, body={"class": "environment"}),

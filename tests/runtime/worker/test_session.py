@@ -131,7 +131,7 @@ def test_one_failure_in_a_group_leaves_no_half_scored_group(
     ("answer", "kind", "retryable"),
     [
         (status(400), "model", False),
-        (status(401), "model", False),
+        (status(401), "infra", False),
         (status(429), "infra", True),
         (status(503), "infra", True),
         (BAD_JSON, "model", True),
