@@ -109,7 +109,8 @@ def traceback_of(error: BaseException) -> str:
 
 def _by_status(error: BaseException) -> Verdict | None:
     status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or not _names(error) & (CONNECTION | NOT_LET_IN | REFUSED | MODEL):
+    of_a_client = CONNECTION | NOT_LET_IN | REFUSED | MODEL
+    if not isinstance(status, int) or not _names(error) & of_a_client:
         return None
     body = getattr(error, "body", None)
     return by_status(status, body.get("class") if isinstance(body, dict) else None)
