@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -60,6 +61,34 @@ def load_environment():
 """
 """An environment that puts its key wherever it can."""
 
+LEAKY_TASKS = """
+import os
+import verifiers.v1 as vf
+
+KEY = os.environ["MY_KEY"]
+print("at import", KEY)
+
+class LeakyData(vf.TaskData):
+    answer: str
+    trouble: bool = False
+
+class LeakyTask(vf.Task[LeakyData, vf.State]):
+    @vf.reward
+    async def right(self, trace: vf.Trace) -> float:
+        print("scoring", repr(KEY), trace.last_reply)
+        if self.data.trouble:
+            raise ValueError(f"no reward with {KEY}")
+        return 1.0
+
+class LeakyTaskset(vf.Taskset[LeakyTask, vf.TasksetConfig]):
+    def load(self):
+        for n in range(2):
+            data = LeakyData(idx=n, prompt=f"say {KEY}", answer=KEY, trouble=n == 1)
+            yield LeakyTask(data, self.config.task)
+
+__all__ = ["LeakyTaskset"]
+"""
+"""The same as a taskset of v1."""
 
 FORGING = (
     ECHO
@@ -163,6 +192,25 @@ def test_a_planted_key_is_found_in_no_file(model: ScriptedModel, tmp_path: Path)
     exported = exports_of(result, tmp_path / "exported")
     assert any("chunk" in name for name in exported)
     assert not leaks_of(b"planted-secret", exported)
+
+
+@pytest.mark.slow
+def test_a_key_planted_in_a_v1_taskset_is_found_in_no_file_of_a_run_that_was_resumed(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    model.answer = lambda received: Reply(f"you said {received.last_user}")
+    made = interpreter_with(tmp_path, LEAKY_TASKS, verifiers="0.4.0")
+    plan: dict[str, Any] = {"passed": {"MY_KEY": PLANTED}, "max_retries": 1}
+    first = run_live(tmp_path, replace(made, generation="v1"), model.url, **plan)
+    assert (first.summary.counts.scored, first.summary.counts.errored) == (2, 2)
+    result = run_live(
+        tmp_path, replace(made, generation="v1"), model.url, resumed=first.folder, **plan
+    )
+    assert (result.summary.counts.scored, result.summary.counts.errored) == (2, 2)
+    files = files_of(result)
+    assert files["journal.jsonl"].count(b"\n") > 4
+    assert b"[MY_KEY]" in files["worker.log"]
+    assert not leaks_of(b"planted-secret", files | exports_of(result, tmp_path / "exported"))
 
 
 @pytest.mark.parametrize("forged", ["say(OTHER)", "say(EVERY)", "say(b'{')", "say(b'[' * 10**6)"])
