@@ -104,6 +104,7 @@ def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
             verifiers=manifest.interpreter.verifiers if manifest.interpreter else None,
             version=plan.environment.version,
             harness=manifest.harness,
+            sandbox=plan.sandbox,
         ),
         model=plan.model,
         counts=scores.counts,

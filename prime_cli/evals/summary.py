@@ -12,6 +12,7 @@ class EnvironmentFacts(msgspec.Struct, frozen=True):
     """What was evaluated; `sha256` is that of the wheel.
 
     `harness` is how a v1 taskset was run: `in-process`, or a harness by its id; null for v0.
+    `sandbox` says that its code ran within walls.
     """
 
     ref: str
@@ -19,6 +20,7 @@ class EnvironmentFacts(msgspec.Struct, frozen=True):
     verifiers: str | None = None
     version: str | None = None
     harness: str | None = None
+    sandbox: bool = False
 
 
 class Counts(msgspec.Struct, frozen=True):

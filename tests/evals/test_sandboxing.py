@@ -138,6 +138,7 @@ def test_a_walled_run_scores_as_one_outside(
     summary = run_walled(tmp_path, interpreter, model, monkeypatch).summary
     assert (summary.counts.scored, summary.counts.errored) == (4, 0)
     assert summary.reward.mean == 1.0
+    assert summary.environment.sandbox
     assert len(model.calls) == 4
 
 

@@ -53,7 +53,8 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
 def _environment(summary: Summary) -> str:
     facts = summary.environment
     on = f" on verifiers {facts.verifiers}" if facts.verifiers else ""
-    return facts.ref + on + (f", harness {facts.harness}" if facts.harness else "")
+    walls = ", in a sandbox" if facts.sandbox else ""
+    return facts.ref + on + (f", harness {facts.harness}" if facts.harness else "") + walls
 
 
 def _rollouts(summary: Summary) -> str:
