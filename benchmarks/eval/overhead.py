@@ -17,7 +17,7 @@ import platform
 import shutil
 import statistics
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contestants import Contestant, Load, driver, make_venv, prime, vf_eval
@@ -31,7 +31,14 @@ DRIVERS = {
     "inspect_ai": ("inspect_task.py", ()),
 }
 CONTESTANTS = ("prime", "generate", "openai loop", "aiohttp loop", "vf-eval", "inspect_ai")
-COLUMNS = ("contestant", "ms CPU a rollout", "start CPU s", "wall s, large", "peak PSS MiB")
+COLUMNS = (
+    "contestant",
+    "ms CPU a rollout",
+    "start CPU s",
+    "wall s, small",
+    "wall s, large",
+    "peak MiB",
+)
 
 Make = Callable[[Load, str], Contestant]
 
@@ -90,14 +97,20 @@ def compare(makes: dict[str, Make], options: argparse.Namespace) -> dict[str, fl
             costs[name].append(pair)
     slopes = {}
     for name, pairs in costs.items():
-        per_rollout = [(big.cpu - little.cpu) / (large - small) for little, big in pairs]
-        slopes[name] = 1000 * statistics.median(per_rollout)
+        slopes[name] = 1000 * statistics.median(
+            (big.cpu - little.cpu) / (large - small) for little, big in pairs
+        )
         start = statistics.median(little.cpu for little, _ in pairs) - slopes[name] * small / 1000
-        wall = statistics.median(big.wall for _, big in pairs)
+        walls = [statistics.median(pair[size].wall for pair in pairs) for size in (0, 1)]
         peak = max(big.peak_mb for _, big in pairs)
-        cells = (f"{slopes[name]:.2f}", f"{start:.1f}", f"{wall:.1f}", f"{peak:.0f}")
-        print(name.ljust(14), *(cell.rjust(16) for cell in cells), flush=True)
+        cells = [f"{slopes[name]:.2f}", f"{start:.1f}", *(f"{wall:.1f}" for wall in walls)]
+        print_row(name, [*cells, f"{peak:.0f}"])
     return slopes
+
+
+def print_row(name: str, cells: Sequence[str]) -> None:
+    """One line of the table."""
+    print(name.ljust(14), *(cell.rjust(16) for cell in cells), flush=True)
 
 
 def main() -> None:
@@ -116,7 +129,7 @@ def main() -> None:
     makes = makers(options)
     print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, c{options.concurrency}")
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
-    print(COLUMNS[0].ljust(14), *(column.rjust(16) for column in COLUMNS[1:]))
+    print_row("contestant", COLUMNS)
     slopes = compare(makes, options)
     if {"prime", "generate"} <= slopes.keys():
         above = slopes["prime"] - slopes["generate"]
