@@ -1,6 +1,7 @@
 """Every test has a home of its own, a clean environment, and no network but this machine."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _KEPT = (
 )
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_", "PRIME_TEST_")
 _NETWORK_MARKERS = ("slow", "network")
+_HEARD = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,6 +34,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(name) for name in _NETWORK_MARKERS):
             item.add_marker(pytest.mark.enable_socket)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def heard_signals() -> Iterator[None]:
+    """What `nohup` or a shell's background ignores, every process under test would ignore too."""
+    ignored = [number for number in _HEARD if signal.getsignal(number) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(autouse=True)
