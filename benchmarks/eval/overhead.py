@@ -31,14 +31,7 @@ DRIVERS = {
     "inspect_ai": ("inspect_task.py", ()),
 }
 CONTESTANTS = ("prime", "generate", "openai loop", "aiohttp loop", "vf-eval", "inspect_ai")
-COLUMNS = (
-    "contestant",
-    "ms CPU a rollout",
-    "start CPU s",
-    "wall s, small",
-    "wall s, large",
-    "peak MiB",
-)
+COLUMNS = ("ms CPU a rollout", "start CPU s", "wall s, small", "wall s, large", "peak PSS MiB")
 
 Make = Callable[[Load, str], Contestant]
 
