@@ -57,15 +57,6 @@ def well_formed(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def read_official_rows(results: Path, metadata: Mapping[str, Any]) -> Iterator[Row]:
-    """The rows of a results.jsonl, numbered by example and rollout.
-
-    Lines that are no JSON objects (a torn last one) are skipped, as the official `eval push` does.
-    """
-    examples = number_of_examples(metadata, lambda: sum(1 for _ in read_objects(results)))
-    return number_rows((line for _, _, line in read_objects(results)), examples)
-
-
 def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
     """Rows of an evaluation of `examples` examples, numbered by example and rollout.
 

@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.official import read_official_rows
 from prime_cli.evals.saved import open_run
+from tests.evals.official_rows import read_official_rows
 
 
 def saved(folder: Path, metadata: dict[str, Any], *rows: dict[str, Any]) -> Path:

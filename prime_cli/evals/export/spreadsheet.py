@@ -66,11 +66,6 @@ def cell(value: Any) -> str:
 def disarm(text: str) -> str:
     """`text` with a `'` before it where it begins as a formula does, blanks and `'` left aside.
 
-    `arm` takes the quote away again: the two lose nothing.
+    So nothing is lost: a program takes away a `'` that stands before such a beginning.
     """
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def arm(text: str) -> str:
-    """The text that `disarm` was given; for programs that read the file."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

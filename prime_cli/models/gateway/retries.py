@@ -41,8 +41,8 @@ class RetryPolicy:
     overloaded: int = 8
     connection: int = 6
     server_error: int = 5
-    nonsense: int = 2
-    late: int = 1
+    no_completion: int = 2
+    too_late: int = 1
     first_s: float = 0.5
     longest_s: float = 60.0
     patience_s: float = 600.0
@@ -54,8 +54,8 @@ class RetryPolicy:
             OVERLOADED: self.overloaded,
             CONNECTION: self.connection,
             SERVER_ERROR: self.server_error,
-            NO_COMPLETION: self.nonsense,
-            TOO_LATE: self.late,
+            NO_COMPLETION: self.no_completion,
+            TOO_LATE: self.too_late,
         }[kind]
 
 

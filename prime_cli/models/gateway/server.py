@@ -22,7 +22,7 @@ from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.cache.cache import ResponseCache
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply, Waits, chain
 from prime_cli.models.gateway.gate import Gate
-from prime_cli.models.gateway.identity import POLICY, read_identity
+from prime_cli.models.gateway.identity import read_identity
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.limits import Limits
 from prime_cli.models.gateway.oracle import GoldAnswers
@@ -35,7 +35,6 @@ from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import Upstream
 from prime_cli.models.gateway.walls import only_answers
 from prime_cli.models.registry import Registry
-from prime_cli.models.usage import Usage
 
 _LARGEST_REQUEST = 512 * 1024 * 1024
 _LONGEST_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
@@ -137,25 +136,6 @@ class Gateway:
             held=self._retries.held + self._limits.waiting,
             silent_seconds=self._limits.silent_seconds,
         )
-
-    @property
-    def calls(self) -> int:
-        """Completed calls so far, of all roles."""
-        return self.ledger.total().calls
-
-    def usage_of(
-        self, example: int, rollout: int, attempt: int, role: str | None = POLICY
-    ) -> Usage:
-        """What one attempt at a rollout used in `role`; None means all roles together."""
-        return self.ledger.used_by(example, rollout, attempt, role)
-
-    def usage_total(self) -> Usage:
-        """What the run used, unattributed calls included."""
-        return self.ledger.total()
-
-    def usage_by_role(self) -> dict[str, Usage]:
-        """What the run used, by role: policy, judge, unattributed and so on."""
-        return self.ledger.by_role()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:

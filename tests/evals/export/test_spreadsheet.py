@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.evals.export.columns import find_columns
-from prime_cli.evals.export.spreadsheet import arm, disarm, header, record, write_spreadsheet
+from prime_cli.evals.export.spreadsheet import disarm, header, record, write_spreadsheet
 from prime_cli.evals.export.texts import as_text, well_formed
 from prime_cli.evals.rows import Row
 from tests.evals.export.hostile import hostile_rows, texts
 from tests.evals.rows import row
 
 csv.field_size_limit(1 << 30)
+
+
+_ARMED = re.compile(r"'[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+
+
+def arm(cell: str) -> str:
+    """The text that a cell stands for, as a program reads it."""
+    return cell[1:] if _ARMED.match(cell) else cell
 
 
 def written(*rows: Row) -> bytes:

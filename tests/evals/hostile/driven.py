@@ -58,7 +58,7 @@ def drive(
             async with worker_for(reached, log, python) as worker:
                 async for event in worker.events():
                     said.hear(event)
-            return Driven(said, gate.usage_total(), dict(hostile.met), len(model.calls))
+            return Driven(said, gate.ledger.total(), dict(hostile.met), len(model.calls))
 
     with ScriptedModel(hostile) as model:
         return asyncio.run(listen(model))

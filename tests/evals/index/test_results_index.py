@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prime_cli.evals.index.results_index import ResultsIndex
-from prime_cli.evals.official import read_official_rows
+from tests.evals.official_rows import read_official_rows
 
 LINES = st.lists(
     st.one_of(

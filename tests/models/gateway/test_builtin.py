@@ -60,7 +60,7 @@ def test_words_are_counted_as_estimated_tokens() -> None:
             for stream in (False, True):
                 await ask(gate, "one two three", model="builtin/echo", stream=stream)
             one = Usage(calls=1, input=3, output=3, estimated=1)
-            assert gate.usage_total() == one + one
+            assert gate.ledger.total() == one + one
 
     run(scenario())
 

@@ -75,7 +75,7 @@ def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(concurrency: int) 
                 task.cancel()
             await asyncio.gather(*lanes, return_exceptions=True)
             assert gate_of(gate).in_flight == 0
-            used = gate.usage_total()
+            used = gate.ledger.total()
         assert 1000 <= used.input + used.output <= 1000 + 10 * (concurrency - 1)
         assert len(model.calls) == used.calls
         assert budget.spent.usage == used

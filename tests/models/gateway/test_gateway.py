@@ -29,8 +29,8 @@ def test_a_call_is_answered_and_counted_for_its_rollout(unix: bool, by: str) -> 
                 who = {"X-Prime-Example": "4", "X-Prime-Rollout": "1", "X-Prime-Attempt": "2"}
                 answered = await ask(gate, "two words", headers=who, unix=unix)
             assert answered.said == "two words"
-            assert gate.usage_of(4, 1, 2) == Usage(calls=1, input=2, output=2)
-            assert gate.usage_of(4, 1, 1) == Usage()
+            assert gate.ledger.used_by(4, 1, 2, "policy") == Usage(calls=1, input=2, output=2)
+            assert gate.ledger.used_by(4, 1, 1, "policy") == Usage()
 
     with ScriptedModel() as model:
         run(scenario(model))
@@ -43,10 +43,10 @@ def test_roles_are_counted_apart_and_strangers_as_unattributed() -> None:
             await ask(gate, rollout="0.0.1", headers={"X-Prime-Role": "judge"})
             await ask(gate)
             one = Usage(calls=1, input=1, output=1)
-            assert gate.usage_by_role() == {"policy": one, "judge": one, "unattributed": one}
-            assert gate.usage_of(0, 0, 1, role=None) == one + one
-            assert gate.usage_total() == one + one + one
-            assert gate.calls == 3
+            assert gate.ledger.by_role() == {"policy": one, "judge": one, "unattributed": one}
+            assert gate.ledger.used_by(0, 0, 1, None) == one + one
+            assert gate.ledger.total() == one + one + one
+            assert gate.ledger.total().calls == 3
 
     with ScriptedModel() as model:
         run(scenario(model))
@@ -64,7 +64,7 @@ def test_cached_and_reasoning_tokens_are_counted() -> None:
         async with gateway(model) as gate:
             await ask(gate, rollout="0.0.1")
             expected = Usage(calls=1, input=100, cached=80, output=50, reasoning=40)
-            assert gate.usage_of(0, 0, 1) == expected
+            assert gate.ledger.used_by(0, 0, 1, "policy") == expected
 
     with ScriptedModel(Reply("x", usage=usage)) as model:
         run(scenario(model))
@@ -77,7 +77,7 @@ def test_without_the_runs_token_nothing_is_sent_on(token: str) -> None:
             answered = await ask(gate, token=token)
             assert answered.status == 401
             assert answered.error["code"] == "invalid_api_key"
-            assert gate.calls == 0
+            assert gate.ledger.total().calls == 0
 
     with ScriptedModel() as model:
         run(scenario(model))
@@ -144,7 +144,7 @@ def test_other_paths_pass_through_and_uncounted() -> None:
         async with gateway(model) as gate:
             listed = await ask(gate, path="models?limit=5", method="GET")
             assert listed.json["data"][0]["id"] == "scripted"
-            assert gate.calls == 0
+            assert gate.ledger.total().calls == 0
 
     with ScriptedModel() as model:
         run(scenario(model))
@@ -173,7 +173,7 @@ def test_an_embedding_is_counted_by_its_usage() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             assert (await ask(gate, path="embeddings")).status == 200
-            assert gate.usage_total() == Usage(calls=1, input=9)
+            assert gate.ledger.total() == Usage(calls=1, input=9)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))
@@ -188,7 +188,7 @@ def test_the_usage_of_responses_is_understood() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             await ask(gate, path="responses")
-            assert gate.usage_total() == Usage(calls=1, input=5, cached=3, output=4)
+            assert gate.ledger.total() == Usage(calls=1, input=5, cached=3, output=4)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))
@@ -200,7 +200,7 @@ def test_a_call_without_a_usage_is_counted_as_uncounted() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             assert (await ask(gate)).said == "x"
-            assert gate.usage_total() == Usage(calls=1, uncounted=1)
+            assert gate.ledger.total() == Usage(calls=1, uncounted=1)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))

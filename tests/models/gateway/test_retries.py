@@ -115,7 +115,7 @@ def test_each_kind_of_trouble_is_counted_for_itself() -> None:
 def test_the_kind_that_lasts_is_the_one_that_is_told() -> None:
     endpoint = Endpoint(Reply(500), NONSENSE, NONSENSE, NONSENSE)
     with pytest.raises(CallFailed, match="no completion"):
-        endpoint.ask(RetryPolicy(nonsense=2))
+        endpoint.ask(RetryPolicy(no_completion=2))
     assert endpoint.calls == 4
 
 

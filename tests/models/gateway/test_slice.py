@@ -115,7 +115,7 @@ def test_every_call_of_a_run_is_known_by_example_rollout_and_role(
     gateway = asyncio.run(
         asyncio.wait_for(run_slice(generation, python, tmp_path, unix=unix), timeout=120)
     )
-    assert {role: usage.calls for role, usage in gateway.usage_by_role().items()} == {
+    assert {role: usage.calls for role, usage in gateway.ledger.by_role().items()} == {
         "policy": 6,
         "judge": 6,
     }
@@ -123,5 +123,5 @@ def test_every_call_of_a_run_is_known_by_example_rollout_and_role(
         for rollout in range(2):
             for role in ("policy", "judge"):
                 words = 2 if role == "policy" else 3
-                used = gateway.usage_of(example, rollout, 1, role)
+                used = gateway.ledger.used_by(example, rollout, 1, role)
                 assert used == Usage(calls=1, input=words, output=3, estimated=1)

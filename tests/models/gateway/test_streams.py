@@ -25,7 +25,7 @@ def streamed(**fields: Any) -> tuple[Answered, Usage, dict[str, Any]]:
     async def scenario(model: ScriptedModel) -> tuple[Answered, Usage]:
         async with Gateway(Endpoint("scripted", model.url), environ={}) as gate:
             answered = await ask(gate, "one two", rollout="0.0.1", stream=True, **fields)
-            return answered, gate.usage_of(0, 0, 1)
+            return answered, gate.ledger.used_by(0, 0, 1, "policy")
 
     with ScriptedModel() as model:
         answered, usage = run(scenario(model))
@@ -77,7 +77,7 @@ def test_events_pass_as_they_come() -> None:
             seen.set()
             await reader.read()
             writer.close()
-            assert gate.usage_total() == Usage(calls=1, input=7, output=3)
+            assert gate.ledger.total() == Usage(calls=1, input=7, output=3)
 
     run(scenario())
 

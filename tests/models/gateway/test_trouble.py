@@ -101,7 +101,7 @@ def test_passing_nonsense_is_tried_again_and_what_it_cost_is_counted() -> None:
             Endpoint("scripted", url), environ={}, settings=GatewaySettings(retries=QUICK)
         ) as gate:
             assert (await ask(gate, "two words", rollout="3.0.1")).said == "two words"
-            return gate.usage_of(3, 0, 1)
+            return gate.ledger.used_by(3, 0, 1, "policy")
 
     wasted = b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 7}}'
     with ScriptedModel() as model:
@@ -171,7 +171,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event() -> None:
             ) as gate,
         ):
             answered = await ask(gate, stream=True)
-            assert gate.usage_total() == Usage(calls=1, uncounted=1)
+            assert gate.ledger.total() == Usage(calls=1, uncounted=1)
             return answered
 
     answered = run(scenario())

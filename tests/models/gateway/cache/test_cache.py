@@ -59,7 +59,7 @@ def in_a_run(
         settings = GatewaySettings(cache=store, price_of=lambda _: PRICE, budget=budget)
         endpoint = Endpoint("scripted", model.url, Secret(KEY))
         async with Gateway(endpoint, environ={}, settings=settings) as gate:
-            return await scenario(gate), gate.usage_total()
+            return await scenario(gate), gate.ledger.total()
 
     return run(whole())
 

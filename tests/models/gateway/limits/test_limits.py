@@ -199,7 +199,7 @@ def test_judges_wait_in_the_same_line_and_go_first(tmp_path: Path) -> None:
 def test_a_judge_elsewhere_has_limits_and_deadlines_of_its_own_endpoint() -> None:
     async def scenario(model: ScriptedModel, judge: ScriptedModel) -> Answered:
         environ = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-judge"}
-        settings = GatewaySettings(1.0, replace(QUICK, late=0))
+        settings = GatewaySettings(1.0, replace(QUICK, too_late=0))
         endpoint = Endpoint("scripted", model.url)
         async with Gateway(endpoint, environ=environ, settings=settings) as gate:
             judge.queue(status(429, retry_after=0.4), HANG)
