@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from prime_cli.api.client import HubClient, Transport
     from prime_cli.core.config import Config
+    from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
     from prime_cli.terminal.output import Output
 
@@ -52,6 +53,13 @@ class Session:
         return load_config(context=self.context_name, offline=self.offline_flag)
 
     @cached_property
+    def credential(self) -> "Credential":
+        """The key of the current hub, and where it came from."""
+        from prime_cli.core.credentials import find_credential
+
+        return find_credential(self.config)
+
+    @cached_property
     def output(self) -> "Output":
         """Where data and talk go."""
         from prime_cli.terminal.output import Output
@@ -73,7 +81,7 @@ class Session:
             return self._box
         return HubClient(
             context.base_url,
-            key=context.key,
+            key=self.credential.key,
             transport=self.transport or self._outside,
             outside=self._outside,
             box=lambda: self._box,

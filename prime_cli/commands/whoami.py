@@ -6,6 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
 from prime_cli.core.config import Config
+from prime_cli.core.credentials import Credential
 from prime_cli.core.errors import NotLoggedIn
 from prime_cli.wire.accounts import Account
 from prime_cli.wire.codec import to_builtins
@@ -29,14 +30,14 @@ def whoami(
     See also: `prime config show`.
     """
     session = open_session(ctx, output=output, context=context, offline=offline)
-    config = session.config
-    if not config.context.embedded and not config.context.key:
+    config, credential = session.config, session.credential
+    if not config.context.embedded and not credential.key:
         raise NotLoggedIn(
             f"No key is set for {config.context.base_url}", hint="set PRIME_API_KEY to your key"
         )
     account = session.hub.accounts.whoami()
     owner = account.slug or account.name or account.id
-    record = _record(config, owner, account)
+    record = _record(config, credential, owner, account)
     hub = config.context
     source = "the hub" if not hub.embedded else config.owner.source
     session.output.show(
@@ -45,13 +46,13 @@ def whoami(
             ("owner", f"{owner}  (from {source})"),
             ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
             ("context", hub.name),
-            ("key", hub.key_source if hub.key is None else f"set  (from {hub.key_source})"),
+            ("key", f"set  (from {credential.source})" if credential.key else credential.source),
             *([("email", account.email)] if account.email else []),
         ],
     )
 
 
-def _record(config: Config, owner: str, account: Account) -> dict[str, Any]:
+def _record(config: Config, credential: Credential, owner: str, account: Account) -> dict[str, Any]:
     """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
     hub = config.context
     return {
@@ -61,5 +62,5 @@ def _record(config: Config, owner: str, account: Account) -> dict[str, Any]:
         "context": hub.name,
         "context_source": hub.source,
         "hub": hub.base_url,
-        "key_source": hub.key_source if hub.key else None,
+        "key_source": credential.source if credential.key else None,
     }

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import PRIME_API_URL, load_config
+from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 
 TEAM = '[contexts.team]\nbase_url = "https://hub.example.org/api/v1/"\n'
@@ -19,12 +20,7 @@ def file(home: Path) -> Path:
 
 def test_without_any_setting_the_hub_is_the_one_in_the_box(home: Path) -> None:
     context = load_config().context
-    assert (context.name, context.embedded, context.key, context.source) == (
-        "local",
-        True,
-        None,
-        "default",
-    )
+    assert (context.name, context.embedded, context.source) == ("local", True, "default")
     assert not (home / ".prime").exists()
 
 
@@ -73,9 +69,8 @@ def test_the_public_key_is_not_sent_to_another_hub(
 ) -> None:
     file.write_text(TEAM, encoding="utf-8")
     monkeypatch.setenv("PRIME_API_KEY", "secret")
-    assert load_config(context="team").context.key is None
-    assert load_config(context="prime").context.key == "secret"
-    assert load_config(context="local").context.key is None
+    keys = {n: find_credential(load_config(context=n)).key for n in ("team", "prime", "local")}
+    assert keys == {"team": None, "prime": "secret", "local": None}
 
 
 def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +78,7 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     config = load_config()
     assert "secret" not in repr(config)
     assert "secret" not in repr(config.settings())
+    assert "secret" not in repr(find_credential(config))
 
 
 def test_an_unknown_context_names_the_known_ones(file: Path) -> None:

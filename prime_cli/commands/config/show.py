@@ -3,6 +3,7 @@
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.core.config import Setting
 
 
 def show(
@@ -23,7 +24,9 @@ def show(
     See also: `prime whoami`.
     """
     session = open_session(ctx, output=output, context=context, offline=offline)
-    settings = session.config.settings()
+    credential = session.credential
+    key = Setting("key", "set" if credential.key else None, credential.source)
+    settings = [*session.config.settings(), key]
     session.output.table(
         ["Setting", "Value", "Source"],
         [[each.name, _text(each.value), each.source] for each in settings],

@@ -111,7 +111,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
         session.hub,
         run,
         options,
-        scrub=scrubber_for(run, os.environ, session.config.context.key),
+        scrub=scrubber_for(run, os.environ, session.credential.key),
         progress=session.progress,
     )
     if result.skipped:

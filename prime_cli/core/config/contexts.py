@@ -1,0 +1,98 @@
+"""Which hub: a context is a name, a hub's addresses, and for whom one publishes there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.config.settings import DEFAULT, read_text
+from prime_cli.core.errors import NotFound, UsageError
+
+LOCAL = "local"
+PRIME = "prime"
+
+PRIME_API_URL = "https://api.primeintellect.ai"
+PRIME_WEB_URL = "https://app.primeintellect.ai"
+
+URL_VARIABLES = ("PRIME_API_BASE_URL", "PRIME_BASE_URL")
+
+
+@dataclass(frozen=True)
+class Context:
+    """A hub; `base_url` None is the hub in the box.
+
+    `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug of the
+    team that one works for there, None for oneself. `takes_key_variable` says that PRIME_API_KEY
+    is a key of this hub: it belongs to the public one or to that of PRIME_API_BASE_URL.
+    """
+
+    name: str
+    base_url: str | None
+    web_url: str | None
+    source: str
+    team: str | None = None
+    takes_key_variable: bool = False
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the hub that runs in process."""
+        return self.base_url is None
+
+
+def choose_context(
+    flag: str | None, table: dict[str, Any], environ: Mapping[str, str], file: Path
+) -> Context:
+    """The context that the nearest of flag, variables and config.toml names, else `local`.
+
+    Raises NotFound for a name that nothing defines, UsageError for values that cannot be used.
+    """
+    if flag:
+        return _named(flag, "--context", table, file)
+    if name := environ.get("PRIME_CONTEXT"):
+        return _named(name, "PRIME_CONTEXT", table, file)
+    for variable in URL_VARIABLES:
+        if url := environ.get(variable):
+            return _of_url(url, variable, environ)
+    if environ.get("PRIME_API_KEY"):
+        return _named(PRIME, "PRIME_API_KEY", table, file)
+    if name := read_text(table, "context", file):
+        return _named(name, str(file), table, file)
+    return _named(LOCAL, DEFAULT, table, file)
+
+
+def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context:
+    contexts = table.get("contexts", {})
+    entry = contexts.get(name) if isinstance(contexts, dict) else None
+    entry = entry if isinstance(entry, dict) else None
+    if name == LOCAL:
+        return Context(LOCAL, None, None, source)
+    if name == PRIME:
+        team = read_text(entry or {}, "team", file)
+        return Context(PRIME, PRIME_API_URL, PRIME_WEB_URL, source, team, takes_key_variable=True)
+    if entry is None:
+        known = ", ".join([LOCAL, PRIME, *(contexts if isinstance(contexts, dict) else ())])
+        raise NotFound(
+            f"There is no context `{name}` (named by {source})",
+            hint=f"known contexts: {known}; see `prime config show`",
+        )
+    base_url = read_text(entry, "base_url", file)
+    if not base_url:
+        raise UsageError(f"Context `{name}` in {file} has no base_url")
+    web_url = read_text(entry, "web_url", file) or base_url
+    team = read_text(entry, "team", file)
+    return Context(name, origin_of(base_url), origin_of(web_url), source, team)
+
+
+def _of_url(url: str, variable: str, environ: Mapping[str, str]) -> Context:
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"{variable} is `{url}`, which is not a URL", hint="write `https://…` or `http://…`"
+        )
+    origin = origin_of(url)
+    web_url = origin_of(environ.get("PRIME_FRONTEND_URL") or origin)
+    return Context(variable, origin, web_url, variable, takes_key_variable=True)
+
+
+def origin_of(url: str) -> str:
+    """The URL as the official client reads it: no trailing slash, no trailing `/api/v1`."""
+    return url.rstrip("/").removesuffix("/api/v1").rstrip("/")
