@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.core.secret_names import INDEX_PREFIXES, without_secrets
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -35,6 +37,18 @@ class TimedOut(Exception):
         self.partial = partial
 
 
+def child_environment(
+    environ: Mapping[str, str] | None = None, *, installs: bool = False
+) -> dict[str, str]:
+    """Our own variables without credentials: what every program that we start is given.
+
+    One that `installs` packages (uv, pip) keeps those of indexes, which are its own. A program
+    that needs a key is given that one by name.
+    """
+    environ = os.environ if environ is None else environ
+    return without_secrets(environ, keep=INDEX_PREFIXES if installs else ())
+
+
 def run(
     argv: Sequence[str | os.PathLike[str]],
     *,
@@ -45,14 +59,15 @@ def run(
 ) -> Completed:
     """Run a program to its end and capture what it says, read as UTF-8.
 
-    `env` replaces the whole environment. The program gets a process group of its own, which is
-    killed when it takes longer than `timeout` seconds (TimedOut) or when we are interrupted.
+    `env` is the whole environment, by default `child_environment()`. The program gets a process
+    group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or
+    when we are interrupted.
     Raises FileNotFoundError or PermissionError as the system does when it cannot be started.
     """
     process = subprocess.Popen(
         [os.fspath(word) for word in argv],
         cwd=cwd,
-        env=None if env is None else dict(env),
+        env=child_environment() if env is None else dict(env),
         stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.epoch import VARIABLE
 from prime_cli.core.errors import BuildFailed
-from prime_cli.core.process import TimedOut, run
+from prime_cli.core.process import TimedOut, child_environment, run
 from prime_cli.envs.project import Project
 from prime_cli.runtime.pythons import executable_in
 from prime_cli.runtime.uv_tool import network_failure, run_uv
@@ -150,7 +150,7 @@ class _IsolatedBackend:
         extra_environ: Mapping[str, str] | None = None,
     ) -> None:
         """Run one hook of the backend; keeps what it said. Raises CalledProcessError."""
-        env = {**os.environ, **(extra_environ or {})}
+        env = {**child_environment(), **(extra_environ or {})}
         try:
             ended = run(cmd, cwd=Path(cwd) if cwd else None, env=env, timeout=_LONGEST_SECONDS)
         except TimedOut as error:

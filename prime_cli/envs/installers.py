@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from prime_cli.core.errors import PrimeError, ResolveFailed
-from prime_cli.core.process import Completed, run
+from prime_cli.core.process import Completed, child_environment, run
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.workspace import Workspace
 from prime_cli.runtime.uv_tool import network_failure, run_uv
@@ -71,7 +71,7 @@ def preview(order: Order, *, offline: bool) -> tuple[Move, ...]:
 def uninstall(workspace: Workspace, names: Sequence[str], tool: Tool = Tool.UV) -> None:
     """Remove packages by name; raises ResolveFailed."""
     if tool is Tool.PIP:
-        completed = run([workspace.python, "-m", "pip", "uninstall", "--quiet", "--yes", *names])
+        completed = _run_pip(workspace, ["uninstall", "--quiet", "--yes", *names])
     else:
         words = ["pip", "uninstall", "--quiet", "--python", str(workspace.python), *names]
         completed = run_uv(words, offline=True)
@@ -99,15 +99,20 @@ def _run(order: Order, flags: Sequence[str], *, offline: bool) -> Completed:
         targets += ["--editable", str(folder)]
     if order.tool is Tool.PIP:
         pre = ["--pre"] if order.prerelease else []
-        words = ["-m", "pip", "install", *(flags or ["--quiet"]), *pre]
+        words = ["install", *(flags or ["--quiet"]), *pre]
         if order.complete:
             words += ["--no-deps", "--no-index"]
         again = ["--force-reinstall", "--no-deps"] if order.again and order.complete else []
-        return run([order.workspace.python, *words, *again, *targets])
+        return _run_pip(order.workspace, [*words, *again, *targets])
     return run_uv(
         ["pip", "install", "--python", order.workspace.python, *_uv_words(order), *flags, *targets],
         offline=offline or order.complete,
     )
+
+
+def _run_pip(workspace: Workspace, words: Sequence[str]) -> Completed:
+    env = child_environment(installs=True)
+    return run([workspace.python, "-m", "pip", *words], env=env)
 
 
 def _uv_words(order: Order) -> list[str]:

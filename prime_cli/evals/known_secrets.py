@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from itertools import count
 from urllib.parse import unquote, urlsplit
 
+from prime_cli.core.secret_names import names_a_secret
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.variables import PROXIES
 
-_SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 _LONG = 16
 """A value this long under such a name is taken for a secret without being told."""
 
@@ -68,4 +68,4 @@ def _passwords_in(url: str) -> set[str]:
 def _is_secret(name: str, value: str) -> bool:
     if name in ("OPENAI_API_KEY", "PRIME_API_KEY"):
         return True
-    return name.upper().endswith(_SECRET_NAMES) and len(value) >= _LONG
+    return names_a_secret(name) and len(value) >= _LONG

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
-from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.core.process import Completed, TimedOut, child_environment, run
 
 # A resolver that downloads gigabytes may be slow; one that hangs must not hang us for ever.
 _LONGEST_SECONDS = 3600
@@ -59,10 +59,11 @@ def run_uv(
     """Run uv; its exit code is for the caller to judge.
 
     Raises StorageFailed when the disk was at fault, Unreachable when it never ends. Never downloads
-    an interpreter unless `download_python`. The variables of an active virtual
-    environment are taken out: every call names its interpreter.
+    an interpreter unless `download_python`. It is given the credentials of indexes and no others,
+    and no active virtual environment: every call names its interpreter.
     """
-    env = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    env = child_environment(installs=True)
+    env.pop("VIRTUAL_ENV", None)
     env["UV_PYTHON_DOWNLOADS"] = "automatic" if download_python else "never"
     env["UV_NO_PROGRESS"] = "1"
     words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
