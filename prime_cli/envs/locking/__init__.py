@@ -1,0 +1,1 @@
+"""`prime.lock`: which environments, in which bytes, a workspace has; written, kept and obeyed."""
