@@ -5,17 +5,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prime_cli.core.config.load import Config
-from prime_cli.core.credentials.file import read_entries
+from prime_cli.core.credentials import keyrings
+from prime_cli.core.credentials.file import credentials_file, read_entries
 
 KEY_VARIABLE = "PRIME_API_KEY"
 
 
 @dataclass(frozen=True)
 class Credential:
-    """The key to one hub, None if there is none, and its source: a variable or a store."""
+    """The key to one hub, None if there is none, and its source: a variable or a store.
+
+    `trouble` says why a key that is kept could not be had, as a sentence.
+    """
 
     key: str | None = field(repr=False)
     source: str
+    trouble: str | None = None
 
 
 def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> Credential:
@@ -29,8 +34,15 @@ def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> 
         return Credential(None, "no key needed")
     if context.takes_key_variable and (key := environ.get(KEY_VARIABLE)):
         return Credential(key, KEY_VARIABLE)
-    file = config.home.value / "credentials.toml"
+    file = credentials_file(config.home.value)
     entry = read_entries(file).get(context.name)
     if entry is None or entry.hub != context.base_url:
         return Credential(None, "not set")
-    return Credential(entry.key, str(file))
+    if entry.account is None:
+        return Credential(entry.key, str(file))
+    try:
+        key = keyrings.fetch(entry.account)
+    except keyrings.NoKeyring as error:
+        trouble = f"The key of `{context.name}` is in the keyring, which is not open: {error}"
+        return Credential(None, "keyring", trouble)
+    return Credential(key, "keyring")

@@ -1,0 +1,172 @@
+"""Changes to config.toml, which is the user's: comments, order and unknown words stay.
+
+The text is edited by tomlkit. What comes out is read again and compared with what was meant,
+and a file that tomlkit would spoil is left alone.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.config.contexts import LOCAL, PRIME, origin_of
+from prime_cli.core.config.settings import read_table
+from prime_cli.core.errors import UsageError
+from prime_cli.core.file_lock import locked
+from prime_cli.core.paths import storage_errors, write_atomically
+
+Table = MutableMapping[str, Any]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def save_context(file: Path, name: str, values: Mapping[str, str | None]) -> None:
+    """Add `[contexts.NAME]` to `file`, or change the one that is there.
+
+    `values` are `base_url`, `web_url` and `team`; None takes a value away, and what is not
+    mentioned stays. The built-in `prime` takes a team only. Raises UsageError for a name or an
+    address that cannot be.
+    """
+    check_context_name(name)
+    if name == PRIME and set(values) - {"team"}:
+        raise UsageError(f"The addresses of `{PRIME}` are built in", hint="choose another name")
+    given = {key: value and _checked(key, value) for key, value in values.items()}
+
+    def change(table: Table) -> None:
+        contexts = _child(table, "contexts", file)
+        if name in contexts:
+            _merge(_child(contexts, name, file), given)
+        elif new := {key: value for key, value in given.items() if value}:
+            contexts[name] = new
+
+    edit(file, change)
+
+
+def delete_context(file: Path, name: str) -> bool:
+    """Take `[contexts.NAME]` out of `file`, and `context = "NAME"`; False if none was there."""
+
+    def change(table: Table) -> None:
+        if name in table.get("contexts", {}):
+            del _child(table, "contexts", file)[name]
+        if table.get("context") == name:
+            del table["context"]
+
+    return edit(file, change)
+
+
+def use_context(file: Path, name: str) -> None:
+    """Make `name` the current context; raises UsageError for one that is not in `file`."""
+    if name not in known_contexts(read_table(file)):
+        raise UsageError(f"There is no context `{name}`", hint="see `prime context list`")
+    set_value(file, "context", name)
+
+
+def known_contexts(table: Mapping[str, Any]) -> list[str]:
+    """Names of contexts: those built in, then those of what config.toml holds."""
+    contexts = table.get("contexts")
+    named = contexts if isinstance(contexts, Mapping) else {}
+    return [LOCAL, PRIME, *(name for name in named if name not in (LOCAL, PRIME))]
+
+
+def set_value(file: Path, name: str, value: str | bool) -> bool:  # noqa: FBT001 a value, no switch
+    """Write `name = value` at the top of `file`; False if it was so already."""
+
+    def change(table: Table) -> None:
+        table[name] = value
+
+    return edit(file, change)
+
+
+def unset_value(file: Path, name: str) -> bool:
+    """Take `name` out of the top of `file`; False if it was not there."""
+
+    def change(table: Table) -> None:
+        table.pop(name, None)
+
+    return edit(file, change)
+
+
+def check_context_name(name: str) -> None:
+    """Raise UsageError unless a context may be called `name`."""
+    if name == LOCAL:
+        raise UsageError(f"`{LOCAL}` is the hub in this process", hint="choose another name")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"`{name}` cannot be the name of a context",
+            hint="use letters, digits, `-`, `_` and `.`",
+        )
+
+
+def edit(file: Path, change: Callable[[Table], None]) -> bool:
+    """Apply `change` to what `file` holds; False if nothing was to be written.
+
+    One writer at a time; the file is replaced as a whole, mode 0600, behind a link if it is one.
+    Raises UsageError for a file that is not TOML or is written in a way that cannot be edited.
+    """
+    with locked(file.with_name("config.lock")):
+        file = file.resolve()
+        meant = read_table(file)
+        before = _read(file)
+        change(meant)
+        after = _edited(before, change, meant, file)
+        if after == before:
+            return False
+        write_atomically(file, after.encode("utf-8"))
+        return True
+
+
+def _edited(before: str, change: Callable[[Table], None], meant: Table, file: Path) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(before)
+    change(document)
+    after = tomlkit.dumps(document)
+    if _holds(after) != _comparable(meant):
+        raise UsageError(
+            f"{file} is written in a way that prime cannot edit", hint="change it in an editor"
+        )
+    return after
+
+
+def _holds(text: str) -> Table | None:
+    try:
+        return _comparable(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _comparable(table: Table) -> Table:
+    """Without the empty `[contexts]` that looking for one leaves."""
+    return {key: value for key, value in table.items() if (key, value) != ("contexts", {})}
+
+
+def _read(file: Path) -> str:
+    with storage_errors(file):
+        try:
+            return file.read_bytes().decode("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+
+
+def _child(table: Table, key: str, file: Path) -> Table:
+    child = table.setdefault(key, {})
+    if not isinstance(child, MutableMapping):
+        raise UsageError(f"{key} in {file} must be a table")
+    return child
+
+
+def _merge(entry: Table, values: Mapping[str, str | None]) -> None:
+    for key, value in values.items():
+        if value:
+            entry[key] = value
+        else:
+            entry.pop(key, None)
+
+
+def _checked(key: str, value: str) -> str:
+    if not key.endswith("_url"):
+        return value
+    if not value.startswith(("http://", "https://")):
+        raise UsageError(f"`{value}` is not the address of a hub", hint="write `https://…`")
+    return origin_of(value)

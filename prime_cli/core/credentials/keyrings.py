@@ -1,0 +1,128 @@
+"""The system's keyring, asked only where one can be, and never waited for.
+
+A backend of `keyring` may ask a service that is not there, or draw a dialog on a screen that
+nobody sees. It is therefore asked in a thread that is left behind after `SECONDS`.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+T = TypeVar("T")
+
+SERVICE = "prime-cli"
+SECONDS = 3.0
+
+_OFF = frozenset({"", "0", "false", "no", "off"})
+_NOT_REAL = ("keyring.backends.null", "keyring.backends.fail", "keyrings.alt")
+"""They keep nothing, or keep it for everybody to read."""
+
+
+class NoKeyring(Exception):
+    """No keyring can be used; the text is the reason, as the end of a sentence."""
+
+
+def keep(account: str, key: str, *, seconds: float = SECONDS) -> str:
+    """Put `key` into the keyring, and return the keyring's name; raises NoKeyring.
+
+    It is read back: a keyring is believed when it has shown what it keeps.
+    """
+
+    def ask(backend: "KeyringBackend", given_up: threading.Event) -> str:
+        backend.set_password(SERVICE, account, key)
+        if given_up.is_set():
+            # Whoever waited has put the key elsewhere.
+            backend.delete_password(SERVICE, account)
+        elif backend.get_password(SERVICE, account) != key:
+            raise NoKeyring(f"{backend.name} did not keep it")
+        return str(backend.name)
+
+    return _ask(ask, seconds)
+
+
+def fetch(account: str, *, seconds: float = SECONDS) -> str | None:
+    """The key that the keyring has, None if it has none; raises NoKeyring."""
+    return _ask(lambda backend, _: backend.get_password(SERVICE, account), seconds)
+
+
+def forget(account: str, *, seconds: float = SECONDS) -> None:
+    """Take the key out of the keyring; raises NoKeyring."""
+
+    def ask(backend: "KeyringBackend", _: threading.Event) -> None:
+        if backend.get_password(SERVICE, account) is not None:
+            backend.delete_password(SERVICE, account)
+
+    _ask(ask, seconds)
+
+
+def why_not_asked(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str:
+    """Why no keyring is even tried here; "" where one may be."""
+    if environ.get("CI", "").strip().lower() not in _OFF:
+        return "a CI job has no keyring"
+    if platform in ("win32", "darwin") or environ.get("PYTHON_KEYRING_BACKEND"):
+        return ""
+    if environ.get("DBUS_SESSION_BUS_ADDRESS"):
+        return ""
+    return "there is no session bus to ask a keyring by"
+
+
+class _Answer(Generic[T]):
+    """What a thread came to."""
+
+    value: T
+    refusal: str | None = None
+
+
+def _ask(question: Callable[["KeyringBackend", threading.Event], T], seconds: float) -> T:
+    if reason := why_not_asked():
+        raise NoKeyring(reason)
+    answer: _Answer[T] = _Answer()
+    given_up = threading.Event()
+
+    def run() -> None:
+        try:
+            answer.value = question(_real_backend(), given_up)
+        except NoKeyring as error:
+            answer.refusal = str(error)
+        except Exception as error:  # noqa: BLE001 backends raise whatever their systems do
+            # Its text may hold the key.
+            answer.refusal = _refusal(error)
+
+    # A daemon is not waited for at the end of the process either.
+    thread = threading.Thread(target=run, name="keyring", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        given_up.set()
+        raise NoKeyring(f"the keyring did not answer within {seconds:g} seconds")
+    if answer.refusal is not None:
+        raise NoKeyring(answer.refusal)
+    return answer.value
+
+
+def _real_backend() -> "KeyringBackend":
+    """The backend that is set or found, if it keeps keys for their owner; raises NoKeyring."""
+    import keyring
+    from keyring.backends.chainer import ChainerBackend
+
+    chosen = keyring.get_keyring()
+    chain = chosen.backends if isinstance(chosen, ChainerBackend) else [chosen]
+    for backend in chain:
+        if not type(backend).__module__.startswith(_NOT_REAL):
+            return backend
+    raise NoKeyring("there is no keyring on this machine")
+
+
+def _refusal(error: Exception) -> str:
+    from keyring.errors import InitError, KeyringLocked, NoKeyringError
+
+    if isinstance(error, NoKeyringError):
+        return "there is no keyring on this machine"
+    if isinstance(error, KeyringLocked | InitError):
+        return "the keyring is locked"
+    return f"the keyring refused ({type(error).__name__})"
