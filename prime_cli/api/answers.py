@@ -16,6 +16,29 @@ from prime_cli.wire.problems import to_error
 T = TypeVar("T")
 
 _LONGEST_DETAIL = 300
+_OF_THE_STREAM = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def read_whole(response: httpx.Response, most: int) -> httpx.Response:
+    """A streamed answer with its body in memory; raises Unreachable where it is over `most` bytes.
+
+    They are counted as they are unpacked, so that a small answer cannot fill the memory either.
+    """
+    content = bytearray()
+    for chunk in response.iter_bytes():
+        content += chunk
+        if len(content) > most:
+            raise nonsense(response, f"it sends more than {most} bytes")
+    kept = [each for each in response.headers.multi_items() if each[0] not in _OF_THE_STREAM]
+    return httpx.Response(
+        response.status_code,
+        headers=kept,
+        content=bytes(content),
+        request=response.request,
+        extensions={
+            name: value for name, value in response.extensions.items() if name == "reason_phrase"
+        },
+    )
 
 
 def read_body(response: httpx.Response) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from prime_cli.api.embedded import AppTransport
 from prime_cli.api.environments import Environments
 from prime_cli.api.evaluations import Evaluations
 from prime_cli.api.locks import Locks
+from prime_cli.api.logins import Logins
 from prime_cli.api.reports import Reports
 from prime_cli.api.retries import ATTEMPTS
 from prime_cli.api.uploads import Uploads
@@ -62,6 +63,7 @@ class HubClient:
         self.environments = Environments(self._connection)
         self.uploads = Uploads(self._connection)
         self.accounts = Accounts(self._connection)
+        self.logins = Logins(self._connection)
         self.locks = Locks(self._connection)
         self.reports = Reports(self._connection)
         self.evaluations = Evaluations(

@@ -16,6 +16,7 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.api import answers, retries
+from prime_cli.core.credentials.checked import check_key
 from prime_cli.core.errors import Unreachable
 
 T = TypeVar("T")
@@ -26,6 +27,9 @@ API = "/api/v1"
 CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 30.0
 TRANSFER_SECONDS = 300.0
+MOST_BYTES = 256 * 1024 * 1024
+"""What an answer may have that is held in memory; files are streamed."""
+_MOST_ERROR_BYTES = 1024 * 1024
 _MOST_REDIRECTS = 5
 
 
@@ -49,7 +53,7 @@ class Connection:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base_url = parse_url(base_url.rstrip("/"))
-        self._key = key
+        self._key = check_key(key, "the configuration") if key else None
         self._transport = transport
         self._outside_transport = outside
         self._attempts = attempts
@@ -71,11 +75,14 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         seconds: float | None = None,
         repeatable: bool | None = None,
+        most: int = MOST_BYTES,
+        with_key: bool = True,
     ) -> "Answer":
         """Ask the hub for `path` (below /api/v1); raises the error that a refusal stands for.
 
-        A `body` of bytes is JSON already; `seconds` is how long to wait for the answer.
-        `repeatable` says that asking twice does no more than once; GET and PUT always are.
+        A `body` of bytes is JSON already; `seconds` is how long to wait for the answer, `most`
+        how many bytes it may have. `repeatable` says that asking twice does no more than once; GET
+        and PUT always are.
         """
         request = self._request(
             method,
@@ -83,18 +90,17 @@ class Connection:
             query=query,
             body=body,
             headers=headers,
+            with_key=with_key,
             seconds=seconds,
         )
         repeatable = method in ("GET", "PUT") if repeatable is None else repeatable
         with self._send(request, repeatable=repeatable) as response:
-            response.read()
-        return Answer(response)
+            return Answer(answers.read_whole(response, most))
 
     def read(self, url: str) -> httpx.Response:
         """The whole answer at an absolute `url`, for a package index page."""
         with self._send(self._request("GET", url), repeatable=True) as response:
-            response.read()
-        return response
+            return answers.read_whole(response, MOST_BYTES)
 
     @contextmanager
     def open(
@@ -183,9 +189,9 @@ class Connection:
             )
             try:
                 if response.is_error:
-                    response.read()
                     raise answers.read_error(
-                        response, with_key="authorization" in response.request.headers
+                        answers.read_whole(response, _MOST_ERROR_BYTES),
+                        with_key="authorization" in response.request.headers,
                     )
                 yield response
             finally:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.logins import PendingLogin
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
@@ -36,6 +37,10 @@ Call = Callable[[HubClient, Path], object]
 CALLS: dict[str, Call] = {
     "accounts.whoami": lambda hub, _: hub.accounts.whoami().slug,
     "accounts.teams": lambda hub, _: hub.accounts.teams(offset=0, limit=50).data[0].team_id,
+    "accounts.all_teams": lambda hub, _: hub.accounts.all_teams()[0].slug,
+    "accounts.members": lambda hub, _: hub.accounts.members("team_1").data[0].role,
+    "logins.begin": lambda hub, _: hub.logins.begin("-----BEGIN PUBLIC KEY-----").code,
+    "logins.poll": lambda hub, _: hub.logins.poll(PendingLogin("CB241826", "token")),
     "environments.list": lambda hub, _: (
         hub.environments.list(
             owner="ada",
@@ -98,6 +103,7 @@ CALLS: dict[str, Call] = {
 OURS = {
     *("locks.get", "locks.put", "reports.get", "reports.put"),
     *("evaluations.history", "evaluations.put_logs"),
+    *("accounts.current_key", "accounts.revoke_current_key"),
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 

@@ -17,6 +17,13 @@ TEAM = {
     "role": "ADMIN",
     "createdAt": "2026-11-21T02:16:21Z",
 }
+MEMBER = {
+    "userId": "user_1",
+    "userName": "Ada",
+    "userEmail": None,
+    "role": "ADMIN",
+    "joinedAt": "2026-11-21T02:16:21Z",
+}
 OWNED = {
     "id": "env_1aefa2a4",
     "name": "tiny-v18",
@@ -78,6 +85,26 @@ EXCHANGES = (
         "/api/v1/user/teams",
         {"data": [TEAM], "total_count": 1, "offset": 0, "limit": 100},
         query=keys("offset limit"),
+    ),
+    Exchange(
+        "GET",
+        "/api/v1/teams/{}/members",
+        {"data": [MEMBER]},
+        query=keys("offset limit"),
+    ),
+    Exchange(
+        "POST",
+        "/api/v1/auth_challenge/generate",
+        {"challenge": "CB241826", "status_auth_token": "05fb86ed559d4ac4af8f59204acf2b6d"},
+        body=Body(keys("encryptionPublicKey")),
+        anonymous=True,
+    ),
+    Exchange(
+        "GET",
+        "/api/v1/auth_challenge/status",
+        {"result": None},
+        query=keys("challenge"),
+        headers={"authorization": "Bearer token"},
     ),
     Exchange(
         "GET",
