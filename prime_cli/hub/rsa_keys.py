@@ -1,6 +1,6 @@
 """Public keys of clients that log in, and texts that only they can read.
 
-Needs the library `cryptography`, which takes 30 ms to import and only a served hub has.
+Needs the library `cryptography`, which takes 30 ms to import: only a login loads it.
 """
 
 from base64 import b64encode

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import StorageFailed, UsageError
-from prime_cli.core.extras import install_command
 from prime_cli.core.paths import storage_errors
 from prime_cli.hub.settings import HubSettings
 
@@ -75,13 +74,8 @@ def _make_key(path: Path) -> None:
 
 
 def _fernet(key: bytes) -> "Fernet":
-    try:
-        from cryptography.fernet import Fernet
-    except ImportError as error:
-        raise UsageError(
-            "Secrets need the package cryptography, which is not installed",
-            hint=f"install the extra: `{install_command('hub')}`",
-        ) from error
+    from cryptography.fernet import Fernet
+
     try:
         return Fernet(key)
     except ValueError as error:
