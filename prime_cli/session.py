@@ -19,11 +19,15 @@ EMBEDDED_URL = "http://hub.local"
 class Session:
     """The dependencies of one invocation.
 
-    `transport` replaces the sockets to hubs (tests, embedders).
+    `transport` replaces the sockets to hubs (tests, embedders), `progress` what the terminal
+    would show (programs).
     """
 
-    def __init__(self, transport: "Transport | None" = None) -> None:
+    def __init__(
+        self, transport: "Transport | None" = None, *, progress: "Progress | None" = None
+    ) -> None:
         self.transport = transport
+        self._progress = progress
         self.mode: str | None = None
         self.quiet = False
         self.plain = False
@@ -69,7 +73,7 @@ class Session:
     @property
     def progress(self) -> "Progress":
         """How domain code reports while it works."""
-        return self.output.progress
+        return self._progress or self.output.progress
 
     @cached_property
     def hub(self) -> "HubClient":

@@ -1,0 +1,127 @@
+"""Environments: what `prime env …` does."""
+
+from pathlib import Path
+
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.build import DIST, build_checked
+from prime_cli.envs.information import Information, describe
+from prime_cli.envs.install import Item, Wanted, plan_install, run_install
+from prime_cli.envs.listing import ListedVersion, Listing, Query, list_environments, list_versions
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.project import load_project
+from prime_cli.envs.publish import Destination, Published
+from prime_cli.envs.pull import Pulled, pull_sources
+from prime_cli.envs.release import Bump, open_release
+from prime_cli.envs.upload import UploadOptions, upload
+from prime_cli.envs.workspace import find_workspace
+from prime_cli.session import Session
+
+
+class Environments:
+    """The environments of a hub; a `ref` is `owner/name`, `owner/name@version` or a bare name.
+
+    Every method raises NotFound for what the hub does not have or does not show, NotLoggedIn and
+    NotAllowed as the hub answers, and Unreachable.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def list(
+        self,
+        *,
+        search: str | None = None,
+        owner: str | None = None,
+        tags: tuple[str, ...] = (),
+        mine: bool = False,
+        page: int = 1,
+        per_page: int = 20,
+    ) -> Listing:
+        """One page of what the hub has, newest first; `page` counts from 1."""
+        query = Query(
+            page=page, per_page=per_page, owner=owner, search=search, tags=tags, mine=mine
+        )
+        return list_environments(self._session.hub, query)
+
+    def info(self, ref: str) -> Information:
+        """What an environment is and how to use it; its code is read, not run."""
+        session = self._session
+        return describe(
+            session.hub, self._find(ref), home=session.config.home.value, progress=session.progress
+        )
+
+    def versions(self, ref: str) -> tuple[ListedVersion, ...]:
+        """Its versions, newest first."""
+        found = self._find(ref).at(None)
+        return list_versions(self._session.hub.of(found.owner), found)
+
+    def pull(self, ref: str, target: Path | str | None = None) -> Pulled:
+        """Its sources, put into `target`, else into ./environments/NAME or ./NAME.
+
+        Raises Conflict where the folder is there already, UnsafeContent, IntegrityError.
+        """
+        session = self._session
+        return pull_sources(
+            session.hub,
+            self._find(ref),
+            folder=Path(),
+            target=None if target is None else Path(target),
+            home=session.config.home.value,
+            progress=session.progress,
+        )
+
+    def build(self, project: Path | str, out_dir: Path | str | None = None) -> Path:
+        """The wheel of the project in a folder, put into `out_dir`, else into its `dist`.
+
+        It is imported once in a clean interpreter. Raises BadProject, BuildFailed, LoadFailed.
+        """
+        session = self._session
+        loaded = load_project(Path(project))
+        wheel, _ = build_checked(
+            loaded,
+            Path(out_dir) if out_dir is not None else loaded.root / DIST,
+            session.progress,
+            check=True,
+            offline=session.config.offline,
+        )
+        return wheel
+
+    def upload(
+        self,
+        target: Path | str,
+        *,
+        owner: str | None = None,
+        visibility: str | None = None,
+        bump: Bump | None = None,
+    ) -> Published:
+        """Publish a project's folder or a built wheel; `visibility` is `PUBLIC` or `PRIVATE`.
+
+        What is published already with the same content is left as it is. Raises BadProject,
+        BuildFailed, LoadFailed, UnsafeContent and, for a version that has another content,
+        Conflict.
+        """
+        session = self._session
+        destination = Destination(owner, None, visibility, None)
+        options = UploadOptions(destination, bump=bump, offline=session.config.offline)
+        with open_release(str(target), Path()) as release:
+            return upload(session.hub, release, options, session.progress)
+
+    def install(self, *refs: str, python: str | None = None) -> tuple[Item, ...]:
+        """Install into the workspace, or into that of `python`; what is new there.
+
+        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError.
+        """
+        session = self._session
+        wanted = Wanted(offline=session.config.offline)
+        plan = plan_install(
+            refs,
+            find_workspace(python, here=Path.cwd()),
+            wanted,
+            hub=lambda: session.hub,
+            here=Path.cwd(),
+            progress=session.progress,
+        )
+        return run_install(plan, wanted, session.progress)
+
+    def _find(self, ref: str) -> EnvRef:
+        return resolve_name(self._session.hub, ref, progress=self._session.progress)

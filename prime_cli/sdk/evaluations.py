@@ -1,0 +1,124 @@
+"""Evaluations: what `prime eval …` does."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from prime_cli.evals.comparison.compare import Terms, compare_all, require_statistics
+from prime_cli.evals.comparison.records import Comparison
+from prime_cli.evals.comparison.sides import side_of
+from prime_cli.evals.listing import RunItem, find_run, list_runs
+from prime_cli.evals.locate import Places
+from prime_cli.evals.prepare import prepare
+from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.resuming.recall import manifest_of, recalled
+from prime_cli.evals.run import EvalResult, run_evaluation
+from prime_cli.evals.saved import SavedRun
+from prime_cli.evals.setup import Surroundings
+from prime_cli.evals.sharing.options import PushOptions, PushResult
+from prime_cli.evals.sharing.push import push_run
+from prime_cli.evals.sharing.scrubbing import scrubber_for
+from prime_cli.session import Session
+
+T = TypeVar("T")
+
+
+class Evaluations:
+    """Runs of models on environments, saved below `./outputs/evals`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def run(self, environment: str | EvalRequest, model: str | None = None) -> EvalResult:
+        """Evaluate a model: all examples that the environment says, as `prime eval run` does.
+
+        `environment` is a ref, a folder or a bare name; an EvalRequest has every further wish,
+        such as how many examples and rollouts. Blocks until the run has ended, also where a loop
+        is running, as in a notebook; the main thread's Ctrl-C ends it in order.
+
+        Raises what the command ends with: NotFound, NotLoggedIn, Unreachable, ResolveFailed,
+        LoadFailed. Errors of rollouts are not raised: they are in `result.summary`.
+        """
+        request = environment if isinstance(environment, EvalRequest) else EvalRequest(environment)
+        if model is not None:
+            request = replace(request, model=model)
+        return _outside_a_loop(lambda: self._run(request))
+
+    def resume(self, run: str) -> EvalResult:
+        """Go on with the run that has this id or folder, where it ended.
+
+        Raises NotFound, and Conflict while another process is at it.
+        """
+        return _outside_a_loop(lambda: self._resume(find_run(run, Path.cwd())))
+
+    def list(self) -> Sequence[RunItem]:
+        """The runs that are saved here, newest first."""
+        return list_runs(Path.cwd())
+
+    def get(self, run: str | None = None) -> SavedRun:
+        """A saved run by its id or folder, by default the newest: its `rows()`, its `summary()`.
+
+        Raises NotFound, and UsageError where several ids begin so.
+        """
+        return find_run(run, Path.cwd())
+
+    def compare(self, first: str, *others: str, alpha: float = 0.05) -> Sequence[Comparison]:
+        """Whether `others` really differ from `first`, example by example, judged together.
+
+        Needs the extra `stats`; raises UsageError without it and Conflict where the runs are of
+        different content.
+        """
+        require_statistics()
+        base = side_of(self.get(first))
+        return compare_all([(base, side_of(self.get(run))) for run in others], Terms(alpha=alpha))
+
+    def push(self, run: str | None = None, *, public: bool = False) -> PushResult:
+        """Push a saved run, by default the newest, to the hub; pushing twice makes one evaluation.
+
+        Raises PartialResult for a run with errors or before its end, and what the hub answers.
+        """
+        session, saved = self._session, self.get(run)
+        return push_run(
+            session.hub,
+            saved,
+            PushOptions(is_public=public),
+            scrub=scrubber_for(saved, os.environ, session.credential.key),
+            progress=session.progress,
+        )
+
+    def _run(self, request: EvalRequest, resumed: SavedRun | None = None) -> EvalResult:
+        before = manifest_of(resumed).plan.environment if resumed is not None else None
+        prepared = prepare(
+            request, self._places(), os.environ, self._session.progress, before=before
+        )
+        return run_evaluation(prepared, self._surroundings(), resumed)
+
+    def _resume(self, saved: SavedRun) -> EvalResult:
+        return self._run(recalled(EvalRequest(""), manifest_of(saved)), saved)
+
+    def _places(self) -> Places:
+        session = self._session
+        return Places(
+            cwd=Path.cwd(),
+            hub=lambda: session.hub,
+            offline=session.config.offline,
+            owner=session.config.owner.value,
+        )
+
+    def _surroundings(self) -> Surroundings:
+        session = self._session
+        return Surroundings(Path.cwd(), os.environ, session.progress, session.config.offline)
+
+
+def _outside_a_loop(work: Callable[[], T]) -> T:
+    """Do the work here, or in a thread of its own where this one's event loop is running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(work).result()

@@ -1,0 +1,57 @@
+"""A hub, as a program has it."""
+
+from functools import cached_property
+
+from prime_cli.core.progress import Progress, Silent
+from prime_cli.sdk.environments import Environments
+from prime_cli.sdk.evaluations import Evaluations
+from prime_cli.session import Session
+from prime_cli.wire.accounts import Account
+
+
+class Hub:
+    """The hub that `prime` would talk to here: the one in the box, a team's, or the public one.
+
+    `context` names another than the current one, as `--context` does, and `offline` is
+    `--offline`; without them variables and config.toml decide. `progress` is told of work under
+    way and of choices that were made; None keeps still. Raises NotFound for a context that does
+    not exist and UsageError for settings that cannot be understood.
+
+        hub = Hub()
+        found = hub.environments.list(search="sort")
+        result = hub.evaluations.run("starter/alphabet-sort", "builtin/oracle")
+        print(result.summary.reward.mean)
+    """
+
+    def __init__(
+        self,
+        context: str | None = None,
+        *,
+        offline: bool | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._session = Session(progress=progress or Silent())
+        self._session.configure(context=context, offline=offline)
+        self.context = self._session.config.context
+
+    def __repr__(self) -> str:
+        return f"Hub({self.context.name!r})"
+
+    @property
+    def url(self) -> str | None:
+        """Its address; None for the hub in the box."""
+        return self.context.base_url
+
+    def whoami(self) -> Account:
+        """Whose key it is; raises NotLoggedIn where the hub wants one and there is none."""
+        return self._session.hub.accounts.whoami()
+
+    @cached_property
+    def environments(self) -> Environments:
+        """Find, publish and install environments."""
+        return Environments(self._session)
+
+    @cached_property
+    def evaluations(self) -> Evaluations:
+        """Run, read, compare and push evaluations."""
+        return Evaluations(self._session)
