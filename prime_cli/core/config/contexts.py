@@ -1,7 +1,7 @@
 """Which hub: a context is a name, a hub's addresses, and for whom one publishes there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,17 @@ PRIME_API_URL = "https://api.primeintellect.ai"
 PRIME_WEB_URL = "https://app.primeintellect.ai"
 
 URL_VARIABLES = ("PRIME_API_BASE_URL", "PRIME_BASE_URL")
+TEAM_VARIABLES = ("PRIME_TEAM_ID", "PRIME_TEAM")
 
 
 @dataclass(frozen=True)
 class Context:
     """A hub; `base_url` None is the hub in the box.
 
-    `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug of the
-    team that one works for there, None for oneself. `takes_key_variable` says that PRIME_API_KEY
-    is a key of this hub: it belongs to the public one or to that of PRIME_API_BASE_URL.
+    `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug or
+    id of the team that one works for there, None for oneself, and `team_source` says who decided.
+    `takes_key_variable` says that PRIME_API_KEY is a key of this hub: it belongs to the public one
+    or to that of PRIME_API_BASE_URL.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Context:
     source: str
     team: str | None = None
     takes_key_variable: bool = False
+    team_source: str = DEFAULT
 
     @property
     def embedded(self) -> bool:
@@ -44,15 +47,26 @@ def choose_context(
 ) -> Context:
     """The context that the nearest of flag, variables and config.toml names, else `local`.
 
-    Raises NotFound for a name that nothing defines, UsageError for values that cannot be used.
+    A variable for the team wins over what the context says. Raises NotFound for a name that
+    nothing defines, UsageError for values that cannot be used.
     """
+    context = _nearest(flag, table, environ, file)
+    for variable in TEAM_VARIABLES:
+        if (team := environ.get(variable, "").strip()) and not context.embedded:
+            return replace(context, team=team, team_source=variable)
+    return replace(context, team_source=str(file)) if context.team else context
+
+
+def _nearest(
+    flag: str | None, table: dict[str, Any], environ: Mapping[str, str], file: Path
+) -> Context:
     if flag:
         return _named(flag, "--context", table, file)
     if name := environ.get("PRIME_CONTEXT"):
         return _named(name, "PRIME_CONTEXT", table, file)
     for variable in URL_VARIABLES:
         if url := environ.get(variable):
-            return _of_url(url, variable, environ)
+            return _of_url(url, variable, table, environ, file)
     if environ.get("PRIME_API_KEY"):
         return _named(PRIME, "PRIME_API_KEY", table, file)
     if name := read_text(table, "context", file):
@@ -83,14 +97,36 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
     return Context(name, origin_of(base_url), origin_of(web_url), source, team)
 
 
-def _of_url(url: str, variable: str, environ: Mapping[str, str]) -> Context:
+def _of_url(
+    url: str, variable: str, table: dict[str, Any], environ: Mapping[str, str], file: Path
+) -> Context:
+    """The hub at `url`: under the name that config.toml has for it, else under the variable's."""
     if not url.startswith(("http://", "https://")):
         raise UsageError(
             f"{variable} is `{url}`, which is not a URL", hint="write `https://…` or `http://…`"
         )
     origin = origin_of(url)
-    web_url = origin_of(environ.get("PRIME_FRONTEND_URL") or origin)
-    return Context(variable, origin, web_url, variable, takes_key_variable=True)
+    found = _at(origin, variable, table, file) or Context(variable, origin, origin, variable)
+    web_url = origin_of(environ.get("PRIME_FRONTEND_URL") or found.web_url or origin)
+    return replace(found, web_url=web_url, takes_key_variable=True)
+
+
+def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Context | None:
+    """The context with this address; the current one, where several have it."""
+    contexts = table.get("contexts")
+    entries = contexts if isinstance(contexts, dict) else {}
+    at = [PRIME] if origin == PRIME_API_URL else []
+    at += [
+        name
+        for name, entry in entries.items()
+        if name not in (LOCAL, PRIME)
+        and isinstance(entry, dict)
+        and origin_of(str(entry.get("base_url"))) == origin
+    ]
+    if not at:
+        return None
+    current = table.get("context")
+    return _named(current if current in at else at[0], variable, table, file)
 
 
 def origin_of(url: str) -> str:
