@@ -1,0 +1,1 @@
+"""Bundles: one file with all that environments need, for machines without a network."""

@@ -1,0 +1,149 @@
+"""Put a bundle's parts where they are found without a network; all of them, or none."""
+
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import ResolveFailed, UnsafeContent
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.progress import Progress, Task
+from prime_cli.envs.bundles.data import check_place, place_of
+from prime_cli.envs.bundles.kept import MANIFEST, Bundled, open_bundled
+from prime_cli.envs.bundles.manifest import (
+    BundledData,
+    Manifest,
+    Member,
+    Target,
+    encode_manifest,
+)
+from prime_cli.envs.bundles.reading import OpenBundle, open_bundle
+from prime_cli.envs.bundles.targets import this_platform
+from prime_cli.runtime.bundled import bundles_folder
+
+_OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
+_DATA = "data"
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A bundle on this machine: its environments, and where its data went."""
+
+    folder: Path
+    manifest: Manifest
+    environments: tuple[Bundled, ...]
+    data: tuple[tuple[BundledData, Path], ...] = ()
+
+
+def fitting_pythons(manifest: Manifest) -> tuple[str, ...]:
+    """The minor versions that the bundle holds packages of this platform for.
+
+    Raises ResolveFailed when it is for other platforms.
+    """
+    here = this_platform()
+    fitting = tuple(target.python for target in manifest.targets if target.platform == here)
+    if not fitting:
+        raise ResolveFailed(
+            f"The bundle is for {_shown(manifest.targets)}, and this machine is {here}",
+            hint=f"make one with `prime env bundle … --platform {here}`",
+        )
+    return fitting
+
+
+def check_python(manifest: Manifest, minor: str) -> None:
+    """Raise ResolveFailed unless the bundle is for a Python of that minor version here."""
+    if minor not in fitting_pythons(manifest):
+        raise ResolveFailed(
+            f"The bundle is for {_shown(manifest.targets)}, and this would be Python {minor}",
+            hint=f"name another Python with `--python`, or bundle with `--python {minor}`",
+        )
+
+
+def _shown(targets: Iterable[Target]) -> str:
+    pythons: dict[str, list[str]] = {}
+    for target in targets:
+        pythons.setdefault(target.platform, []).append(target.python)
+    return ", ".join(f"{name} with Python {' or '.join(each)}" for name, each in pythons.items())
+
+
+def admit_bundle(
+    path: Path, home: Path, environ: Mapping[str, str], progress: Progress
+) -> Admitted:
+    """Unpack a bundle into `<home>/bundles/<digest>`, with every member's digest compared.
+
+    Its data goes to where `place_of` says. Raises IntegrityError, UnsafeContent, Conflict (other
+    data is in the way), StorageFailed; then nothing is left of it.
+    """
+    with open_bundle(path) as bundle:
+        manifest = bundle.manifest
+        digest = digest_bytes(encode_manifest(manifest))[:32]
+        folder = bundles_folder(home) / digest
+        places = {data.name: place_of(data, folder / _DATA, environ) for data in manifest.data}
+        data = [(each, _data_place(each, places)) for each in manifest.members if _is_data(each)]
+        parts = [each for each in manifest.members if not _is_data(each)]
+        for part in parts:
+            _check_part(part)
+        todo = [(each, place) for each, place in data if check_place(place, each.size)]
+        with progress.task(f"Unpacking {path.name}", total=manifest.size, unit="bytes") as task:
+            if not (folder / MANIFEST).is_file():
+                _unpack(bundle, parts, folder, task)
+            for each, place in todo:
+                _put(bundle, each, place, task)
+    opened = tuple(open_bundled(folder, each) for each in manifest.environments)
+    return Admitted(folder, manifest, opened, tuple((d, places[d.name]) for d in manifest.data))
+
+
+def _is_data(member: Member) -> bool:
+    return member.path.startswith(f"{_DATA}/")
+
+
+def _data_place(member: Member, places: Mapping[str, Path]) -> Path:
+    _, name, inside = (*member.path.split("/", 2), "")[:3]
+    if name not in places or not inside:
+        raise UnsafeContent(f"The bundle does not say what {member.path[:120]} is")
+    return places[name] / inside
+
+
+def _check_part(member: Member) -> None:
+    folder, _, name = member.path.partition("/")
+    if folder == "wheels":
+        try:
+            parse_wheel_filename(name)
+        except InvalidWheelFilename as error:
+            raise UnsafeContent(f"{member.path[:120]} in the bundle is no wheel") from error
+    elif not _OF_ENVIRONMENT.fullmatch(member.path):
+        raise UnsafeContent(f"{member.path[:120]} has no place in a bundle")
+
+
+def _unpack(bundle: OpenBundle, parts: Iterable[Member], folder: Path, task: Task) -> None:
+    make_folder(folder.parent)
+    aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        for part in parts:
+            bundle.copy(part, aside / part.path, task)
+        for each in bundle.manifest.environments:
+            open_bundled(aside, each)
+        with storage_errors(folder):
+            (aside / MANIFEST).write_bytes(encode_manifest(bundle.manifest))
+            if folder.exists():  # of an earlier try that was removed halfway
+                shutil.rmtree(folder)
+            aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _put(bundle: OpenBundle, member: Member, place: Path, task: Task) -> None:
+    """One file of data, which appears when it is whole."""
+    with storage_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        try:
+            bundle.copy(member, aside, task)
+            aside.replace(place)
+        finally:
+            aside.unlink(missing_ok=True)
