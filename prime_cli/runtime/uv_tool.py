@@ -9,6 +9,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.process import Completed, TimedOut, child_environment, run
+from prime_cli.runtime.uv_cache import spare_cache
 
 # A resolver that downloads gigabytes may be slow; one that hangs must not hang us for ever.
 _LONGEST_SECONDS = 3600
@@ -26,7 +27,9 @@ _NEEDS_NETWORK = re.compile(
 _FULL = ("28", "112", "122")
 """ENOSPC, ERROR_DISK_FULL of Windows, EDQUOT."""
 _DISK = re.compile(r"(?P<reason>[A-Z][^:`()\n]*) \(os error (?P<number>13|28|30|112|122)\)")
-_WRITING = re.compile(r"failed to (create|write|copy|rename)", re.IGNORECASE)
+_WRITING = re.compile(
+    r"failed to (create|write|copy|rename)|could not (create|acquire)", re.IGNORECASE
+)
 _BY_URL = re.compile(r"`(?P<name>[\w.-]+)\s+@\s+[a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
 """A requirement with a URL, in a message of uv."""
 
@@ -66,6 +69,8 @@ def run_uv(
     env.pop("VIRTUAL_ENV", None)
     env["UV_PYTHON_DOWNLOADS"] = "automatic" if download_python else "never"
     env["UV_NO_PROGRESS"] = "1"
+    if cache := spare_cache(env):
+        env["UV_CACHE_DIR"] = str(cache)
     words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
     try:
         completed = run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)
