@@ -7,7 +7,8 @@ PrimeError
 ├── GateFailed (1)          a gate or a check did not pass
 ├── PartialResult (3)       a run ended with errors above the limit, or at a cap
 ├── NotAllowed (4)          the hub or an endpoint refused
-│   └── NotLoggedIn         no key where one is needed
+│   ├── NotLoggedIn         no key where one is needed
+│   └── NotTrusted          code of somebody whom nobody here has trusted
 ├── Unreachable (5)         no answer from a hub, an index or a model endpoint
 │   ├── Offline             a socket was needed under `--offline`
 │   ├── RateLimited         asked too often; to be tried again later
@@ -109,6 +110,12 @@ class NotLoggedIn(NotAllowed):
     """A key is needed and none is known, or the one sent is not valid."""
 
     code = "not_logged_in"
+
+
+class NotTrusted(NotAllowed):
+    """Code of an owner whom nobody has trusted on this machine, or without a needed signature."""
+
+    code = "not_trusted"
 
 
 class Unreachable(PrimeError):

@@ -9,21 +9,29 @@ LATEST = "latest"
 
 _PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _SHORTEST_SLUG = 3
+_PIN = "#sha256="
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
 class EnvRef:
-    """An environment on a hub; `version` None means the newest finalised one."""
+    """An environment on a hub; `version` None means the newest finalised one.
+
+    `sha256` (64 hexadecimal digits) is what its wheel must have, where somebody pinned it. It is
+    no part of the name: `str` leaves it out.
+    """
 
     owner: str
     name: str
     version: str | None = None
+    sha256: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "EnvRef":
-        """Read `owner/name` or `owner/name@version`; raises BadReference on anything else."""
-        slug, at, version = text.strip().rpartition("@")
+        """Read `owner/name[@version][#sha256=HEX]`; raises BadReference on anything else."""
+        named, hashed, pin = text.strip().partition(_PIN)
+        slug, at, version = named.rpartition("@")
         if not at:
             slug, version = version, ""
         owner, slash, name = slug.partition("/")
@@ -37,7 +45,8 @@ class EnvRef:
                 f"`{version}` in `{text}` is not a version",
                 hint=f"see the versions with `prime env versions {owner}/{name}`",
             )
-        return cls(owner, name, None if version in ("", LATEST) else version)
+        sha256 = read_sha256(pin) if hashed else None
+        return cls(owner, name, None if version in ("", LATEST) else version, sha256)
 
     @property
     def slug(self) -> str:
@@ -55,6 +64,17 @@ class EnvRef:
 
     def __str__(self) -> str:
         return f"{self.slug}@{self.version}" if self.version else self.slug
+
+
+def read_sha256(text: str) -> str:
+    """A sha256 in lower case, as `sha256sum` prints it; raises BadReference."""
+    digest = text.strip().lower()
+    if not _SHA256.fullmatch(digest):
+        raise BadReference(
+            f"`{text[:80]}` is not a sha256, which has 64 hexadecimal digits",
+            hint="`prime env info` shows that of a wheel",
+        )
+    return digest
 
 
 def is_reference(text: str) -> bool:

@@ -17,12 +17,14 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs import records
 from prime_cli.envs.build import build_kept
+from prime_cli.envs.bundles.kept import Bundled
 from prime_cli.envs.index_links import IndexLink, parse_links
 from prime_cli.envs.lookup import Found, find_environment
 from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.records import Record
+from prime_cli.envs.trust.gate import Gate, check_pin
 from prime_cli.envs.uv_sources import published_sources
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
@@ -55,19 +57,30 @@ def fetch_wheel(
     progress: Progress,
     offline: bool = False,
     home: Path | None = None,
+    gate: Gate | None = None,
 ) -> FetchedEnvironment:
     """The wheel of `ref`, in `<home>/wheels/<sha256>/<its real name>`; downloaded at most once.
 
     Reads through to the hub's upstream, and works offline for what was fetched before. A private
-    environment whose hub shows sources only is built from them. Raises NotFound, Unreachable,
-    NotAllowed, IntegrityError (bytes other than promised), UnsafeContent or BuildFailed.
+    environment whose hub shows sources only is built from them. Without a `gate` the wheel is for
+    reading: nobody is asked whether its code may run. Raises NotFound, Unreachable, NotAllowed,
+    IntegrityError (bytes other than promised or pinned), NotTrusted, UnsafeContent or BuildFailed.
     """
     home = home or prime_home()
     found = find_environment(hub, ref, home=home, progress=progress, offline=offline)
-    path = _find_kept(found, home) or _obtain(found, home, progress)
+    path = _obtain_admitted(found, ref, home, gate, progress)
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
+    return _fetched(found.ref, record, path)
+
+
+def from_bundle(bundled: Bundled) -> FetchedEnvironment:
+    """An environment of an unpacked bundle; raises what reading its wheel does."""
+    return _fetched(bundled.ref, bundled.record, bundled.wheel)
+
+
+def _fetched(ref: EnvRef, record: Record, path: Path) -> FetchedEnvironment:
     package = WheelPackage(
         path,
         path.parent.name,
@@ -75,7 +88,26 @@ def fetch_wheel(
         _moment(record.published),
         published_sources(record.pyproject),
     )
-    return FetchedEnvironment(found.ref, record.detail, package, record.lock, record.pyproject)
+    return FetchedEnvironment(ref, record.detail, package, record.lock, record.pyproject)
+
+
+def _obtain_admitted(
+    found: Found, asked: EnvRef, home: Path, gate: Gate | None, progress: Progress
+) -> Path:
+    kept = found.bundled.wheel if found.bundled else _find_kept(found, home)
+    path = kept or _obtain(found, home, progress)
+    if path is None:
+        # A build runs the owner's code already, also for those who only want to read.
+        (gate or Gate(home)).admit(found.hub, found.ref, None)
+        path = _build(found, home, progress)
+    sha256 = path.parent.name
+    pin = asked.sha256 if gate is None else gate.pin_of(asked, found.ref)
+    # A bundle is a file that its user named, as a wheel is: to install it was the answer.
+    if gate is not None and found.bundled is None:
+        gate.admit(found.hub, found.ref, sha256, pin=pin)
+    elif pin is not None:
+        check_pin(found.ref, sha256, pin)
+    return path
 
 
 def _find_kept(found: Found, home: Path) -> Path | None:
@@ -90,12 +122,13 @@ def _find_kept(found: Found, home: Path) -> Path | None:
     return WheelStore(home).find(detail.wheel_sha256 or "", filename)
 
 
-def _obtain(found: Found, home: Path, progress: Progress) -> Path:
+def _obtain(found: Found, home: Path, progress: Progress) -> Path | None:
+    """The wheel as the hub has it; None where there are only sources."""
     link = find_link(found)
     if link is not None:
         return _download(found.hub, link, WheelStore(home), progress)
     if found.detail.package_url or found.detail.tracked_package_url:
-        return _build(found, home, progress)
+        return None
     raise NotFound(f"{found.ref} has neither a wheel nor sources on the hub")
 
 

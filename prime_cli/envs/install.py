@@ -12,7 +12,8 @@ from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.build import build_kept
-from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.bundles.kept import Bundled
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, from_bundle
 from prime_cli.envs.installed import (
     Distribution,
     Origin,
@@ -26,12 +27,14 @@ from prime_cli.envs.local import ENVIRONMENTS, choose_local
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.owned import OpenHub, fetch_owned
 from prime_cli.envs.project import load_project
+from prime_cli.envs.trust.gate import Gate
 from prime_cli.envs.workspace import (
     Workspace,
     create_workspace,
     python_version,
     site_packages,
 )
+from prime_cli.runtime.bundled import wheel_folders
 from prime_cli.runtime.families import LIBRARY, newest_release
 from prime_cli.runtime.locks import locked_sources
 from prime_cli.runtime.packages import WheelPackage, installable, read_package
@@ -41,13 +44,18 @@ from prime_cli.runtime.sources import source_requirements
 
 @dataclass(frozen=True)
 class Wanted:
-    """The user's wishes for an installation, as the flags say them."""
+    """The user's wishes for an installation, as the flags say them; `gate` asks about strangers.
+
+    With `bundled_only` packages come from the bundles of the environments, and from nowhere else.
+    """
 
     tool: Tool = Tool.UV
     upgrade: bool = True
     prerelease: bool = False
     offline: bool = False
     environments: Path = ENVIRONMENTS
+    gate: Gate = field(default_factory=Gate)
+    bundled_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class _Needs:
 
 
 def plan_install(
-    words: Sequence[str],
+    words: Sequence[str | Bundled],
     workspace: Workspace,
     wanted: Wanted,
     *,
@@ -129,7 +137,7 @@ def plan_install(
     own = {normalize_name(item.name) for item in items}
     missing = [r for r in needs.requirements if unmet is None or r in unmet]
     missing = [r for r in missing if normalize_name(r.name) not in own]
-    beside = list(_owned(missing, items, wanted, hub, progress))
+    beside = [] if wanted.bundled_only else list(_owned(missing, items, wanted, hub, progress))
     missing = _without(missing, beside)
     complete = unmet is not None and not missing and not beside
     todo = items if missing or beside else [item for item in items if item not in present]
@@ -163,7 +171,11 @@ def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[
     return todo
 
 
-def _item(word: str, wanted: Wanted, hub: OpenHub, here: Path, progress: Progress) -> Item:
+def _item(
+    word: str | Bundled, wanted: Wanted, hub: OpenHub, here: Path, progress: Progress
+) -> Item:
+    if isinstance(word, Bundled):
+        return _fetched_item(from_bundle(word))
     local = choose_local(word, here, progress, environments=wanted.environments)
     if local is None:
         return _hub_item(word, wanted, hub, progress)
@@ -187,7 +199,7 @@ def _wheel_item(path: Path) -> Item:
 
 def _hub_item(word: str, wanted: Wanted, hub: OpenHub, progress: Progress) -> Item:
     ref = resolve_name(hub(), word, progress=progress)
-    fetched = fetch_wheel(hub(), ref, offline=wanted.offline, progress=progress)
+    fetched = fetch_wheel(hub(), ref, offline=wanted.offline, progress=progress, gate=wanted.gate)
     return _fetched_item(fetched)
 
 
@@ -238,7 +250,7 @@ def _owned(
     owners = {EnvRef.parse(item.origin.ref).owner for item in items if item.origin.ref}
     for owner in sorted(owners):
         for fetched in fetch_owned(
-            owner, missing, hub=hub, progress=progress, offline=wanted.offline
+            owner, missing, hub=hub, progress=progress, offline=wanted.offline, gate=wanted.gate
         ):
             yield _fetched_item(fetched)
 
@@ -269,5 +281,14 @@ def _order(
         limits=tuple(limits),
         complete=complete and not any(item.folder for item in items),
         prerelease=wanted.prerelease,
+        find_links=_bundled_wheels(items) if wanted.offline else (),
+        no_index=wanted.bundled_only,
         tool=wanted.tool,
     )
+
+
+def _bundled_wheels(items: Sequence[Item]) -> tuple[str, ...]:
+    """The folders of packages that came to this machine with the items, in bundles."""
+    home = prime_home()
+    found = (folder for item in items for folder in wheel_folders(home, item.package.sha256))
+    return tuple(dict.fromkeys(map(str, found)))

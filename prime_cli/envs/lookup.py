@@ -9,8 +9,10 @@ from prime_cli.core.errors import NotFound, Offline, Unreachable
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs import records
+from prime_cli.envs.bundles.kept import Bundled, find_bundled
 from prime_cli.envs.names import suggest
 from prime_cli.envs.records import Record
+from prime_cli.envs.trust.gate import check_pin
 from prime_cli.wire.environments import EnvironmentDetail
 
 if TYPE_CHECKING:
@@ -21,11 +23,15 @@ _SHOWN_VERSIONS = 5
 
 @dataclass(frozen=True)
 class Found:
-    """An environment and the hub that has it; `record` where an earlier fetch has to answer."""
+    """An environment and the hub that has it; `record` where an earlier fetch has to answer.
+
+    `bundled` where no hub has it, or can be asked, and it came to this machine in a bundle.
+    """
 
     hub: "HubClient"
     detail: EnvironmentDetail
     record: Record | None = None
+    bundled: Bundled | None = None
 
     @property
     def ref(self) -> EnvRef:
@@ -40,9 +46,25 @@ def find_environment(
     """The environment `ref` means; raises NotFound with what is near it, or why nobody was asked.
 
     A hub that has no such environment may have an upstream, which is asked in its place. Where
-    prime is offline, what was fetched before answers for a hub that needs a connection.
+    prime is offline, what was fetched before answers for a hub that needs a connection; what no
+    hub tells may have come in a bundle. Raises
+    IntegrityError where the hub tells another sha256 than `ref` pins.
     """
-    hub = hub.of(ref.owner)
+    try:
+        found = _find(hub.of(ref.owner), ref, home=home, progress=progress, offline=offline)
+    except (NotFound, Unreachable):
+        bundled = find_bundled(home, ref)
+        if bundled is None:
+            raise
+        progress.say(f"{bundled.ref} came to this machine in a bundle")
+        found = Found(hub, bundled.record.detail, bundled.record, bundled)
+    told = found.detail.wheel_sha256
+    if ref.sha256 is not None and told is not None:
+        check_pin(found.ref, told.lower(), ref.sha256)
+    return found
+
+
+def _find(hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
     try:
         return _ask(hub, ref, home=home, progress=progress, offline=offline)
     except NotFound as missing:

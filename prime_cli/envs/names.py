@@ -1,6 +1,7 @@
 """From what a user typed to one environment on the hub."""
 
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prime_cli.core.errors import BadReference, NotFound, PrimeError, UsageError
@@ -28,7 +29,7 @@ def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = Non
     owners = {found.owner: found for found in _namesakes(hub, wanted)}
     own = owners.get(own_namespace(hub) or "")
     if own is not None:
-        return own.at(wanted.version)
+        return _wanted_of(own, wanted)
     if not owners:
         raise NotFound(
             f"No environment on the hub is called `{wanted.name}`",
@@ -41,7 +42,11 @@ def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = Non
         )
     (only,) = owners.values()
     (progress or Silent()).say(f"`{text}` is {only.slug} on the hub")
-    return only.at(wanted.version)
+    return _wanted_of(only, wanted)
+
+
+def _wanted_of(found: EnvRef, wanted: EnvRef) -> EnvRef:
+    return replace(wanted, owner=found.owner, name=found.name)
 
 
 def own_namespace(hub: "HubClient") -> str | None:

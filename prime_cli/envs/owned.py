@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, Offline
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.envs.bundles.kept import find_bundled
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.trust.gate import Gate
 from prime_cli.runtime.families import LIBRARY
 
 if TYPE_CHECKING:
@@ -26,12 +29,13 @@ def fetch_owned(
     hub: OpenHub,
     progress: Progress,
     offline: bool = False,
+    gate: Gate | None = None,
 ) -> list[FetchedEnvironment]:
     """Those of `requirements` that `owner` has on the hub in a fitting version, as wheels.
 
     What these require in turn is among them. Nothing else ever comes from a hub, and these come
     from nowhere else, so nobody can slip a package in by a name that a public index has too. Each
-    is said aloud.
+    is said aloud, and asked about as `gate` does.
     """
     found: dict[str, FetchedEnvironment] = {}
     waiting = list(requirements)
@@ -40,7 +44,9 @@ def fetch_owned(
         name = normalize_name(requirement.name)
         if name in found or name == LIBRARY or requirement.url is not None:
             continue
-        for fetched in _of_owner(owner, requirement, hub().of(owner), progress, offline=offline):
+        for fetched in _of_owner(
+            owner, requirement, hub().of(owner), progress, offline=offline, gate=gate or Gate()
+        ):
             progress.say(f"{requirement.name} is {fetched.ref} on the hub")
             found[name] = fetched
             waiting += parse_requirements(fetched.package.facts.requires_dist)
@@ -48,13 +54,25 @@ def fetch_owned(
 
 
 def _of_owner(
-    owner: str, requirement: Requirement, hub: "HubClient", progress: Progress, *, offline: bool
+    owner: str,
+    requirement: Requirement,
+    hub: "HubClient",
+    progress: Progress,
+    *,
+    offline: bool,
+    gate: Gate,
 ) -> Iterator[FetchedEnvironment]:
     ref = EnvRef(owner, normalize_name(requirement.name))
     try:
-        hub.environments.status(ref)
-        fetched = fetch_wheel(hub, ref, offline=offline, progress=progress)
-    except NotFound:
+        if not _may_be_here(ref, hub, offline=offline):
+            hub.environments.status(ref)
+        fetched = fetch_wheel(hub, ref, offline=offline, progress=progress, gate=gate)
+    except (NotFound, Offline):
         return
     if requirement.specifier.contains(fetched.package.facts.version, prereleases=True):
         yield fetched
+
+
+def _may_be_here(ref: EnvRef, hub: "HubClient", *, offline: bool) -> bool:
+    """Whether it may have come in a bundle, or have been fetched from a hub that cannot be asked."""
+    return (offline and not hub.in_process) or find_bundled(prime_home(), ref) is not None

@@ -1,7 +1,7 @@
 """From the word on the command line to a project folder, a wheel or a hub's environment."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.local import choose_local
 from prime_cli.envs.names import resolve_name
+from prime_cli.envs.trust.gate import Gate
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 class Places:
     """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
 
-    `owner` is who publishes from here on the hub in the box.
+    `owner` is who publishes from here on the hub in the box; `gate` asks about strangers.
     """
 
     cwd: Path
     hub: "Callable[[], HubClient]"
     offline: bool = False
     owner: str | None = None
+    gate: Gate = field(default_factory=Gate)
 
 
 Located = Path | EnvRef

@@ -62,11 +62,18 @@ def obtain(located: Located, places: Places, progress: Progress) -> Subject:
 def kept_subject(
     environment: PlannedEnvironment, places: Places, progress: Progress
 ) -> Subject | None:
-    """The wheel that `environment` had, if its very bytes are still on this disk."""
+    """The wheel that `environment` had, if its very bytes are still on this disk.
+
+    It may have been fetched only to be read, so whose it is still matters; raises NotTrusted.
+    """
     wheel = WheelStore(prime_home()).find_any(environment.sha256)
     if wheel is None:
         return None
-    owner = EnvRef.parse(environment.ref).owner if environment.ref else places.owner
+    owner = places.owner
+    if environment.ref:
+        ref = EnvRef.parse(environment.ref)
+        owner = ref.owner
+        places.gate.admit(places.hub().of(owner), ref, environment.sha256)
     subject = replace(_subject(read_package(wheel)), environment=environment)
     return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
 
@@ -80,13 +87,20 @@ def _beside(
         return []
     requirements = parse_requirements(subject.package.facts.requires_dist)
     found = fetch_owned(
-        owner, requirements, hub=places.hub, progress=progress, offline=places.offline
+        owner,
+        requirements,
+        hub=places.hub,
+        progress=progress,
+        offline=places.offline,
+        gate=places.gate,
     )
     return [fetched.package for fetched in found]
 
 
 def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
-    fetched = fetch_wheel(places.hub(), ref, progress=progress, offline=places.offline)
+    fetched = fetch_wheel(
+        places.hub(), ref, progress=progress, offline=places.offline, gate=places.gate
+    )
     defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
     subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
     return replace(subject, pyproject=_parsed(fetched.pyproject or ""))

@@ -11,10 +11,11 @@ from prime_cli.api.client import HubClient
 from prime_cli.api.transport import OfflineTransport
 from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import IntegrityError, NotFound, Offline
+from prime_cli.core.errors import IntegrityError, NotFound, NotTrusted, Offline
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel
+from prime_cli.envs.trust.owners import TrustedOwners
 from prime_cli.wire.locks import Lock
 from tests.helpers.hubs import LOADER, open_hub, publish
 from tests.helpers.replay import Replay, broken, refusal
@@ -296,13 +297,17 @@ def test_a_private_environment_is_built_once_from_its_sources(tmp_path: Path, st
         }
     )
     told = Silent()
+    with pytest.raises(NotTrusted, match="would run their code"):  # a build is code too
+        fetch_wheel(hub, TINY, progress=told, home=store)
+    TrustedOwners(store).add(hub.base_url, "ada", how="asked")
     first = fetch_wheel(hub, TINY, progress=told, home=store).package
     assert first.facts.module == "tiny_env"
     assert first.path == store / "wheels" / digest_file(first.path) / first.path.name
     assert any("is built from its sources" in line for line in told.said)
     assert fetch_wheel(hub, TINY, progress=Silent(), home=store).package == first
     assert replay.asked.count("GET /download/t.tar.gz") == 1
-    assert replay.seen[1].key == "Bearer k1"
+    sent = replay.seen[replay.asked.index("GET /download/t.tar.gz")]
+    assert sent.key == "Bearer k1"
     assert list((store / "cache" / "builds").iterdir()) == []
 
 

@@ -12,6 +12,7 @@ app = group(
         "check": (f"{_HERE}.check:check", "Check whether an environment is any good."),
         "upload": (f"{_HERE}.upload:upload", "Build an environment and publish it on the hub."),
         "install": (f"{_HERE}.install:install", "Install environments into the workspace."),
+        "trust": (f"{_HERE}.trust:trust", "Trust owners of the current hub, or list who is trusted."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
         "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),

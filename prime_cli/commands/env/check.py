@@ -13,6 +13,7 @@ from prime_cli.commands.options import (
     OutputOpt,
     PythonOpt,
     QuietOpt,
+    YesOpt,
     open_session,
 )
 from prime_cli.evals.checking.check import (
@@ -50,6 +51,7 @@ def check(
     verifiers: flags.VerifiersOpt = None,
     python: PythonOpt = None,
     hub: flags.HubOnlyOpt = False,
+    yes: YesOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -78,7 +80,7 @@ def check(
         judges=judges,
     )
     checked = check_environment(
-        environment, options, places_of(session), surroundings_of(session), hub_only=hub
+        environment, options, places_of(session, yes=yes), surroundings_of(session), hub_only=hub
     )
     show_report(session.output, checked.report)
     if checked.failure is not None:

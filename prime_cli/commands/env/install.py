@@ -16,6 +16,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.trusting import gate_of
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
 from prime_cli.envs.installers import Tool
@@ -61,7 +62,8 @@ def install(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     show, here = session.output, Path.cwd()
-    wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path)
+    gate = gate_of(session, yes=yes)
+    wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path, gate)
     plan = plan_install(
         environments,
         find_workspace(python, here=here),

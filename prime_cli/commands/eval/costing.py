@@ -15,9 +15,15 @@ from prime_cli.session import Session
 
 
 def announce_cost(
-    session: Session, prepared: Prepared, resumed: SavedRun | None, cwd: Path, *, verbose: bool
+    session: Session,
+    prepared: Prepared,
+    resumed: SavedRun | None,
+    cwd: Path,
+    *,
+    verbose: bool,
+    yes: bool = False,
 ) -> None:
-    """Say the estimate; ask on a terminal where it is above `--max-cost`.
+    """Say the estimate; ask on a terminal where it is above `--max-cost`, unless `yes`.
 
     Built-in models cost nothing, and of servers on this machine nobody knows what they cost:
     those are told with the plan alone. Raises UsageError when the user would rather not start.
@@ -36,11 +42,16 @@ def announce_cost(
     done = 0 if resumed is None else scored_of(resumed)[0]
     expected = estimate(prepared.plan, price, cwd, done=done)
     session.output.say(f"Cost: {expected.words()}")
-    _hold_to_cap(session, prepared, resumed, expected)
+    _hold_to_cap(session, prepared, resumed, expected, yes=yes)
 
 
 def _hold_to_cap(
-    session: Session, prepared: Prepared, resumed: SavedRun | None, expected: Estimate
+    session: Session,
+    prepared: Prepared,
+    resumed: SavedRun | None,
+    expected: Estimate,
+    *,
+    yes: bool,
 ) -> None:
     cap = prepared.plan.max_cost
     if cap is None or expected.cost is None:
@@ -53,7 +64,7 @@ def _hold_to_cap(
     told = f"that is more than is left of {dollars(cap)}"
     if not session.output.is_interactive:
         session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
-    elif not session.output.confirm(f"{told.capitalize()}. Start, and stop there?", yes=False):
+    elif not session.output.confirm(f"{told.capitalize()}. Start, and stop there?", yes=yes):
         raise UsageError(
             "The run was not started", hint="give a higher `--max-cost`, or fewer examples: `-n`"
         )

@@ -3,19 +3,24 @@
 import os
 from pathlib import Path
 
+from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.locate import Places
 from prime_cli.evals.setup import Surroundings
 from prime_cli.models.budget import Budget
 from prime_cli.session import Session
 
 
-def places_of(session: Session) -> Places:
-    """Where environments are looked for; the hub is opened when it is asked."""
+def places_of(session: Session, *, yes: bool = False) -> Places:
+    """Where environments are looked for; the hub is opened when it is asked.
+
+    `yes` answers the question about somebody whose code has not run here.
+    """
     return Places(
         cwd=Path.cwd(),
         hub=lambda: session.hub,
         offline=session.config.offline,
         owner=session.config.owner.value,
+        gate=gate_of(session, yes=yes),
     )
 
 

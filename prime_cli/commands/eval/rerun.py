@@ -13,6 +13,7 @@ from prime_cli.commands.options import (
     OfflineOpt,
     OutputOpt,
     QuietOpt,
+    YesOpt,
     open_session,
 )
 from prime_cli.evals.caps import check_cap
@@ -41,6 +42,7 @@ def rerun(
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
+    yes: YesOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -63,7 +65,7 @@ def rerun(
     from prime_cli.evals.again.rerun import prepare_again, run_again
     from prime_cli.evals.again.source import find_source
 
-    places = places_of(session)
+    places = places_of(session, yes=yes)
     request = EvalRequest(
         environment="",
         model=model,

@@ -13,6 +13,7 @@ from prime_cli.commands.options import (
     OfflineOpt,
     OutputOpt,
     QuietOpt,
+    YesOpt,
     open_session,
 )
 from prime_cli.evals.caps import check_cap
@@ -46,6 +47,7 @@ def rescore(
     force: Annotated[
         bool, typer.Option("--force", help="Score on the packages and data of today.")
     ] = False,
+    yes: YesOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -69,7 +71,7 @@ def rescore(
     from prime_cli.evals.again.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = places_of(session)
+    places = places_of(session, yes=yes)
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,

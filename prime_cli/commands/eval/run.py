@@ -21,6 +21,7 @@ from prime_cli.commands.options import (
     OfflineOpt,
     PythonOpt,
     QuietOpt,
+    YesOpt,
     open_session,
 )
 from prime_cli.core.errors import NotFound, UsageError
@@ -81,6 +82,7 @@ def run(
     official: flags.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
     num_workers: flags.WorkersOpt = None,  # noqa: ARG001 one worker holds all
     verbose: flags.VerboseOpt = False,
+    yes: YesOpt = False,
     output: LongOutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -141,7 +143,7 @@ def run(
                 "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
                 hint="hold its runs to limits afterwards with `prime eval gate RUN`",
             )
-        run_suite(session, request, places_of(session), resume=resume, new=new, push=push)
+        run_suite(session, request, places_of(session, yes=yes), resume=resume, new=new, push=push)
         return
     if save_to_hf_hub:
         check_dataset_push(session, os.environ)
@@ -155,7 +157,7 @@ def run(
         junit=junit,
         github_summary=github_summary,
     )
-    result = _evaluate(session, request, resume=resume, new=new, verbose=verbose)
+    result = _evaluate(session, request, resume=resume, new=new, verbose=verbose, yes=yes)
     _show(session, result)
     judgement = hold_to(gates, session, result.folder.path, result.summary)
     if push:
@@ -168,9 +170,15 @@ def run(
 
 
 def _evaluate(
-    session: Session, request: EvalRequest, *, resume: str | None, new: bool, verbose: bool
+    session: Session,
+    request: EvalRequest,
+    *,
+    resume: str | None,
+    new: bool,
+    verbose: bool,
+    yes: bool,
 ) -> EvalResult:
-    places = places_of(session)
+    places = places_of(session, yes=yes)
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
@@ -179,7 +187,7 @@ def _evaluate(
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
-    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
+    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
     return run_evaluation(prepared, surroundings_of(session), resumed)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from prime_cli.core.config.contexts import PRIME_API_URL, Context, choose_context, origin_of
 from prime_cli.core.config.settings import DEFAULT, Setting, read_table, read_text
+from prime_cli.core.config.trusting import choose_require_signature, choose_trust
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import prime_home
 from prime_cli.core.refs import slugify
@@ -31,6 +32,8 @@ class Config:
     owner: Setting[str]
     offline_setting: Setting[bool]
     upstream_setting: Setting[str | None]
+    trust: Setting[tuple[str, ...]]
+    require_signature: Setting[bool]
 
     @property
     def offline(self) -> bool:
@@ -50,10 +53,12 @@ class Config:
             Setting("context", context.name, context.source),
             Setting("hub", context.base_url or "in this process", context.source),
             Setting("web", context.web_url, context.source),
-            Setting("team", context.team, context.source),
+            Setting("team", context.team, context.team_source),
             self.owner,
             self.offline_setting,
             self.upstream_setting,
+            Setting("trust", ", ".join(self.trust.value) or None, self.trust.source),
+            self.require_signature,
         ]
 
 
@@ -74,6 +79,8 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         owner=_choose_owner(table, environ, file),
         upstream_setting=_choose_upstream(table, environ, file),
         offline_setting=_choose_offline(table, environ, file, flag=offline),
+        trust=choose_trust(table, environ, file),
+        require_signature=choose_require_signature(table, environ, file),
     )
 
 

@@ -1,0 +1,32 @@
+"""The one question about code of somebody who is new here, for every command that runs some."""
+
+from pathlib import Path
+
+from prime_cli.envs.locking.pins import pinned_hash
+from prime_cli.envs.trust.gate import Gate, Newcomer, nobody
+from prime_cli.session import Session
+from prime_cli.terminal.output import Output
+
+
+def gate_of(session: Session, *, yes: bool = False) -> Gate:
+    """What decides about strangers in this invocation: settings, list, a person, or `--yes`."""
+    config = session.config
+    return Gate(
+        home=config.home.value,
+        named=frozenset(config.trust.value),
+        ask=lambda newcomer: ask_about(newcomer, session.output),
+        yes=yes,
+        pins=lambda ref: pinned_hash(ref, Path.cwd()),
+    )
+
+
+def ask_about(newcomer: Newcomer, output: Output) -> bool:
+    """Say whose code it is and what trusting means, and ask; raises NotTrusted where nobody can."""
+    if not output.is_interactive:
+        return nobody(newcomer)
+    ref, what = newcomer.ref, "has no wheel, so it would be built here"
+    if newcomer.sha256:
+        what = f"has sha256 {newcomer.sha256}"
+    output.warn(f"`{ref.owner}` on {newcomer.hub} is new here; {ref} {what}")
+    output.say("Its code and what it requires would run as you, with your files and your network.")
+    return output.confirm(f"Trust `{ref.owner}` on this hub from now on?", yes=False)
