@@ -1,370 +1,422 @@
 # Completion of `prime` for bash. Made by `python -m prime_cli.commands.tree`; do not edit.
-_prime() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-  local at=prime index words= options=
-  COMPREPLY=()
-  for ((index = 1; index < COMP_CWORD; index++)); do
-    case "$at ${COMP_WORDS[index]}" in
-      'prime env') at='prime env' ;;
-      'prime eval') at='prime eval' ;;
-      'prime hub') at='prime hub' ;;
-      'prime config') at='prime config' ;;
-      'prime whoami') at='prime whoami' ;;
-      'prime completion') at='prime completion' ;;
-      'prime env init') at='prime env init' ;;
-      'prime env build') at='prime env build' ;;
-      'prime env check') at='prime env check' ;;
-      'prime env upload') at='prime env upload' ;;
-      'prime env push') at='prime env upload' ;;
-      'prime env install') at='prime env install' ;;
-      'prime env uninstall') at='prime env uninstall' ;;
-      'prime env pull') at='prime env pull' ;;
-      'prime env info') at='prime env info' ;;
-      'prime env status') at='prime env status' ;;
-      'prime env list') at='prime env list' ;;
-      'prime env versions') at='prime env versions' ;;
-      'prime env delete') at='prime env delete' ;;
-      'prime env inspect') at='prime env inspect' ;;
-      'prime eval run') at='prime eval run' ;;
-      'prime eval list') at='prime eval list' ;;
-      'prime eval show') at='prime eval show' ;;
-      'prime eval view') at='prime eval view' ;;
-      'prime eval tui') at='prime eval view' ;;
-      'prime eval rerun') at='prime eval rerun' ;;
-      'prime eval rescore') at='prime eval rescore' ;;
-      'prime eval compare') at='prime eval compare' ;;
-      'prime eval power') at='prime eval power' ;;
-      'prime eval leaderboard') at='prime eval leaderboard' ;;
-      'prime eval gate') at='prime eval gate' ;;
-      'prime eval prices') at='prime eval prices' ;;
-      'prime eval export') at='prime eval export' ;;
-      'prime eval push') at='prime eval push' ;;
-      'prime eval get') at='prime eval get' ;;
-      'prime eval samples') at='prime eval samples' ;;
-      'prime eval logs') at='prime eval logs' ;;
-      'prime eval delete') at='prime eval delete' ;;
-      'prime hub serve') at='prime hub serve' ;;
-      'prime hub user') at='prime hub user' ;;
-      'prime hub team') at='prime hub team' ;;
-      'prime hub token') at='prime hub token' ;;
-      'prime hub approve') at='prime hub approve' ;;
-      'prime hub audit') at='prime hub audit' ;;
-      'prime hub migrate') at='prime hub migrate' ;;
-      'prime hub gc') at='prime hub gc' ;;
-      'prime hub backup') at='prime hub backup' ;;
-      'prime hub restore') at='prime hub restore' ;;
-      'prime hub user add') at='prime hub user add' ;;
-      'prime hub user list') at='prime hub user list' ;;
-      'prime hub user remove') at='prime hub user remove' ;;
-      'prime hub team add') at='prime hub team add' ;;
-      'prime hub team list') at='prime hub team list' ;;
-      'prime hub team remove') at='prime hub team remove' ;;
-      'prime hub token add') at='prime hub token add' ;;
-      'prime hub token list') at='prime hub token list' ;;
-      'prime hub token remove') at='prime hub token remove' ;;
-      'prime config show') at='prime config show' ;;
-      'prime config view') at='prime config show' ;;
-    esac
-  done
-  case "$at $previous" in
-    'prime --context') :; return ;;
-    'prime env init --template') COMPREPLY=($(compgen -W "single-turn multi-turn tool" -- "$current")); return ;;
-    'prime env init --path'|'prime env init -p') :; return ;;
-    'prime env init --output'|'prime env init -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env build --out-dir') :; return ;;
-    'prime env build --output'|'prime env build -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env check --num-examples'|'prime env check -n') :; return ;;
-    'prime env check --timeout') :; return ;;
-    'prime env check --env-args'|'prime env check -a') :; return ;;
-    'prime env check --env-var') :; return ;;
-    'prime env check --verifiers') :; return ;;
-    'prime env check --python') :; return ;;
-    'prime env check --output'|'prime env check -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env check --context') :; return ;;
-    'prime env upload --path'|'prime env upload -p') :; return ;;
-    'prime env upload --name'|'prime env upload -n') :; return ;;
-    'prime env upload --visibility'|'prime env upload -v') COMPREPLY=($(compgen -W "PUBLIC PRIVATE" -- "$current")); return ;;
-    'prime env upload --owner'|'prime env upload -o') :; return ;;
-    'prime env upload --team'|'prime env upload -t') :; return ;;
-    'prime env upload --runtime') COMPREPLY=($(compgen -W "v0 v1" -- "$current")); return ;;
-    'prime env upload --allow-secrets') :; return ;;
-    'prime env upload --context') :; return ;;
-    'prime env upload --output') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env install --with') COMPREPLY=($(compgen -W "uv pip" -- "$current")); return ;;
-    'prime env install --path'|'prime env install -p') :; return ;;
-    'prime env install --python') :; return ;;
-    'prime env install --output'|'prime env install -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env install --context') :; return ;;
-    'prime env uninstall --with') COMPREPLY=($(compgen -W "uv pip" -- "$current")); return ;;
-    'prime env uninstall --python') :; return ;;
-    'prime env uninstall --output'|'prime env uninstall -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env pull --target'|'prime env pull -t') :; return ;;
-    'prime env pull --version'|'prime env pull -v') :; return ;;
-    'prime env pull --output'|'prime env pull -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env pull --context') :; return ;;
-    'prime env info --version'|'prime env info -v') :; return ;;
-    'prime env info --output'|'prime env info -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env info --context') :; return ;;
-    'prime env status --output'|'prime env status -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env status --context') :; return ;;
-    'prime env list --num'|'prime env list -n'|'prime env list --limit'|'prime env list -l') :; return ;;
-    'prime env list --page'|'prime env list -p') :; return ;;
-    'prime env list --owner') :; return ;;
-    'prime env list --visibility') COMPREPLY=($(compgen -W "public private" -- "$current")); return ;;
-    'prime env list --search'|'prime env list -s') :; return ;;
-    'prime env list --tag'|'prime env list -t'|'prime env list --tags') :; return ;;
-    'prime env list --sort') COMPREPLY=($(compgen -W "name created_at updated_at stars" -- "$current")); return ;;
-    'prime env list --order') COMPREPLY=($(compgen -W "asc desc" -- "$current")); return ;;
-    'prime env list --python') :; return ;;
-    'prime env list --output'|'prime env list -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env list --context') :; return ;;
-    'prime env versions --output'|'prime env versions -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env versions --context') :; return ;;
-    'prime env delete --output'|'prime env delete -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env delete --context') :; return ;;
-    'prime env inspect --version'|'prime env inspect -v') :; return ;;
-    'prime env inspect --max-bytes') :; return ;;
-    'prime env inspect --output'|'prime env inspect -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime env inspect --context') :; return ;;
-    'prime eval --model'|'prime eval -m') :; return ;;
-    'prime eval --num-examples'|'prime eval -n') :; return ;;
-    'prime eval --rollouts-per-example'|'prime eval -r') :; return ;;
-    'prime eval --max-concurrent'|'prime eval --max-concurrent-requests'|'prime eval -c') :; return ;;
-    'prime eval --max-tokens'|'prime eval -t') :; return ;;
-    'prime eval --temperature'|'prime eval -T') :; return ;;
-    'prime eval --sampling-args'|'prime eval -S') :; return ;;
-    'prime eval --env-args'|'prime eval -a') :; return ;;
-    'prime eval --extra-env-kwargs'|'prime eval -x') :; return ;;
-    'prime eval --api-base-url'|'prime eval -b') :; return ;;
-    'prime eval --api-key-var'|'prime eval -k') :; return ;;
-    'prime eval --endpoints-path'|'prime eval -e') :; return ;;
-    'prime eval --provider'|'prime eval -p') :; return ;;
-    'prime eval --header') :; return ;;
-    'prime eval --env-var') :; return ;;
-    'prime eval --state-columns'|'prime eval -C') :; return ;;
-    'prime eval --max-retries') :; return ;;
-    'prime eval --max-error-rate') :; return ;;
-    'prime eval --max-cost') :; return ;;
-    'prime eval --token-budget') :; return ;;
-    'prime eval --call-timeout') :; return ;;
-    'prime eval --score-timeout') :; return ;;
-    'prime eval --rollout-timeout'|'prime eval --timeout') :; return ;;
-    'prime eval --resume'|'prime eval -R') :; return ;;
-    'prime eval --fail-under') :; return ;;
-    'prime eval --baseline') :; return ;;
-    'prime eval --max-drop') :; return ;;
-    'prime eval --junit') :; return ;;
-    'prime eval --verifiers') :; return ;;
-    'prime eval --python') :; return ;;
-    'prime eval --hf-hub-dataset-name'|'prime eval -D') :; return ;;
-    'prime eval --output') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval --context') :; return ;;
-    'prime eval run --model'|'prime eval run -m') :; return ;;
-    'prime eval run --num-examples'|'prime eval run -n') :; return ;;
-    'prime eval run --rollouts-per-example'|'prime eval run -r') :; return ;;
-    'prime eval run --max-concurrent'|'prime eval run --max-concurrent-requests'|'prime eval run -c') :; return ;;
-    'prime eval run --max-tokens'|'prime eval run -t') :; return ;;
-    'prime eval run --temperature'|'prime eval run -T') :; return ;;
-    'prime eval run --sampling-args'|'prime eval run -S') :; return ;;
-    'prime eval run --env-args'|'prime eval run -a') :; return ;;
-    'prime eval run --extra-env-kwargs'|'prime eval run -x') :; return ;;
-    'prime eval run --api-base-url'|'prime eval run -b') :; return ;;
-    'prime eval run --api-key-var'|'prime eval run -k') :; return ;;
-    'prime eval run --endpoints-path'|'prime eval run -e') :; return ;;
-    'prime eval run --provider'|'prime eval run -p') :; return ;;
-    'prime eval run --header') :; return ;;
-    'prime eval run --env-var') :; return ;;
-    'prime eval run --state-columns'|'prime eval run -C') :; return ;;
-    'prime eval run --max-retries') :; return ;;
-    'prime eval run --max-error-rate') :; return ;;
-    'prime eval run --max-cost') :; return ;;
-    'prime eval run --token-budget') :; return ;;
-    'prime eval run --call-timeout') :; return ;;
-    'prime eval run --score-timeout') :; return ;;
-    'prime eval run --rollout-timeout'|'prime eval run --timeout') :; return ;;
-    'prime eval run --resume'|'prime eval run -R') :; return ;;
-    'prime eval run --fail-under') :; return ;;
-    'prime eval run --baseline') :; return ;;
-    'prime eval run --max-drop') :; return ;;
-    'prime eval run --junit') :; return ;;
-    'prime eval run --verifiers') :; return ;;
-    'prime eval run --python') :; return ;;
-    'prime eval run --hf-hub-dataset-name'|'prime eval run -D') :; return ;;
-    'prime eval run --output') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval run --context') :; return ;;
-    'prime eval list --num'|'prime eval list -n') :; return ;;
-    'prime eval list --page'|'prime eval list -p') :; return ;;
-    'prime eval list --env'|'prime eval list --env-name'|'prime eval list -e') :; return ;;
-    'prime eval list --output'|'prime eval list -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval list --context') :; return ;;
-    'prime eval show --rollout') :; return ;;
-    'prime eval show --example') :; return ;;
-    'prime eval show --output'|'prime eval show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval view --env-dir'|'prime eval view -e') :; return ;;
-    'prime eval view --outputs-dir'|'prime eval view -o') :; return ;;
-    'prime eval rerun --model'|'prime eval rerun -m') :; return ;;
-    'prime eval rerun --max-concurrent'|'prime eval rerun -c') :; return ;;
-    'prime eval rerun --api-base-url'|'prime eval rerun -b') :; return ;;
-    'prime eval rerun --api-key-var'|'prime eval rerun -k') :; return ;;
-    'prime eval rerun --endpoints-path'|'prime eval rerun -e') :; return ;;
-    'prime eval rerun --provider'|'prime eval rerun -p') :; return ;;
-    'prime eval rerun --header') :; return ;;
-    'prime eval rerun --env-var') :; return ;;
-    'prime eval rerun --max-cost') :; return ;;
-    'prime eval rerun --token-budget') :; return ;;
-    'prime eval rerun --output'|'prime eval rerun -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval rerun --context') :; return ;;
-    'prime eval rescore --environment') :; return ;;
-    'prime eval rescore --example') :; return ;;
-    'prime eval rescore --env-args'|'prime eval rescore -a') :; return ;;
-    'prime eval rescore --max-concurrent'|'prime eval rescore -c') :; return ;;
-    'prime eval rescore --env-var') :; return ;;
-    'prime eval rescore --endpoints-path'|'prime eval rescore -e') :; return ;;
-    'prime eval rescore --max-cost') :; return ;;
-    'prime eval rescore --output'|'prime eval rescore -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval rescore --context') :; return ;;
-    'prime eval compare --alpha') :; return ;;
-    'prime eval compare --seed') :; return ;;
-    'prime eval compare --output'|'prime eval compare -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval power --difference'|'prime eval power -d') :; return ;;
-    'prime eval power --examples'|'prime eval power -n') :; return ;;
-    'prime eval power --rollouts'|'prime eval power -r') :; return ;;
-    'prime eval power --rate') :; return ;;
-    'prime eval power --sd') :; return ;;
-    'prime eval power --discordance') :; return ;;
-    'prime eval power --correlation') :; return ;;
-    'prime eval power --icc') :; return ;;
-    'prime eval power --alpha') :; return ;;
-    'prime eval power --power') :; return ;;
-    'prime eval power --output'|'prime eval power -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval leaderboard --csv') :; return ;;
-    'prime eval leaderboard --output'|'prime eval leaderboard -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval gate --fail-under') :; return ;;
-    'prime eval gate --baseline') :; return ;;
-    'prime eval gate --max-drop') :; return ;;
-    'prime eval gate --max-error-rate') :; return ;;
-    'prime eval gate --junit') :; return ;;
-    'prime eval gate --output'|'prime eval gate -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval gate --context') :; return ;;
-    'prime eval prices --output'|'prime eval prices -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval export --to') COMPREPLY=($(compgen -W "html csv hf" -- "$current")); return ;;
-    'prime eval export --out'|'prime eval export -O') :; return ;;
-    'prime eval export --max-transcripts') :; return ;;
-    'prime eval export --hf-hub-dataset-name'|'prime eval export -D') :; return ;;
-    'prime eval export --output'|'prime eval export -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval push --env'|'prime eval push --env-id'|'prime eval push -e') :; return ;;
-    'prime eval push --name') :; return ;;
-    'prime eval push --run-id'|'prime eval push -r') :; return ;;
-    'prime eval push --eval'|'prime eval push --eval-id') :; return ;;
-    'prime eval push --output'|'prime eval push -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval push --context') :; return ;;
-    'prime eval get --output'|'prime eval get -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval get --context') :; return ;;
-    'prime eval samples --num'|'prime eval samples -n') :; return ;;
-    'prime eval samples --page'|'prime eval samples -p') :; return ;;
-    'prime eval samples --above') :; return ;;
-    'prime eval samples --below') :; return ;;
-    'prime eval samples --search'|'prime eval samples -s') :; return ;;
-    'prime eval samples --output'|'prime eval samples -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval samples --context') :; return ;;
-    'prime eval logs --tail'|'prime eval logs -n') :; return ;;
-    'prime eval logs --output'|'prime eval logs -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval logs --context') :; return ;;
-    'prime eval delete --output'|'prime eval delete -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime eval delete --context') :; return ;;
-    'prime hub serve --host') :; return ;;
-    'prime hub serve --port') :; return ;;
-    'prime hub serve --data') :; return ;;
-    'prime hub serve --database') :; return ;;
-    'prime hub serve --storage') :; return ;;
-    'prime hub serve --public-url') :; return ;;
-    'prime hub serve --admin') :; return ;;
-    'prime hub serve --tls-cert') :; return ;;
-    'prime hub serve --tls-key') :; return ;;
-    'prime hub serve --workers') :; return ;;
-    'prime hub serve --trusted-proxies') :; return ;;
-    'prime hub serve --rate-limit') :; return ;;
-    'prime hub serve --uploads') :; return ;;
-    'prime hub serve --upstream') :; return ;;
-    'prime hub serve --downloads') COMPREPLY=($(compgen -W "proxy redirect" -- "$current")); return ;;
-    'prime hub serve --log-format') COMPREPLY=($(compgen -W "json text none" -- "$current")); return ;;
-    'prime hub user add --name') :; return ;;
-    'prime hub user add --email') :; return ;;
-    'prime hub user add --data') :; return ;;
-    'prime hub user add --database') :; return ;;
-    'prime hub user add --output'|'prime hub user add -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub user list --data') :; return ;;
-    'prime hub user list --database') :; return ;;
-    'prime hub user list --output'|'prime hub user list -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub user remove --data') :; return ;;
-    'prime hub user remove --database') :; return ;;
-    'prime hub user remove --output'|'prime hub user remove -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub team add --member') :; return ;;
-    'prime hub team add --name') :; return ;;
-    'prime hub team add --data') :; return ;;
-    'prime hub team add --database') :; return ;;
-    'prime hub team add --output'|'prime hub team add -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub team list --data') :; return ;;
-    'prime hub team list --database') :; return ;;
-    'prime hub team list --output'|'prime hub team list -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub team remove --member') :; return ;;
-    'prime hub team remove --data') :; return ;;
-    'prime hub team remove --database') :; return ;;
-    'prime hub team remove --output'|'prime hub team remove -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub token add --name') :; return ;;
-    'prime hub token add --scope') COMPREPLY=($(compgen -W "read write admin" -- "$current")); return ;;
-    'prime hub token add --owner') :; return ;;
-    'prime hub token add --expires') :; return ;;
-    'prime hub token add --data') :; return ;;
-    'prime hub token add --database') :; return ;;
-    'prime hub token add --output'|'prime hub token add -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub token list --user') :; return ;;
-    'prime hub token list --data') :; return ;;
-    'prime hub token list --database') :; return ;;
-    'prime hub token list --output'|'prime hub token list -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub token remove --user') :; return ;;
-    'prime hub token remove --data') :; return ;;
-    'prime hub token remove --database') :; return ;;
-    'prime hub token remove --output'|'prime hub token remove -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub approve --user') :; return ;;
-    'prime hub approve --data') :; return ;;
-    'prime hub approve --database') :; return ;;
-    'prime hub approve --output'|'prime hub approve -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub audit --user') :; return ;;
-    'prime hub audit --action') :; return ;;
-    'prime hub audit --on') :; return ;;
-    'prime hub audit --limit'|'prime hub audit -n') :; return ;;
-    'prime hub audit --data') :; return ;;
-    'prime hub audit --database') :; return ;;
-    'prime hub audit --output'|'prime hub audit -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub migrate --data') :; return ;;
-    'prime hub migrate --database') :; return ;;
-    'prime hub migrate --output'|'prime hub migrate -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub gc --data') :; return ;;
-    'prime hub gc --database') :; return ;;
-    'prime hub gc --storage') :; return ;;
-    'prime hub gc --output'|'prime hub gc -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub backup --data') :; return ;;
-    'prime hub backup --database') :; return ;;
-    'prime hub backup --storage') :; return ;;
-    'prime hub backup --output'|'prime hub backup -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime hub restore --data') :; return ;;
-    'prime hub restore --database') :; return ;;
-    'prime hub restore --storage') :; return ;;
-    'prime hub restore --output'|'prime hub restore -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime config show --output'|'prime config show -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime config show --context') :; return ;;
-    'prime whoami --output'|'prime whoami -o') COMPREPLY=($(compgen -W "table plain json jsonl" -- "$current")); return ;;
-    'prime whoami --context') :; return ;;
+_prime_step() {
+  case $1 in
+    'prime env') at='prime env' ;;
+    'prime eval') at='prime eval' ;;
+    'prime hub') at='prime hub' ;;
+    'prime config') at='prime config' ;;
+    'prime whoami') at='prime whoami' ;;
+    'prime completion') at='prime completion' ;;
+    'prime env init') at='prime env init' ;;
+    'prime env build') at='prime env build' ;;
+    'prime env check') at='prime env check' ;;
+    'prime env upload') at='prime env upload' ;;
+    'prime env push') at='prime env upload' ;;
+    'prime env install') at='prime env install' ;;
+    'prime env trust') at='prime env trust' ;;
+    'prime env uninstall') at='prime env uninstall' ;;
+    'prime env pull') at='prime env pull' ;;
+    'prime env info') at='prime env info' ;;
+    'prime env status') at='prime env status' ;;
+    'prime env list') at='prime env list' ;;
+    'prime env versions') at='prime env versions' ;;
+    'prime env delete') at='prime env delete' ;;
+    'prime env inspect') at='prime env inspect' ;;
+    'prime eval run') at='prime eval run' ;;
+    'prime eval list') at='prime eval list' ;;
+    'prime eval show') at='prime eval show' ;;
+    'prime eval view') at='prime eval view' ;;
+    'prime eval tui') at='prime eval view' ;;
+    'prime eval rerun') at='prime eval rerun' ;;
+    'prime eval rescore') at='prime eval rescore' ;;
+    'prime eval compare') at='prime eval compare' ;;
+    'prime eval power') at='prime eval power' ;;
+    'prime eval leaderboard') at='prime eval leaderboard' ;;
+    'prime eval gate') at='prime eval gate' ;;
+    'prime eval prices') at='prime eval prices' ;;
+    'prime eval export') at='prime eval export' ;;
+    'prime eval push') at='prime eval push' ;;
+    'prime eval get') at='prime eval get' ;;
+    'prime eval samples') at='prime eval samples' ;;
+    'prime eval logs') at='prime eval logs' ;;
+    'prime eval delete') at='prime eval delete' ;;
+    'prime hub serve') at='prime hub serve' ;;
+    'prime hub user') at='prime hub user' ;;
+    'prime hub team') at='prime hub team' ;;
+    'prime hub token') at='prime hub token' ;;
+    'prime hub approve') at='prime hub approve' ;;
+    'prime hub audit') at='prime hub audit' ;;
+    'prime hub migrate') at='prime hub migrate' ;;
+    'prime hub gc') at='prime hub gc' ;;
+    'prime hub backup') at='prime hub backup' ;;
+    'prime hub restore') at='prime hub restore' ;;
+    'prime hub user add') at='prime hub user add' ;;
+    'prime hub user list') at='prime hub user list' ;;
+    'prime hub user remove') at='prime hub user remove' ;;
+    'prime hub team add') at='prime hub team add' ;;
+    'prime hub team list') at='prime hub team list' ;;
+    'prime hub team remove') at='prime hub team remove' ;;
+    'prime hub token add') at='prime hub token add' ;;
+    'prime hub token list') at='prime hub token list' ;;
+    'prime hub token remove') at='prime hub token remove' ;;
+    'prime config show') at='prime config show' ;;
+    'prime config view') at='prime config show' ;;
+    *) return 1 ;;
   esac
-  case $at in
+}
+_prime_default() {
+  case $1 in
+    'prime eval') at='prime eval run' ;;
+    *) return 1 ;;
+  esac
+}
+_prime_offers() {
+  case $1 in
+    'prime --context') offers='local prime @contexts' ;;
+    'prime env init --template') offers='single-turn multi-turn tool' ;;
+    'prime env init --path'|'prime env init -p') offers='@files' ;;
+    'prime env init --output'|'prime env init -o') offers='table plain json jsonl' ;;
+    'prime env build --out-dir') offers='@folders' ;;
+    'prime env build --output'|'prime env build -o') offers='table plain json jsonl' ;;
+    'prime env check --num-examples'|'prime env check -n') offers='' ;;
+    'prime env check --timeout') offers='' ;;
+    'prime env check --env-args'|'prime env check -a') offers='' ;;
+    'prime env check --env-var') offers='' ;;
+    'prime env check --verifiers') offers='' ;;
+    'prime env check --python') offers='@files' ;;
+    'prime env check --output'|'prime env check -o') offers='table plain json jsonl' ;;
+    'prime env check --context') offers='local prime @contexts' ;;
+    'prime env upload --path'|'prime env upload -p') offers='@folders' ;;
+    'prime env upload --name'|'prime env upload -n') offers='' ;;
+    'prime env upload --visibility'|'prime env upload -v') offers='PUBLIC PRIVATE' ;;
+    'prime env upload --owner'|'prime env upload -o') offers='' ;;
+    'prime env upload --team'|'prime env upload -t') offers='' ;;
+    'prime env upload --runtime') offers='v0 v1' ;;
+    'prime env upload --allow-secrets') offers='' ;;
+    'prime env upload --context') offers='local prime @contexts' ;;
+    'prime env upload --output') offers='table plain json jsonl' ;;
+    'prime env install --with') offers='uv pip' ;;
+    'prime env install --path'|'prime env install -p') offers='@files' ;;
+    'prime env install --python') offers='@files' ;;
+    'prime env install --output'|'prime env install -o') offers='table plain json jsonl' ;;
+    'prime env install --context') offers='local prime @contexts' ;;
+    'prime env trust --output'|'prime env trust -o') offers='table plain json jsonl' ;;
+    'prime env trust --context') offers='local prime @contexts' ;;
+    'prime env uninstall --with') offers='uv pip' ;;
+    'prime env uninstall --python') offers='@files' ;;
+    'prime env uninstall --output'|'prime env uninstall -o') offers='table plain json jsonl' ;;
+    'prime env pull --target'|'prime env pull -t') offers='@folders' ;;
+    'prime env pull --version'|'prime env pull -v') offers='' ;;
+    'prime env pull --output'|'prime env pull -o') offers='table plain json jsonl' ;;
+    'prime env pull --context') offers='local prime @contexts' ;;
+    'prime env info --version'|'prime env info -v') offers='' ;;
+    'prime env info --output'|'prime env info -o') offers='table plain json jsonl' ;;
+    'prime env info --context') offers='local prime @contexts' ;;
+    'prime env status --output'|'prime env status -o') offers='table plain json jsonl' ;;
+    'prime env status --context') offers='local prime @contexts' ;;
+    'prime env list --num'|'prime env list -n'|'prime env list --limit'|'prime env list -l') offers='' ;;
+    'prime env list --page'|'prime env list -p') offers='' ;;
+    'prime env list --owner') offers='' ;;
+    'prime env list --visibility') offers='public private' ;;
+    'prime env list --search'|'prime env list -s') offers='' ;;
+    'prime env list --tag'|'prime env list -t'|'prime env list --tags') offers='' ;;
+    'prime env list --sort') offers='name created_at updated_at stars' ;;
+    'prime env list --order') offers='asc desc' ;;
+    'prime env list --python') offers='@files' ;;
+    'prime env list --output'|'prime env list -o') offers='table plain json jsonl' ;;
+    'prime env list --context') offers='local prime @contexts' ;;
+    'prime env versions --output'|'prime env versions -o') offers='table plain json jsonl' ;;
+    'prime env versions --context') offers='local prime @contexts' ;;
+    'prime env delete --output'|'prime env delete -o') offers='table plain json jsonl' ;;
+    'prime env delete --context') offers='local prime @contexts' ;;
+    'prime env inspect --version'|'prime env inspect -v') offers='' ;;
+    'prime env inspect --max-bytes') offers='' ;;
+    'prime env inspect --output'|'prime env inspect -o') offers='table plain json jsonl' ;;
+    'prime env inspect --context') offers='local prime @contexts' ;;
+    'prime eval --model'|'prime eval -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime eval --num-examples'|'prime eval -n') offers='' ;;
+    'prime eval --rollouts-per-example'|'prime eval -r') offers='' ;;
+    'prime eval --max-concurrent'|'prime eval --max-concurrent-requests'|'prime eval -c') offers='' ;;
+    'prime eval --max-tokens'|'prime eval -t') offers='' ;;
+    'prime eval --temperature'|'prime eval -T') offers='' ;;
+    'prime eval --sampling-args'|'prime eval -S') offers='' ;;
+    'prime eval --env-args'|'prime eval -a') offers='' ;;
+    'prime eval --extra-env-kwargs'|'prime eval -x') offers='' ;;
+    'prime eval --api-base-url'|'prime eval -b') offers='' ;;
+    'prime eval --api-key-var'|'prime eval -k') offers='' ;;
+    'prime eval --endpoints-path'|'prime eval -e') offers='@files' ;;
+    'prime eval --provider'|'prime eval -p') offers='' ;;
+    'prime eval --header') offers='' ;;
+    'prime eval --env-var') offers='' ;;
+    'prime eval --state-columns'|'prime eval -C') offers='' ;;
+    'prime eval --max-retries') offers='' ;;
+    'prime eval --max-error-rate') offers='' ;;
+    'prime eval --max-cost') offers='' ;;
+    'prime eval --token-budget') offers='' ;;
+    'prime eval --call-timeout') offers='' ;;
+    'prime eval --score-timeout') offers='' ;;
+    'prime eval --rollout-timeout'|'prime eval --timeout') offers='' ;;
+    'prime eval --resume'|'prime eval -R') offers='@runs @folders' ;;
+    'prime eval --fail-under') offers='' ;;
+    'prime eval --baseline') offers='@runs @folders' ;;
+    'prime eval --max-drop') offers='' ;;
+    'prime eval --junit') offers='@files' ;;
+    'prime eval --verifiers') offers='' ;;
+    'prime eval --python') offers='@files' ;;
+    'prime eval --hf-hub-dataset-name'|'prime eval -D') offers='' ;;
+    'prime eval --output') offers='table plain json jsonl' ;;
+    'prime eval --context') offers='local prime @contexts' ;;
+    'prime eval run --model'|'prime eval run -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime eval run --num-examples'|'prime eval run -n') offers='' ;;
+    'prime eval run --rollouts-per-example'|'prime eval run -r') offers='' ;;
+    'prime eval run --max-concurrent'|'prime eval run --max-concurrent-requests'|'prime eval run -c') offers='' ;;
+    'prime eval run --max-tokens'|'prime eval run -t') offers='' ;;
+    'prime eval run --temperature'|'prime eval run -T') offers='' ;;
+    'prime eval run --sampling-args'|'prime eval run -S') offers='' ;;
+    'prime eval run --env-args'|'prime eval run -a') offers='' ;;
+    'prime eval run --extra-env-kwargs'|'prime eval run -x') offers='' ;;
+    'prime eval run --api-base-url'|'prime eval run -b') offers='' ;;
+    'prime eval run --api-key-var'|'prime eval run -k') offers='' ;;
+    'prime eval run --endpoints-path'|'prime eval run -e') offers='@files' ;;
+    'prime eval run --provider'|'prime eval run -p') offers='' ;;
+    'prime eval run --header') offers='' ;;
+    'prime eval run --env-var') offers='' ;;
+    'prime eval run --state-columns'|'prime eval run -C') offers='' ;;
+    'prime eval run --max-retries') offers='' ;;
+    'prime eval run --max-error-rate') offers='' ;;
+    'prime eval run --max-cost') offers='' ;;
+    'prime eval run --token-budget') offers='' ;;
+    'prime eval run --call-timeout') offers='' ;;
+    'prime eval run --score-timeout') offers='' ;;
+    'prime eval run --rollout-timeout'|'prime eval run --timeout') offers='' ;;
+    'prime eval run --resume'|'prime eval run -R') offers='@runs @folders' ;;
+    'prime eval run --fail-under') offers='' ;;
+    'prime eval run --baseline') offers='@runs @folders' ;;
+    'prime eval run --max-drop') offers='' ;;
+    'prime eval run --junit') offers='@files' ;;
+    'prime eval run --verifiers') offers='' ;;
+    'prime eval run --python') offers='@files' ;;
+    'prime eval run --hf-hub-dataset-name'|'prime eval run -D') offers='' ;;
+    'prime eval run --output') offers='table plain json jsonl' ;;
+    'prime eval run --context') offers='local prime @contexts' ;;
+    'prime eval list --num'|'prime eval list -n') offers='' ;;
+    'prime eval list --page'|'prime eval list -p') offers='' ;;
+    'prime eval list --env'|'prime eval list --env-name'|'prime eval list -e') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime eval list --output'|'prime eval list -o') offers='table plain json jsonl' ;;
+    'prime eval list --context') offers='local prime @contexts' ;;
+    'prime eval show --rollout') offers='' ;;
+    'prime eval show --example') offers='' ;;
+    'prime eval show --output'|'prime eval show -o') offers='table plain json jsonl' ;;
+    'prime eval view --env-dir'|'prime eval view -e') offers='@folders' ;;
+    'prime eval view --outputs-dir'|'prime eval view -o') offers='@folders' ;;
+    'prime eval rerun --model'|'prime eval rerun -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime eval rerun --max-concurrent'|'prime eval rerun -c') offers='' ;;
+    'prime eval rerun --api-base-url'|'prime eval rerun -b') offers='' ;;
+    'prime eval rerun --api-key-var'|'prime eval rerun -k') offers='' ;;
+    'prime eval rerun --endpoints-path'|'prime eval rerun -e') offers='@files' ;;
+    'prime eval rerun --provider'|'prime eval rerun -p') offers='' ;;
+    'prime eval rerun --header') offers='' ;;
+    'prime eval rerun --env-var') offers='' ;;
+    'prime eval rerun --max-cost') offers='' ;;
+    'prime eval rerun --token-budget') offers='' ;;
+    'prime eval rerun --output'|'prime eval rerun -o') offers='table plain json jsonl' ;;
+    'prime eval rerun --context') offers='local prime @contexts' ;;
+    'prime eval rescore --environment') offers='@files starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime eval rescore --example') offers='' ;;
+    'prime eval rescore --env-args'|'prime eval rescore -a') offers='' ;;
+    'prime eval rescore --max-concurrent'|'prime eval rescore -c') offers='' ;;
+    'prime eval rescore --env-var') offers='' ;;
+    'prime eval rescore --endpoints-path'|'prime eval rescore -e') offers='@files' ;;
+    'prime eval rescore --max-cost') offers='' ;;
+    'prime eval rescore --output'|'prime eval rescore -o') offers='table plain json jsonl' ;;
+    'prime eval rescore --context') offers='local prime @contexts' ;;
+    'prime eval compare --alpha') offers='' ;;
+    'prime eval compare --seed') offers='' ;;
+    'prime eval compare --output'|'prime eval compare -o') offers='table plain json jsonl' ;;
+    'prime eval power --difference'|'prime eval power -d') offers='' ;;
+    'prime eval power --examples'|'prime eval power -n') offers='' ;;
+    'prime eval power --rollouts'|'prime eval power -r') offers='' ;;
+    'prime eval power --rate') offers='' ;;
+    'prime eval power --sd') offers='' ;;
+    'prime eval power --discordance') offers='' ;;
+    'prime eval power --correlation') offers='' ;;
+    'prime eval power --icc') offers='' ;;
+    'prime eval power --alpha') offers='' ;;
+    'prime eval power --power') offers='' ;;
+    'prime eval power --output'|'prime eval power -o') offers='table plain json jsonl' ;;
+    'prime eval leaderboard --csv') offers='@files' ;;
+    'prime eval leaderboard --output'|'prime eval leaderboard -o') offers='table plain json jsonl' ;;
+    'prime eval gate --fail-under') offers='' ;;
+    'prime eval gate --baseline') offers='@runs @folders' ;;
+    'prime eval gate --max-drop') offers='' ;;
+    'prime eval gate --max-error-rate') offers='' ;;
+    'prime eval gate --junit') offers='@files' ;;
+    'prime eval gate --output'|'prime eval gate -o') offers='table plain json jsonl' ;;
+    'prime eval gate --context') offers='local prime @contexts' ;;
+    'prime eval prices --output'|'prime eval prices -o') offers='table plain json jsonl' ;;
+    'prime eval export --to') offers='html csv hf' ;;
+    'prime eval export --out'|'prime eval export -O') offers='@files' ;;
+    'prime eval export --max-transcripts') offers='' ;;
+    'prime eval export --hf-hub-dataset-name'|'prime eval export -D') offers='' ;;
+    'prime eval export --output'|'prime eval export -o') offers='table plain json jsonl' ;;
+    'prime eval push --env'|'prime eval push --env-id'|'prime eval push -e') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime eval push --name') offers='' ;;
+    'prime eval push --run-id'|'prime eval push -r') offers='' ;;
+    'prime eval push --eval'|'prime eval push --eval-id') offers='@evaluations' ;;
+    'prime eval push --output'|'prime eval push -o') offers='table plain json jsonl' ;;
+    'prime eval push --context') offers='local prime @contexts' ;;
+    'prime eval get --output'|'prime eval get -o') offers='table plain json jsonl' ;;
+    'prime eval get --context') offers='local prime @contexts' ;;
+    'prime eval samples --num'|'prime eval samples -n') offers='' ;;
+    'prime eval samples --page'|'prime eval samples -p') offers='' ;;
+    'prime eval samples --above') offers='' ;;
+    'prime eval samples --below') offers='' ;;
+    'prime eval samples --search'|'prime eval samples -s') offers='' ;;
+    'prime eval samples --output'|'prime eval samples -o') offers='table plain json jsonl' ;;
+    'prime eval samples --context') offers='local prime @contexts' ;;
+    'prime eval logs --tail'|'prime eval logs -n') offers='' ;;
+    'prime eval logs --output'|'prime eval logs -o') offers='table plain json jsonl' ;;
+    'prime eval logs --context') offers='local prime @contexts' ;;
+    'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
+    'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime hub serve --host') offers='' ;;
+    'prime hub serve --port') offers='' ;;
+    'prime hub serve --data') offers='@folders' ;;
+    'prime hub serve --database') offers='' ;;
+    'prime hub serve --storage') offers='' ;;
+    'prime hub serve --public-url') offers='' ;;
+    'prime hub serve --admin') offers='' ;;
+    'prime hub serve --tls-cert') offers='@files' ;;
+    'prime hub serve --tls-key') offers='@files' ;;
+    'prime hub serve --workers') offers='' ;;
+    'prime hub serve --trusted-proxies') offers='' ;;
+    'prime hub serve --rate-limit') offers='' ;;
+    'prime hub serve --uploads') offers='' ;;
+    'prime hub serve --upstream') offers='' ;;
+    'prime hub serve --downloads') offers='proxy redirect' ;;
+    'prime hub serve --log-format') offers='json text none' ;;
+    'prime hub user add --name') offers='' ;;
+    'prime hub user add --email') offers='' ;;
+    'prime hub user add --data') offers='@folders' ;;
+    'prime hub user add --database') offers='' ;;
+    'prime hub user add --output'|'prime hub user add -o') offers='table plain json jsonl' ;;
+    'prime hub user list --data') offers='@folders' ;;
+    'prime hub user list --database') offers='' ;;
+    'prime hub user list --output'|'prime hub user list -o') offers='table plain json jsonl' ;;
+    'prime hub user remove --data') offers='@folders' ;;
+    'prime hub user remove --database') offers='' ;;
+    'prime hub user remove --output'|'prime hub user remove -o') offers='table plain json jsonl' ;;
+    'prime hub team add --member') offers='' ;;
+    'prime hub team add --name') offers='' ;;
+    'prime hub team add --data') offers='@folders' ;;
+    'prime hub team add --database') offers='' ;;
+    'prime hub team add --output'|'prime hub team add -o') offers='table plain json jsonl' ;;
+    'prime hub team list --data') offers='@folders' ;;
+    'prime hub team list --database') offers='' ;;
+    'prime hub team list --output'|'prime hub team list -o') offers='table plain json jsonl' ;;
+    'prime hub team remove --member') offers='' ;;
+    'prime hub team remove --data') offers='@folders' ;;
+    'prime hub team remove --database') offers='' ;;
+    'prime hub team remove --output'|'prime hub team remove -o') offers='table plain json jsonl' ;;
+    'prime hub token add --name') offers='' ;;
+    'prime hub token add --scope') offers='read write admin' ;;
+    'prime hub token add --owner') offers='' ;;
+    'prime hub token add --expires') offers='' ;;
+    'prime hub token add --data') offers='@folders' ;;
+    'prime hub token add --database') offers='' ;;
+    'prime hub token add --output'|'prime hub token add -o') offers='table plain json jsonl' ;;
+    'prime hub token list --user') offers='' ;;
+    'prime hub token list --data') offers='@folders' ;;
+    'prime hub token list --database') offers='' ;;
+    'prime hub token list --output'|'prime hub token list -o') offers='table plain json jsonl' ;;
+    'prime hub token remove --user') offers='' ;;
+    'prime hub token remove --data') offers='@folders' ;;
+    'prime hub token remove --database') offers='' ;;
+    'prime hub token remove --output'|'prime hub token remove -o') offers='table plain json jsonl' ;;
+    'prime hub approve --user') offers='' ;;
+    'prime hub approve --data') offers='@folders' ;;
+    'prime hub approve --database') offers='' ;;
+    'prime hub approve --output'|'prime hub approve -o') offers='table plain json jsonl' ;;
+    'prime hub audit --user') offers='' ;;
+    'prime hub audit --action') offers='' ;;
+    'prime hub audit --on') offers='' ;;
+    'prime hub audit --limit'|'prime hub audit -n') offers='' ;;
+    'prime hub audit --data') offers='@folders' ;;
+    'prime hub audit --database') offers='' ;;
+    'prime hub audit --output'|'prime hub audit -o') offers='table plain json jsonl' ;;
+    'prime hub migrate --data') offers='@folders' ;;
+    'prime hub migrate --database') offers='' ;;
+    'prime hub migrate --output'|'prime hub migrate -o') offers='table plain json jsonl' ;;
+    'prime hub gc --data') offers='@folders' ;;
+    'prime hub gc --database') offers='' ;;
+    'prime hub gc --storage') offers='' ;;
+    'prime hub gc --output'|'prime hub gc -o') offers='table plain json jsonl' ;;
+    'prime hub backup --data') offers='@folders' ;;
+    'prime hub backup --database') offers='' ;;
+    'prime hub backup --storage') offers='' ;;
+    'prime hub backup --output'|'prime hub backup -o') offers='table plain json jsonl' ;;
+    'prime hub restore --data') offers='@folders' ;;
+    'prime hub restore --database') offers='' ;;
+    'prime hub restore --storage') offers='' ;;
+    'prime hub restore --output'|'prime hub restore -o') offers='table plain json jsonl' ;;
+    'prime config show --output'|'prime config show -o') offers='table plain json jsonl' ;;
+    'prime config show --context') offers='local prime @contexts' ;;
+    'prime whoami --output'|'prime whoami -o') offers='table plain json jsonl' ;;
+    'prime whoami --context') offers='local prime @contexts' ;;
+    'prime env init 0') offers='' ;;
+    'prime env build 0') offers='@folders @projects' ;;
+    'prime env check 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env upload 0') offers='@folders @projects @wheels' ;;
+    'prime env install ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env trust ...') offers='' ;;
+    'prime env uninstall ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env pull 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env info 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env status 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env versions 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env delete 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env inspect 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env inspect 1') offers='@files' ;;
+    'prime eval 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime eval run 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime eval show 0') offers='@runs @folders' ;;
+    'prime eval view ...') offers='@runs @folders' ;;
+    'prime eval rerun 0') offers='@runs @folders' ;;
+    'prime eval rescore 0') offers='@runs @folders' ;;
+    'prime eval compare ...') offers='@runs @folders' ;;
+    'prime eval power ...') offers='@runs @folders' ;;
+    'prime eval leaderboard 0') offers='' ;;
+    'prime eval gate 0') offers='@runs @folders' ;;
+    'prime eval prices 0') offers='builtin/echo builtin/oracle @models' ;;
+    'prime eval export 0') offers='@runs @folders' ;;
+    'prime eval push ...') offers='@runs @folders' ;;
+    'prime eval get 0') offers='@evaluations' ;;
+    'prime eval samples 0') offers='@evaluations' ;;
+    'prime eval logs 0') offers='@runs @folders @evaluations' ;;
+    'prime eval delete 0') offers='@evaluations' ;;
+    'prime hub user add 0') offers='' ;;
+    'prime hub user remove 0') offers='' ;;
+    'prime hub team add 0') offers='' ;;
+    'prime hub team remove 0') offers='' ;;
+    'prime hub token add 0') offers='' ;;
+    'prime hub token remove 0') offers='' ;;
+    'prime hub approve 0') offers='' ;;
+    'prime hub backup 0') offers='@files' ;;
+    'prime hub restore 0') offers='@files' ;;
+    'prime completion 0') offers='bash zsh fish powershell' ;;
+    *) return 1 ;;
+  esac
+}
+_prime_words() {
+  case $1 in
     'prime') words='env eval hub config whoami completion' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check upload install uninstall pull info status list versions delete inspect' options='-h --help' ;;
+    'prime env') words='init build check upload install trust uninstall pull info status list versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
-    'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
     'prime env uninstall') words='' options='--with --python --output -o --quiet -q -h --help' ;;
     'prime env pull') words='' options='--target -t --version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env info') words='' options='--version -v --output -o --quiet -q --context --offline -h --help' ;;
@@ -373,13 +425,13 @@ _prime() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --state-columns -C --independent-scoring -i --max-retries --max-error-rate --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --verifiers --python --sandbox --allow-net --hub --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
-    'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --force --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval rescore') words='' options='--environment --example --env-args -a --replay --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --force --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval rescore') words='' options='--environment --example --env-args -a --replay --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;
@@ -414,12 +466,89 @@ _prime() {
     'prime config') words='show' options='-h --help' ;;
     'prime config show') words='' options='--output -o --context --offline -h --help' ;;
     'prime whoami') words='' options='--output -o --context --offline -h --help' ;;
-    'prime completion') words='bash zsh fish powershell' options='-h --help' ;;
+    'prime completion') words='' options='-h --help' ;;
   esac
-  if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$current"))
+}
+# A name from a file or of a folder is offered only if no shell would act upon it.
+_prime_add() {
+  case $1 in
+    '' | [!ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789]* | *[!ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-]*) return ;;
+  esac
+  if [[ ${#1} -le 200 && $1 == "$current"* ]]; then COMPREPLY+=("$1"); fi
+}
+_prime_names() {
+  local name count=0
+  [[ -r $1 ]] || return
+  while ((count++ < 1000)) && IFS= read -r name; do _prime_add "$name"; done < "$1"
+}
+_prime_aliases() {
+  local line file count=0 pattern='^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"'
+  for file in configs/endpoints.toml endpoints.toml "$home/endpoints.toml"; do
+    [[ -r $file ]] || continue
+    while ((count++ < 1000)) && IFS= read -r line; do
+      if [[ $line =~ $pattern ]]; then _prime_add "${BASH_REMATCH[1]}"; fi
+    done < "$file"
+    return
+  done
+}
+_prime_offer() {
+  local item path rest= IFS=$' \t\n' home=${PRIME_HOME:-${HOME-}/.prime}
+  for item in $1; do
+    case $item in
+      @runs)
+        for path in {,environments/*/}outputs/evals/*/*/; do
+          path=${path%/}
+          _prime_add "${path##*/}"
+        done
+        for path in {,environments/*/}outputs/*/traces.jsonl; do
+          path=${path%/*}
+          _prime_add "${path##*/}"
+        done ;;
+      @projects) for path in environments/*/; do path=${path%/}; _prime_add "${path##*/}"; done ;;
+      @wheels) for path in *.whl dist/*.whl; do _prime_add "$path"; done; rest=files ;;
+      @files) rest=files ;;
+      @folders) rest=${rest:-folders} ;;
+      @models) _prime_aliases; _prime_names "$home/completion/models" ;;
+      @*) _prime_names "$home/completion/${item#@}" ;;
+      *) if [[ $item == "$current"* ]]; then COMPREPLY+=("$item"); fi ;;
+    esac
+  done
+  # With no name to offer, readline completes what it knows to quote: files or folders.
+  case $rest in
+    files) ;;
+    folders) compopt +o bashdefault +o default -o dirnames 2>/dev/null ;;
+    *) compopt +o bashdefault +o default 2>/dev/null ;;
+  esac
+}
+_prime() {
+  local current=${COMP_WORDS[COMP_CWORD]} word at=prime given=0 index offers= words= options=
+  COMPREPLY=()
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    word=${COMP_WORDS[index]}
+    if _prime_step "$at $word"; then continue; fi
+    case $word in
+      [=:@]) offers=; ((index++)) ;; # readline parts words there: this is one's second half
+      -*)
+        if _prime_offers "$at $word"; then
+          if [[ ${COMP_WORDS[index + 1]} == = ]]; then ((index++)); fi
+          if [[ ${COMP_WORDS[index + 1]} != -* ]]; then ((index++)); fi
+        fi ;;
+      *) _prime_default "$at"; ((given++)) ;;
+    esac
+  done
+  case $current in
+    :* | @*) return ;;
+    =) current= ;;
+  esac
+  _prime_words "$at"
+  if ((index > COMP_CWORD)); then
+    _prime_offer "$offers"
+  elif [[ $current == -* ]]; then
+    _prime_offer "$options"
   else
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    offers=
+    _prime_offers "$at $given" || _prime_offers "$at ..."
+    _prime_offer "$words $offers"
   fi
 }
 complete -o bashdefault -o default -F _prime prime

@@ -51,10 +51,11 @@ def test_every_option_says_what_it_does(command: Node) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_shared_options_mean_the_same_everywhere(command: Node) -> None:
     shared = {
-        "--output": "value", "--context": "value", "--quiet": "flag", "--offline": "flag",
-        "--yes": "flag",
-    }  # fmt: skip
+        "--output": ("table", "plain", "json", "jsonl"),
+        "--context": ("local", "prime", "@contexts"),
+        **dict.fromkeys(("--quiet", "--offline", "--yes"), None),
+    }
     for option in command.options:
         for name in option.names:
-            assert option.takes == shared.get(name, option.takes)
+            assert option.offers == shared.get(name, option.offers)
             assert name != "-c" or "--max-concurrent" in option.names

@@ -1,4 +1,4 @@
-"""The command tree as data: what completion scripts are made from."""
+"""The command tree as data: what completion scripts and manual pages are made from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,25 +8,45 @@ from dataclasses import dataclass
 class Option:
     """One option: its spellings, its help, and what may follow it.
 
-    `values` are the words to choose from; `takes` is `flag`, `value`, `file` or `folder`.
+    `offers` is None for a flag. `shown` is how the help writes it, `about` its whole help there.
     """
 
     names: tuple[str, ...]
     help: str
-    takes: str = "flag"
-    values: tuple[str, ...] = ()
+    offers: tuple[str, ...] | None = None
+    shown: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument: how the help writes it, what it says of it, and what it may be."""
+
+    shown: str
+    about: str
+    offers: tuple[str, ...] = ()
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
 class Node:
-    """A command or a group; `path` is what is typed, as in `prime env install`."""
+    """A command or a group; `path` is what is typed, as in `prime env install`.
+
+    `default` is the path of the command that a group means when none is named. `text` is the
+    docstring. An offer is a word to type, or `@` and a kind: `@environments`, `@evaluations`,
+    `@contexts` and `@models` are what prime has seen (`core.completion_cache`), `@runs` and
+    `@projects` are folders here, `@files`, `@folders` and `@wheels` any on this disk.
+    """
 
     path: str
     summary: str
     options: tuple[Option, ...]
     commands: tuple["Node", ...] = ()
     aliases: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    default: str | None = None
+    text: str = ""
+    usage: str = ""
 
     @property
     def name(self) -> str:
@@ -45,3 +65,24 @@ class Node:
             for command in node.commands:
                 for word in (command.name, *command.aliases):
                     yield f"{node.path} {word}", command.path
+
+    def defaults(self) -> Iterator[tuple[str, str]]:
+        """Each group's path with that of the command meant when a word names none."""
+        for node in self.walk():
+            if node.default:
+                yield node.path, node.default
+
+    def follow_options(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Each option that takes a value: its `path option` by all spellings, and the offers."""
+        for node in self.walk():
+            for option in node.options:
+                if option.offers is not None:
+                    keys = tuple(f"{node.path} {name}" for name in option.names)
+                    yield keys, " ".join(option.offers)
+
+    def follow_words(self) -> Iterator[tuple[str, str]]:
+        """Each argument: `path N` from 0, or `path ...` for one that repeats, and the offers."""
+        for node in self.walk():
+            for index, argument in enumerate(node.arguments):
+                key = "..." if argument.repeats else index
+                yield f"{node.path} {key}", " ".join(argument.offers)

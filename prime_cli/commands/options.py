@@ -32,7 +32,9 @@ QuietOpt = Annotated[
 ]
 ContextOpt = Annotated[
     str | None,
-    typer.Option("--context", metavar="NAME", help="The hub to talk to, instead of the current."),
+    typer.Option(
+        "--context", metavar="CONTEXT", help="The hub to talk to, instead of the current."
+    ),
 ]
 OfflineOpt = Annotated[
     bool | None,
@@ -53,7 +55,10 @@ VersionOpt = Annotated[
     str | None, typer.Option("--version", "-v", help="The version, if not after @.")
 ]
 PathOpt = Annotated[
-    Path, typer.Option("--path", "-p", help="The environment's folder.", show_default=".")
+    Path,
+    typer.Option(
+        "--path", "-p", metavar="FOLDER", help="The environment's folder.", show_default="."
+    ),
 ]
 
 

@@ -5,14 +5,18 @@ Run `python -m prime_cli.commands.tree` in the root of a checkout after a change
 
 import io
 import os
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from prime_cli.answers import FILES, HELP_COLUMNS, REFERENCE, bash, fish, powershell, zsh
-from prime_cli.answers.tree import Node, Option
+from prime_cli.answers.tree import Argument, Node, Option
+from prime_cli.answers.values import offers_of
 from prime_cli.commands.invoke import invoke
 from prime_cli.commands.lazy import LazyCommand, load
+from prime_cli.core.config import STARTER_OWNER
+from prime_cli.envs.starters import SOURCES
 from prime_cli.session import Session
 
 _RENDER = {
@@ -21,7 +25,9 @@ _RENDER = {
     "fish": fish.render,
     "powershell": powershell.render,
 }
-_HELP = Option(("-h", "--help"), "Show this message and exit.")
+_HELP_TEXT = "Show this message and exit."
+_HELP = Option(("-h", "--help"), _HELP_TEXT, shown="-h, --help", about=_HELP_TEXT)
+_OF_FILES = ("path", "file", "filename", "directory")
 
 
 def read_tree() -> Node:
@@ -52,15 +58,20 @@ def _node(command: Any, path: str, aliases: tuple[str, ...] = ()) -> Node:
     if isinstance(command, LazyCommand):
         command = load(command.target)
     commands = _commands(command, path)
-    default = getattr(command, "default", None)
-    meant = [option for node in commands if node.name == default for option in node.options]
+    named = getattr(command, "default", None)
+    default = next((node for node in commands if node.name == named), None)
+    context = command.make_context(path, [], resilient_parsing=True)
+    meant = default.options if default else ()
     return Node(
         path=path,
         summary=(command.help or "").partition("\n")[0],
-        options=tuple(dict.fromkeys([*_options(command), *meant, _HELP])),
+        options=tuple(dict.fromkeys([*_options(command, context), *meant, _HELP])),
         commands=commands,
         aliases=aliases,
-        values=_argument_values(command),
+        arguments=default.arguments if default else tuple(_arguments(command, context)),
+        default=default.path if default else None,
+        text=command.help or "",
+        usage=" ".join(command.collect_usage_pieces(context)),
     )
 
 
@@ -79,35 +90,41 @@ def _aliases(members: dict[str, LazyCommand], target: str) -> tuple[str, ...]:
     )
 
 
-def _options(command: Any) -> list[Option]:
-    return [
-        Option(
+def _options(command: Any, context: Any) -> Iterator[Option]:
+    for parameter in command.params:
+        if parameter.param_type_name != "option" or parameter.hidden:
+            continue
+        shown, about = parameter.get_help_record(context)
+        is_flag = parameter.is_flag or parameter.count
+        yield Option(
             names=(*parameter.opts, *parameter.secondary_opts),
             help=(parameter.help or "").partition("\n")[0],
-            takes=_takes(parameter),
-            values=tuple(getattr(parameter.type, "choices", None) or ()),
+            offers=None if is_flag else _offers(parameter, parameter.metavar or ""),
+            shown=shown,
+            about=about,
         )
-        for parameter in command.params
-        if parameter.param_type_name == "option" and not parameter.hidden
-    ]
 
 
-def _takes(option: Any) -> str:
-    if option.is_flag or option.count:
-        return "flag"
-    if option.type.name in ("path", "file", "filename", "directory"):
-        return "file" if getattr(option.type, "file_okay", True) else "folder"
-    return "value"
+def _arguments(command: Any, context: Any) -> Iterator[Argument]:
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            shown, about = parameter.get_help_record(context) or (parameter.name, "")
+            offers = _offers(parameter, parameter.metavar or parameter.name)
+            yield Argument(shown, about, offers, repeats=parameter.nargs != 1)
 
 
-def _argument_values(command: Any) -> tuple[str, ...]:
-    """The words of an argument that takes one of a few, as `prime completion` does."""
-    return tuple(
-        value
-        for parameter in command.params
-        if parameter.param_type_name == "argument"
-        for value in getattr(parameter.type, "choices", None) or ()
-    )
+def _offers(parameter: Any, metavar: str) -> tuple[str, ...]:
+    """What its type allows, where that says it; else what the help calls it."""
+    words = tuple(getattr(parameter.type, "choices", None) or ())
+    named = offers_of(metavar, _starters())
+    if words or named or parameter.type.name not in _OF_FILES:
+        return words or named
+    return ("@files",) if getattr(parameter.type, "file_okay", True) else ("@folders",)
+
+
+def _starters() -> tuple[str, ...]:
+    folders = (path.parent.name for path in SOURCES.glob("*/pyproject.toml"))
+    return tuple(sorted(f"{STARTER_OWNER}/{name.replace('_', '-')}" for name in folders))
 
 
 def main() -> None:

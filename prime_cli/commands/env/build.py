@@ -16,11 +16,15 @@ def build(
     ctx: typer.Context,
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[FOLDER|NAME]", help="A folder, or a name below ./environments."),
+        typer.Argument(
+            metavar="[FOLDER|PROJECT]", help="A folder, or a name below ./environments."
+        ),
     ] = None,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out-dir", help="Where the wheel goes.", show_default="FOLDER/dist"),
+        typer.Option(
+            "--out-dir", metavar="FOLDER", help="Where the wheel goes.", show_default="FOLDER/dist"
+        ),
     ] = None,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")

@@ -24,7 +24,8 @@ def pull(
         str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
     ],
     target: Annotated[
-        Path | None, typer.Option("--target", "-t", help="The folder to put its files into.")
+        Path | None,
+        typer.Option("--target", "-t", metavar="FOLDER", help="The folder to put its files into."),
     ] = None,
     version: VersionOpt = None,
     output: OutputOpt = None,

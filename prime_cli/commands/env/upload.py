@@ -44,7 +44,7 @@ def upload(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FOLDER|NAME|WHEEL]",
+            metavar="[FOLDER|PROJECT|WHEEL]",
             help="A folder, a name below ./environments, or a built wheel.",
         ),
     ] = None,

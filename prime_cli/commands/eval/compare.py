@@ -29,7 +29,7 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="A B [C …]",
+            metavar="RUN RUN [RUN …]",
             help="Runs by id or folder, several as X,Y; a folder of runs; or a model.",
         ),
     ],

@@ -15,7 +15,9 @@ NameArg = Annotated[
 ]
 ModelOpt = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="A model, or an alias of the endpoint registry."),
+    typer.Option(
+        "--model", "-m", metavar="MODEL", help="A model, or an alias of the endpoint registry."
+    ),
 ]
 ExamplesOpt = Annotated[
     int | None,
@@ -69,7 +71,9 @@ KeyVarOpt = Annotated[
 ]
 EndpointsOpt = Annotated[
     Path | None,
-    typer.Option("--endpoints-path", "-e", help="A registry: endpoints.toml or endpoints.py."),
+    typer.Option(
+        "--endpoints-path", "-e", metavar="FILE", help="A registry: endpoints.toml or endpoints.py."
+    ),
 ]
 ProviderOpt = Annotated[
     str | None, typer.Option("--provider", "-p", help="A known service, such as openrouter.")

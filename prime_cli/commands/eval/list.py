@@ -40,7 +40,9 @@ def list_saved(
     page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
     env: Annotated[
         str | None,
-        typer.Option("--env", "--env-name", "-e", metavar="NAME", help="Of this environment."),
+        typer.Option(
+            "--env", "--env-name", "-e", metavar="ENVIRONMENT", help="Of this environment."
+        ),
     ] = None,
     hub: Annotated[
         bool, typer.Option("--hub", help="Those on the hub; so too with --context.")

@@ -48,7 +48,9 @@ def push(
     ] = None,
     evaluation: Annotated[
         str | None,
-        typer.Option("--eval", "--eval-id", metavar="ID", help="Push into this evaluation."),
+        typer.Option(
+            "--eval", "--eval-id", metavar="EVALUATION", help="Push into this evaluation."
+        ),
     ] = None,
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Also with errors, or before its end.")
