@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.config.settings import DEFAULT, read_text
+from prime_cli.core.config.settings import DEFAULT, read_table, read_text
 from prime_cli.core.errors import NotFound, UsageError
 
 LOCAL = "local"
@@ -57,6 +57,20 @@ def choose_context(
     return replace(context, team_source=str(file)) if context.team else context
 
 
+def find_context(name: str, file: Path) -> Context:
+    """The context `name` of config.toml, or a built-in one; raises NotFound, UsageError."""
+    return _named(name, str(file), read_table(file), file)
+
+
+def read_contexts(file: Path) -> list[Context]:
+    """All of them: those that are built in, then those of config.toml; raises UsageError."""
+    table = read_table(file)
+    contexts = table.get("contexts")
+    named = contexts if isinstance(contexts, dict) else {}
+    names = [LOCAL, PRIME, *(name for name in named if name not in (LOCAL, PRIME))]
+    return [_named(name, str(file), table, file) for name in names]
+
+
 def _nearest(
     flag: str | None, table: dict[str, Any], environ: Mapping[str, str], file: Path
 ) -> Context:
@@ -87,7 +101,7 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
         known = ", ".join([LOCAL, PRIME, *(contexts if isinstance(contexts, dict) else ())])
         raise NotFound(
             f"There is no context `{name}` (named by {source})",
-            hint=f"known contexts: {known}; see `prime config show`",
+            hint=f"known contexts: {known}; see `prime context list`",
         )
     base_url = read_text(entry, "base_url", file)
     if not base_url:

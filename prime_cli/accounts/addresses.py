@@ -1,0 +1,90 @@
+"""Addresses of hubs as people type them, and the page on which a login is approved."""
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, quote, urlsplit
+
+from prime_cli.core.config.contexts import PRIME, PRIME_API_URL, origin_of
+from prime_cli.core.errors import UsageError
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_APPROVAL = "/dashboard/tokens/challenge?code="
+_LONGEST_NAME = 64
+
+
+def read_hub_url(text: str, *, allow_http: bool) -> str:
+    """The hub's address without a trailing slash or `/api/v1`; `https://` may be left out.
+
+    A key that travels by http can be read on its way: unless it stays on this machine, that must
+    be allowed. Raises UsageError.
+    """
+    url = text.strip() if "://" in text else _with_scheme(text.strip())
+    parts = _split(url)
+    if parts is None or not parts.hostname or parts.scheme.lower() not in ("http", "https"):
+        raise UsageError(
+            f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
+        )
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            "The address of a hub has no user, password, query or fragment",
+            hint="give the key to `prime login --token-stdin`",
+        )
+    require_https(url, allow_http=allow_http)
+    return origin_of(f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path}")
+
+
+def require_https(url: str, *, allow_http: bool) -> None:
+    """Raise UsageError for an address to which a key would travel in the clear."""
+    parts = urlsplit(url)
+    if parts.scheme.lower() == "http" and not allow_http and not is_loopback(parts.hostname or ""):
+        raise UsageError(
+            f"Keys to {url} would travel unencrypted, for all on the way to read",
+            hint="use https, or say that this network is to be trusted: `--allow-http`",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what is sent to `host` stays on this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def name_of(url: str) -> str:
+    """What the context for a hub is called if nobody says: its host, and the port if it has one."""
+    if url == PRIME_API_URL:
+        return PRIME
+    name = re.sub(r"[^A-Za-z0-9._]+", "-", urlsplit(url).netloc).strip("-._")
+    return name[:_LONGEST_NAME] or "hub"
+
+
+def approval_page(web_url: str, code: str) -> str:
+    """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
+    parts = _split(web_url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            f"`{web_url}` is not the address of web pages",
+            hint="correct `web_url` of the context in config.toml",
+        )
+    return f"{web_url.rstrip('/')}{_APPROVAL}{quote(code, safe='')}"
+
+
+def _with_scheme(text: str) -> str:
+    parts = _split(f"https://{text}")
+    is_here = parts is not None and is_loopback(parts.hostname or "")
+    return f"{'http' if is_here else 'https'}://{text}"
+
+
+def _split(url: str) -> SplitResult | None:
+    """None for what no browser or client would take as it is written."""
+    if not _PRINTABLE.fullmatch(url) or "\\" in url:
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts

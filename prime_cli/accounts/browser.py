@@ -1,0 +1,43 @@
+"""Opening a page in the browser of whoever sits at this machine; nowhere else."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from prime_cli.core.process import child_environment
+
+_OFF = frozenset({"", "0", "false", "no", "off"})
+_REMOTE = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+def has_desktop(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> bool:
+    """Whether a browser would open in front of somebody: not in CI, over SSH, or on a server."""
+    if environ.get("CI", "").strip().lower() not in _OFF:
+        return False
+    if any(environ.get(name) for name in _REMOTE):
+        return False
+    return platform in ("win32", "darwin") or any(environ.get(name) for name in _SCREENS)
+
+
+def open_page(url: str) -> bool:
+    """Open an http or https `url`; False where no browser could even be asked.
+
+    By a Python of its own, because browsers write to the terminal that they are started from.
+    `-I` keeps a `webbrowser.py` in the current folder out of it.
+    """
+    if not url.startswith(("http://", "https://")):
+        return False
+    try:
+        subprocess.Popen(
+            [sys.executable, "-I", "-m", "webbrowser", url],
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=sys.platform != "win32",
+        )
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""Forgetting a key here, and making it worth nothing on a hub that can."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from prime_cli.api.accounts import KEYS_FEATURE
+from prime_cli.core.config import Config
+from prime_cli.core.config.editing import unset_value
+from prime_cli.core.config.settings import read_table
+from prime_cli.core.credentials import remove_credential
+from prime_cli.core.credentials.file import credentials_file, read_entries
+from prime_cli.core.errors import NotLoggedIn, PrimeError
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+MADE_BY_LOGIN = "login from "
+"""How hubs of ours begin the names of keys that were made for a login by browser."""
+
+
+class Fate(StrEnum):
+    """What became of the key on the hub."""
+
+    REVOKED = "revoked"
+    UNKNOWN = "unknown"
+    KEPT = "kept"
+    CANNOT = "cannot"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class LoggedOut:
+    """A context whose key is forgotten; `problem` says why it could not be revoked."""
+
+    context: str
+    fate: Fate
+    problem: str | None = None
+    was_current: bool = False
+
+
+def contexts_with_keys(config: Config) -> list[str]:
+    """The contexts for which a key is kept on this machine."""
+    return list(read_entries(credentials_file(config.home.value)))
+
+
+def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:
+    """Make the key that `hub` is asked with worth nothing; its fate, and why it failed.
+
+    `wanted` None revokes what was made by a login, and leaves a key that somebody was given:
+    others may use it too.
+    """
+    if wanted is False:
+        return Fate.KEPT, None
+    try:
+        if KEYS_FEATURE not in hub.capabilities().features:
+            return Fate.CANNOT, None
+        if wanted is None:
+            current = hub.accounts.current_key()
+            if current is None or not current.name.startswith(MADE_BY_LOGIN):
+                return Fate.KEPT, None
+        hub.accounts.revoke_current_key()
+    except NotLoggedIn:
+        return Fate.UNKNOWN, None
+    except PrimeError as error:
+        return Fate.FAILED, error.message
+    return Fate.REVOKED, None
+
+
+def forget(config: Config, context: str) -> bool:
+    """Take the key of `context` from this machine; whether the context was the current one.
+
+    The `local` hub is current then. Raises StorageFailed where a keyring does not let it go.
+    """
+    remove_credential(config.home.value, context)
+    was_current = read_table(config.file).get("context") == context
+    if was_current:
+        unset_value(config.file, "context")
+    return was_current

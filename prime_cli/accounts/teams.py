@@ -1,0 +1,90 @@
+"""The teams of a hub's user, and the one that a context works for."""
+
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prime_cli.core.config import LOCAL, PRIME, Config
+from prime_cli.core.config.contexts import TEAM_VARIABLES, read_contexts
+from prime_cli.core.config.editing import save_context
+from prime_cli.core.errors import NotFound, Unreachable, UsageError
+from prime_cli.wire.accounts import Member, Team
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+PERSONAL = "personal"
+"""The word that chooses no team."""
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_MOST_MEMBERS = 10_000
+
+
+def list_teams(hub: "HubClient") -> list[Team]:
+    """The teams of the key's user; raises Unreachable for one that no team can be.
+
+    Slugs and ids become parts of addresses and of config.toml.
+    """
+    teams = hub.accounts.all_teams()
+    for team in teams:
+        if not (_WORD.fullmatch(team.slug) and _WORD.fullmatch(team.team_id)):
+            raise Unreachable(f"{hub.host} names a team with a slug or an id that cannot be one")
+    return teams
+
+
+def find_team(hub: "HubClient", wanted: str) -> Team:
+    """The team with this slug or id; raises NotFound for one that the user is not in."""
+    return pick_team(list_teams(hub), wanted, hub.host)
+
+
+def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
+    """The one of `teams` with this slug or id; raises NotFound that names near ones."""
+    for team in teams:
+        if wanted in (team.slug, team.team_id):
+            return team
+    near = difflib.get_close_matches(wanted, [team.slug for team in teams], n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "see yours with `prime teams list`"
+    raise NotFound(f"You are in no team `{wanted}` on {host}", hint=hint)
+
+
+def list_members(hub: "HubClient", team: Team) -> list[Member]:
+    """Everybody in `team`; a hub whose pages never end is left after ten thousand."""
+    found: list[Member] = []
+    while len(found) < _MOST_MEMBERS:
+        page = hub.accounts.members(team.team_id, offset=len(found))
+        found += page.data
+        if not page.data or len(found) >= page.total_count:
+            break
+    return found
+
+
+def require_switchable(config: Config) -> None:
+    """Raise UsageError where the team is not a matter of config.toml."""
+    context = config.context
+    if context.embedded:
+        raise UsageError(
+            f"The `{LOCAL}` hub has no teams", hint="log in to another with `prime login`"
+        )
+    if context.team_source in TEAM_VARIABLES:
+        raise UsageError(
+            f"The team is chosen by the variable {context.team_source}",
+            hint=f"change or unset {context.team_source}",
+        )
+    if context.name not in {PRIME, *(each.name for each in read_contexts(config.file))}:
+        raise UsageError(
+            f"{context.base_url} has no context that could keep a team",
+            hint=f"make one with `prime login --hub {context.base_url}`, or set PRIME_TEAM",
+        )
+
+
+def choose_team(config: Config, team: Team | None) -> None:
+    """Let the current context work for `team`, or for its user alone; raises UsageError."""
+    require_switchable(config)
+    keep_team(config.file, config.context.name, team)
+
+
+def keep_team(file: Path, context: str, team: Team | None) -> None:
+    """Write the team of `context` into `file`."""
+    save_context(file, context, {"team": team.slug if team else None})
