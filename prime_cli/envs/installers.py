@@ -38,7 +38,8 @@ class Order:
 
     `complete` means that nothing else is needed, so that no index has to be asked; `again` are
     packages to be installed even if their version is there; `limits` are requirements that hold
-    packages back, such as `verifiers<=0.3.1`.
+    packages back, such as `verifiers<=0.3.1`; `find_links` are folders of wheels, and with
+    `no_index` they stand for all indexes.
     """
 
     workspace: Workspace
@@ -48,6 +49,8 @@ class Order:
     limits: tuple[str, ...] = ()
     complete: bool = False
     prerelease: bool = False
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
     tool: Tool = Tool.UV
 
 
@@ -99,7 +102,7 @@ def _run(order: Order, flags: Sequence[str], *, offline: bool) -> Completed:
         targets += ["--editable", str(folder)]
     if order.tool is Tool.PIP:
         pre = ["--pre"] if order.prerelease else []
-        words = ["install", *(flags or ["--quiet"]), *pre]
+        words = ["install", *(flags or ["--quiet"]), *pre, *_places(order)]
         if order.complete:
             words += ["--no-deps", "--no-index"]
         again = ["--force-reinstall", "--no-deps"] if order.again and order.complete else []
@@ -119,9 +122,16 @@ def _uv_words(order: Order) -> list[str]:
     words = ["--no-deps"] if order.complete else []
     for name in order.again:
         words += ["--reinstall-package", name]
+    words += _places(order)
     if order.prerelease:
         words += ["--prerelease", "allow"]
     return words
+
+
+def _places(order: Order) -> list[str]:
+    """Where packages are taken from, in the words of both uv and pip."""
+    links = [word for folder in order.find_links for word in ("--find-links", folder)]
+    return ["--no-index", *links] if order.no_index else links
 
 
 def _read_pip(text: str) -> tuple[Move, ...]:

@@ -74,5 +74,5 @@ def _of_owner(
 
 
 def _may_be_here(ref: EnvRef, hub: "HubClient", *, offline: bool) -> bool:
-    """Whether it may have come in a bundle, or have been fetched from a hub that cannot be asked."""
+    """Whether it may have come in a bundle, or been fetched from a hub that is out of reach."""
     return (offline and not hub.in_process) or find_bundled(prime_home(), ref) is not None

@@ -59,6 +59,8 @@ def pull_sources(
 
 def download_sources(found: Found, place: Path, *, home: Path, progress: Progress) -> list[Path]:
     """Unpack the source archive of `found` into `place`; returns the files, raises as above."""
+    if found.bundled is not None and found.bundled.sources is not None:
+        return unpack_archive(found.bundled.sources, place)
     url = found.detail.tracked_package_url or found.detail.package_url
     if url is None:
         raise NotFound(f"{found.ref} has no sources on the hub")

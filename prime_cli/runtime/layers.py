@@ -22,6 +22,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import Completed
+from prime_cli.runtime.bundled import find_links
 from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python, executable_in
@@ -98,8 +99,9 @@ def prepare_dependencies(
 
     def fill(folder: Path) -> None:
         listed = folder / "prime-requirements.txt"
-        listed.write_text(requirements, encoding="utf-8")
+        listed.write_text(requirements, encoding="utf-8", newline="\n")
         words = ["--no-deps", "--requirement", str(listed)]
+        words += find_links(home, lock.wheel_sha256)
         words += [*(["--require-hashes"] if hashed else []), *([] if build else ["--no-build"])]
         _install(folder, words, offline=offline)
 
@@ -126,7 +128,7 @@ def prepare_top(
         for brought in folder.glob(_JOINS):
             brought.unlink()
         joined = _site_packages(folder, python) / _JOIN
-        joined.write_text(line, encoding="utf-8")
+        joined.write_text(line, encoding="utf-8", newline="\n")
 
     return _publish(home, digest, python, fill, offline=True)
 

@@ -13,6 +13,7 @@ app = group(
         "upload": (f"{_HERE}.upload:upload", "Build an environment and publish it on the hub."),
         "install": (f"{_HERE}.install:install", "Install environments into the workspace."),
         "trust": (f"{_HERE}.trust:trust", "Trust owners of the current hub, or list who is trusted."),
+        "bundle": (f"{_HERE}.bundle:bundle", "Put environments and their packages into one file."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
         "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),

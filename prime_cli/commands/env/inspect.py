@@ -1,9 +1,11 @@
 """`prime env inspect`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -13,6 +15,7 @@ from prime_cli.commands.options import (
     at_version,
     open_session,
 )
+from prime_cli.envs.bundles.reading import is_bundle, verify_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
 from prime_cli.wire.environments import InspectEntry, Inspection
@@ -23,7 +26,7 @@ _COLUMNS = ("Path", "Size")
 def inspect(
     ctx: typer.Context,
     environment: Annotated[
-        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment, or a bundle.")
     ],
     path: Annotated[
         str | None, typer.Argument(metavar="[PATH]", help="A file or folder in it.")
@@ -39,16 +42,21 @@ def inspect(
 ) -> None:
     """Look into the files of a published version.
 
-    Without PATH, or with that of a folder, its files are listed; a file is printed.
+    Without PATH, or with that of a folder, its files are listed; a file is printed. The file of a
+    bundle is checked, and its parts are listed.
 
     \b
     Example:
       prime env inspect starter/alphabet-sort
       prime env inspect starter/alphabet-sort README.md
     \b
-    See also: `prime env pull`.
+    See also: `prime env pull`, `prime env bundle`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if is_bundle(Path(environment)):
+        file = Path(environment)
+        show_bundle(verify_bundle(file, session.progress), file, session.output)
+        return
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = session.hub.of(ref.owner).environments.inspect(ref, path, max_bytes)
     if found.kind == "file":

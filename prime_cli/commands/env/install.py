@@ -1,11 +1,14 @@
 """`prime env install`."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from prime_cli.commands.env.bundle import show_bundle
+from prime_cli.commands.env.bundled import admit, find_bundle
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -18,6 +21,9 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.errors import UsageError
+from prime_cli.envs.bundles.kept import Bundled
+from prime_cli.envs.bundles.reading import read_manifest, verify_bundle
+from prime_cli.envs.bundles.targeting import fitting_workspace
 from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
 from prime_cli.envs.installers import Tool
 from prime_cli.envs.workspace import find_workspace
@@ -28,7 +34,7 @@ def install(
     ctx: typer.Context,
     environments: Annotated[
         list[str],
-        typer.Argument(help="owner/name[@version], a name, a folder or a wheel; several."),
+        typer.Argument(help="owner/name[@version], a name, folder, wheel or bundle; several."),
     ],
     tool: Annotated[Tool, typer.Option("--with", help="The installer.")] = Tool.UV,
     path: Annotated[
@@ -57,16 +63,28 @@ def install(
     Example:
       prime env install starter/alphabet-sort
       prime env install ada/wordle@1.2 ./environments/my_env --dry-run
+      prime env install wordle.bundle
 
-    See also: `prime env list --installed`, `prime env uninstall`, `prime eval run`.
+    See also: `prime env list --installed`, `prime env uninstall`, `prime env bundle`,
+    `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     show, here = session.output, Path.cwd()
     gate = gate_of(session, yes=yes)
     wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path, gate)
+    workspace = find_workspace(python, here=here)
+    named: Sequence[str | Bundled] = environments
+    bundle = find_bundle(environments, here)
+    if bundle is not None:
+        workspace = fitting_workspace(read_manifest(bundle), workspace)
+        if dry_run:
+            show_bundle(verify_bundle(bundle, session.progress), bundle, show)
+            return
+        wanted = replace(wanted, offline=True, bundled_only=True)
+        named = admit(bundle, session)
     plan = plan_install(
-        environments,
-        find_workspace(python, here=here),
+        named,
+        workspace,
         wanted,
         hub=lambda: session.hub,
         here=here,

@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.core.digests import digest_bytes
-from prime_cli.core.errors import ResolveFailed, UnsafeContent
+from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress, Task
 from prime_cli.envs.bundles.data import check_place, place_of
@@ -19,11 +19,9 @@ from prime_cli.envs.bundles.manifest import (
     BundledData,
     Manifest,
     Member,
-    Target,
     encode_manifest,
 )
 from prime_cli.envs.bundles.reading import OpenBundle, open_bundle
-from prime_cli.envs.bundles.targets import this_platform
 from prime_cli.runtime.bundled import bundles_folder
 
 _OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
@@ -38,37 +36,6 @@ class Admitted:
     manifest: Manifest
     environments: tuple[Bundled, ...]
     data: tuple[tuple[BundledData, Path], ...] = ()
-
-
-def fitting_pythons(manifest: Manifest) -> tuple[str, ...]:
-    """The minor versions that the bundle holds packages of this platform for.
-
-    Raises ResolveFailed when it is for other platforms.
-    """
-    here = this_platform()
-    fitting = tuple(target.python for target in manifest.targets if target.platform == here)
-    if not fitting:
-        raise ResolveFailed(
-            f"The bundle is for {_shown(manifest.targets)}, and this machine is {here}",
-            hint=f"make one with `prime env bundle … --platform {here}`",
-        )
-    return fitting
-
-
-def check_python(manifest: Manifest, minor: str) -> None:
-    """Raise ResolveFailed unless the bundle is for a Python of that minor version here."""
-    if minor not in fitting_pythons(manifest):
-        raise ResolveFailed(
-            f"The bundle is for {_shown(manifest.targets)}, and this would be Python {minor}",
-            hint=f"name another Python with `--python`, or bundle with `--python {minor}`",
-        )
-
-
-def _shown(targets: Iterable[Target]) -> str:
-    pythons: dict[str, list[str]] = {}
-    for target in targets:
-        pythons.setdefault(target.platform, []).append(target.python)
-    return ", ".join(f"{name} with Python {' or '.join(each)}" for name, each in pythons.items())
 
 
 def admit_bundle(

@@ -50,7 +50,7 @@ def list_artifacts(lock: Lock, python: Python, *, offline: bool) -> dict[str, li
     with tempfile.TemporaryDirectory(prefix="prime-bundle-") as name:
         folder = Path(name)
         listed = folder / "locked.txt"
-        listed.write_text(lock_to_requirements(lock), encoding="utf-8")
+        listed.write_text(lock_to_requirements(lock), encoding="utf-8", newline="\n")
         words = ["pip", "compile", str(listed), "--no-deps", "--universal", "--quiet"]
         words += ["--python", str(python.path), "--format", "pylock.toml", "--no-header"]
         completed = run_uv([*words, "--no-annotate"], offline=offline, cwd=folder)

@@ -79,6 +79,12 @@ def open_bundle(path: Path) -> Iterator[OpenBundle]:
         yield bundle
 
 
+def read_manifest(path: Path) -> Manifest:
+    """What a bundle says of itself; its members are not compared. Raises as `open_bundle`."""
+    with open_bundle(path) as bundle:
+        return bundle.manifest
+
+
 def verify_bundle(path: Path, progress: Progress) -> Manifest:
     """Compare every member with its digest; raises as `open_bundle`, IntegrityError."""
     with open_bundle(path) as bundle:

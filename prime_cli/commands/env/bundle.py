@@ -1,0 +1,197 @@
+"""`prime env bundle`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    LongOutputOpt,
+    OfflineOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.commands.trusting import gate_of
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.sizes import shown_bytes
+from prime_cli.envs.bundles.gathering import gather, scratch_folder
+from prime_cli.envs.bundles.manifest import FILES, Manifest
+from prime_cli.envs.bundles.plan import Around, BundlePlan, Wish, plan_bundle
+from prime_cli.envs.bundles.reading import verify_bundle
+from prime_cli.envs.bundles.targets import parse_platform, parse_python, this_platform
+from prime_cli.envs.bundles.writing import write_bundle
+from prime_cli.envs.fetch import FetchedEnvironment
+from prime_cli.terminal.output import Output
+
+_COLUMNS = ("Part", "What", "Size")
+
+
+def bundle(
+    ctx: typer.Context,
+    environments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OWNER/NAME[@VERSION]…", help="The environments; several."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-o", metavar="FILE", help="Where to write it.")
+    ] = None,
+    platform: Annotated[
+        list[str] | None,
+        typer.Option("--platform", help="A platform, as linux-x86_64; several. This machine's."),
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option("--python", metavar="VERSION", help="A Python, as 3.12; several."),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", metavar="PATH", help="A file or folder to take along; several."),
+    ] = None,
+    no_sources: Annotated[
+        bool, typer.Option("--no-sources", help="Leave out the environments' source archives.")
+    ] = False,
+    inside: Annotated[
+        Path | None, typer.Option("--list", metavar="FILE", help="Check and show a bundle.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    dry_run: DryRunOpt = False,
+    yes: YesOpt = False,
+    output: LongOutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Put environments and their packages into one file.
+
+    It holds their wheels, sources and locks, and the wheels of every locked package for each
+    --platform and --python: `prime env install FILE` needs no network. Without --python it is for
+    the Python that the environments were locked with. Folders of Hugging Face's caches (`--data
+    ~/.cache/huggingface/hub/datasets--ada--words`) are put back into them.
+
+    \b
+    Example:
+      prime env bundle starter/alphabet-sort -o alphabet.bundle
+      prime env bundle ada/wordle@1.2 -o w.bundle --platform linux-x86_64 \\
+        --platform macos-arm64 --python 3.12 --dry-run
+    \b
+    See also: `prime env install`, `prime env inspect`, `prime cache list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if inside is not None:
+        show_bundle(verify_bundle(inside, session.progress), inside, session.output)
+        return
+    target = _target(environments, file, force=force or dry_run)
+    wish = Wish(
+        tuple(environments or ()),
+        tuple(map(parse_platform, platform or [this_platform()])),
+        tuple(map(parse_python, python or [])),
+        tuple(data or ()),
+        not no_sources,
+    )
+    around = Around(
+        session.hub,
+        session.config.home.value,
+        session.progress,
+        gate_of(session, yes=yes),
+        session.config.offline,
+    )
+    plan = plan_bundle(wish, around)
+    if dry_run:
+        _show_plan(plan, session.output)
+        return
+    with scratch_folder(around.home) as scratch:
+        gathered = gather(plan, around, Path(scratch))
+        write_bundle(target, gathered.manifest, gathered.contents, session.progress)
+    _tell(target, gathered.manifest, session.output)
+
+
+def _target(environments: list[str] | None, file: Path | None, *, force: bool) -> Path:
+    if not environments:
+        raise UsageError("No environment is named", hint="name one, as `prime env bundle ada/x`")
+    if file is None:
+        raise UsageError("No file is named", hint="add `-o NAME.bundle`")
+    if file.exists() and not force:
+        raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
+    return file
+
+
+def _show_plan(plan: BundlePlan, output: Output) -> None:
+    wheels = sum(each.size or 0 for each in plan.wheels)
+    rows = [
+        [str(each.fetched.ref), f"verifiers {each.lock.verifiers}", _size(each.fetched)]
+        for each in plan.parts
+    ]
+    rows += [[each.filename, each.name, _maybe(each.size)] for each in plan.wheels]
+    rows += [[each.filename, "to be built", _maybe(each.size)] for each in plan.sources]
+    rows += [
+        [f"data/{data.name}", data.kind, shown_bytes(sum(p.stat().st_size for p in files.values()))]
+        for data, files in plan.data
+    ]
+    record = {
+        "targets": plan.targets,
+        "environments": [str(part.fetched.ref) for part in plan.parts],
+        "wheels": [{"file": each.filename, "size": each.size} for each in plan.wheels],
+        "builds": [{"file": each.filename, "size": each.size} for each in plan.sources],
+        "data": [{"name": d.name, "kind": d.kind, "files": len(f)} for d, f in plan.data],
+    }
+    output.table(_COLUMNS, rows, records=[record], page=record, title="Nothing was written")
+    output.say(
+        f"{len(plan.wheels)} wheels of packages, {shown_bytes(wheels)}, "
+        f"for {', '.join(map(str, plan.targets))}"
+    )
+
+
+def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
+    """Show what is in a bundle whose digests were compared."""
+    sizes = {member.path: member.size for member in manifest.members}
+    rows = [
+        [each.ref, f"verifiers {each.verifiers}, {each.packages} packages",
+         shown_bytes(sizes[each.wheel])]
+        for each in manifest.environments
+    ]  # fmt: skip
+    rows += [
+        [name.partition("/")[2], "wheel", shown_bytes(size)]
+        for name, size in sizes.items()
+        if name.startswith("wheels/")
+    ]
+    for data in manifest.data:
+        total = sum(size for name, size in sizes.items() if name.startswith(f"data/{data.name}/"))
+        rows.append([f"data/{data.name}", data.kind, shown_bytes(total)])
+    targets = ", ".join(map(str, manifest.targets))
+    output.table(
+        _COLUMNS, rows, records=manifest.members, page=manifest, title=f"{path.name}: {targets}"
+    )
+    output.say(f"All {len(manifest.members)} members have the sha256 that was promised")
+
+
+def _tell(target: Path, manifest: Manifest, output: Output) -> None:
+    wheels = sum(member.path.startswith("wheels/") for member in manifest.members)
+    size, sha256 = target.stat().st_size, digest_file(target)
+    named = ", ".join(each.ref for each in manifest.environments if not each.required)
+    record = {
+        "file": str(target),
+        "size": size,
+        "sha256": sha256,
+        "environments": [each.ref for each in manifest.environments],
+        "targets": manifest.targets,
+        "wheels": wheels,
+    }
+    output.done(
+        f"Bundled {named} with {wheels} wheels into {target} ({shown_bytes(size)})", value=record
+    )
+    output.say(f"sha256 {sha256}")
+    if any(data.kind == FILES for data in manifest.data):
+        output.say("Its data is unpacked beside it; `prime env install` tells where")
+    output.hint(f"install it there with `prime env install {target}`")
+
+
+def _size(fetched: FetchedEnvironment) -> str:
+    return shown_bytes(fetched.package.path.stat().st_size)
+
+
+def _maybe(size: int | None) -> str:
+    return "-" if size is None else shown_bytes(size)

@@ -1,0 +1,175 @@
+"""What goes into a bundle: environments with their locks, wheels for each target, data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from prime_cli.core.errors import ResolveFailed
+from prime_cli.core.progress import Progress
+from prime_cli.envs.bundles.artifacts import Artifact
+from prime_cli.envs.bundles.data import read_data
+from prime_cli.envs.bundles.manifest import (
+    BundledData,
+    Target,
+)
+from prime_cli.envs.bundles.packages import (
+    choose_packages,
+)
+from prime_cli.envs.bundles.targets import Machine
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.owned import fetch_owned
+from prime_cli.envs.trust.gate import Gate
+from prime_cli.runtime.interpreters import prepare_interpreter
+from prime_cli.runtime.locks import load_lock
+from prime_cli.runtime.pythons import choose_python
+from prime_cli.wire.locks import Lock
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where a bundle is made: the hub, prime's home, whom to talk to, who may be run."""
+
+    hub: "HubClient"
+    home: Path
+    progress: Progress
+    gate: Gate
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for: refs, platforms and Pythons (none: those of the locks), data."""
+
+    refs: tuple[str, ...]
+    platforms: tuple[str, ...]
+    pythons: tuple[str, ...] = ()
+    data: tuple[Path, ...] = ()
+    sources: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """One environment, with the lock that it is bundled with."""
+
+    fetched: FetchedEnvironment
+    lock: Lock
+    required: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Its folder within."""
+        return f"environments/{self.fetched.package.sha256}"
+
+
+@dataclass(frozen=True)
+class BundlePlan:
+    """All that is to be bundled, before anything but the environments' wheels was fetched.
+
+    `wheels` are fetched as they are, `sources` are archives of packages that must be built.
+    """
+
+    parts: tuple[Part, ...]
+    targets: tuple[Target, ...]
+    wheels: tuple[Artifact, ...]
+    sources: tuple[Artifact, ...]
+    data: tuple[tuple[BundledData, Mapping[str, Path]], ...] = ()
+    with_sources: bool = True
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        return tuple(map(Machine, self.targets))
+
+
+def plan_bundle(wish: Wish, around: Around) -> BundlePlan:
+    """Fetch the environments, lock them, and choose the wheels; raises what these raise.
+
+    Raises ResolveFailed when a package has no wheel for a target, or an environment does not run
+    on one of the Pythons.
+    """
+    data = read_data(wish.data)
+    fetched = _fetch(wish, around)
+    lowest = min(wish.pythons, key=Version) if wish.pythons else None
+    parts = tuple(Part(each, _lock(each, around, lowest), required) for each, required in fetched)
+    pythons = wish.pythons or (max((part.lock.python for part in parts), key=Version),)
+    _check_pythons(parts, pythons)
+    targets = tuple(sorted(Target(name, python) for name in wish.platforms for python in pythons))
+    machines = tuple(map(Machine, targets))
+    wheels: dict[str, Artifact] = {}
+    sources: dict[str, Artifact] = {}
+    for part in parts:
+        python = choose_python(f">={part.lock.python}")
+        choice = choose_packages(part.lock, machines, python, offline=around.offline)
+        wheels |= {each.sha256: each for each in choice.wheels}
+        sources |= {each.sha256: each for each in choice.sources}
+    return BundlePlan(
+        parts, targets, _by_name(wheels), _by_name(sources), tuple(data), wish.sources
+    )
+
+
+def _fetch(wish: Wish, around: Around) -> list[tuple[FetchedEnvironment, bool]]:
+    """The environments, and those of the same owners that they require."""
+    found: dict[str, tuple[FetchedEnvironment, bool]] = {}
+    for word in dict.fromkeys(wish.refs):
+        ref = resolve_name(around.hub, word, progress=around.progress)
+        fetched = fetch_wheel(
+            around.hub, ref, progress=around.progress, offline=around.offline, home=around.home,
+            gate=around.gate,
+        )  # fmt: skip
+        found[fetched.package.sha256] = fetched, False
+        for beside in _beside(fetched, around):
+            found.setdefault(beside.package.sha256, (beside, True))
+    return list(found.values())
+
+
+def _beside(fetched: FetchedEnvironment, around: Around) -> list[FetchedEnvironment]:
+    return fetch_owned(
+        fetched.ref.owner,
+        parse_requirements(fetched.package.facts.requires_dist),
+        hub=lambda: around.hub,
+        progress=around.progress,
+        offline=around.offline,
+        gate=around.gate,
+    )
+
+
+def _lock(fetched: FetchedEnvironment, around: Around, lowest: str | None) -> Lock:
+    """The lock kept here or on the hub, if it holds for the lowest Python; else one made now."""
+    sha256 = fetched.package.sha256
+    for kept in (load_lock(around.home, sha256), fetched.lock):
+        if kept is not None and (lowest is None or Version(kept.python) <= Version(lowest)):
+            return kept
+    made = prepare_interpreter(
+        fetched.package,
+        lock=fetched.lock,
+        python=lowest,
+        extra_wheels=lambda: [each.package for each in _beside(fetched, around)],
+        offline=around.offline,
+        progress=around.progress,
+    )
+    if made.lock is None:
+        raise ResolveFailed(f"{fetched.ref} runs, but its packages could not be locked")
+    return made.lock
+
+
+def _check_pythons(parts: Sequence[Part], pythons: Sequence[str]) -> None:
+    for part in parts:
+        requires = SpecifierSet(part.fetched.package.facts.requires_python or "")
+        for python in pythons:
+            if not (requires.contains(f"{python}.0") or requires.contains(f"{python}.99")):
+                raise ResolveFailed(
+                    f"{part.fetched.ref} requires Python {requires}, which {python} is not",
+                    hint="name another one with `--python`",
+                )
+
+
+def _by_name(artifacts: Mapping[str, Artifact]) -> tuple[Artifact, ...]:
+    return tuple(sorted(artifacts.values(), key=lambda each: (each.filename, each.sha256)))
