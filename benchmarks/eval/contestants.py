@@ -86,7 +86,9 @@ def verifiers_version(venv: Path) -> str:
     """The version that a venv holds."""
     script = "import importlib.metadata as m; print(m.version('verifiers'))"
     argv = [str(venv / "bin" / "python"), "-c", script]
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        argv, check=True, capture_output=True, text=True, encoding="utf-8"
+    ).stdout.strip()
 
 
 def _variables(work: Path) -> dict[str, str]:

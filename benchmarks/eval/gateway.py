@@ -48,7 +48,7 @@ BODY = json.dumps(
 def running(*argv: str, cwd: Path | None = None) -> Iterator["subprocess.Popen[str]"]:
     """A process until its standard input is closed."""
     process = subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=cwd
     )
     try:
         yield process

@@ -102,7 +102,7 @@ def _descendants(roots: set[int]) -> set[int]:
 def _pss(pid: int) -> int:
     """Proportional set size in KiB; 0 for a process that is gone."""
     with suppress(OSError, StopIteration):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
         return int(next(line for line in lines if line.startswith("Pss:")).split()[1])
     return 0
 

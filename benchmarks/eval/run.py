@@ -39,7 +39,9 @@ NULL_HARNESS_WARNING = (
 def endpoint(latency_ms: int) -> Iterator[str]:
     """The mock endpoint's base URL while it runs."""
     argv = [sys.executable, str(Path(__file__).with_name("mock_endpoint.py")), str(latency_ms)]
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -131,7 +133,7 @@ def main() -> None:
         for name in options.generations
     }
     shown = [options.prime, "--version"]
-    version = subprocess.run(shown, check=True, capture_output=True, text=True)
+    version = subprocess.run(shown, check=True, capture_output=True, text=True, encoding="utf-8")
     print(f"{version.stdout.strip()}, Python {platform.python_version()}, {os.cpu_count()} CPUs")
     for name, venv in venvs.items():
         print(f"{name}: verifiers {verifiers_version(venv)}")

@@ -40,7 +40,7 @@ def load(
     """Ask `url` by one thread of wrk, with its further `options`."""
     argv = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", *options, url]
     before, wrk = cpu_seconds(pid), _cpu_of_children()
-    said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(argv, check=True, capture_output=True, text=True, encoding="utf-8").stdout
     return Load(
         requests=int(_find(r"(\d+) requests in", said)),
         seconds=seconds,

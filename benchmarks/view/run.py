@@ -145,7 +145,7 @@ def wait_for(descriptor: int, wanted: bytes) -> None:
 def waited(pid: int) -> float:
     """Seconds for which the main thread could have run and did not, where the system tells."""
     path = Path(f"/proc/{pid}/schedstat")
-    return int(path.read_text().split()[1]) / 1e9 if path.exists() else float("nan")
+    return int(path.read_text(encoding="utf-8").split()[1]) / 1e9 if path.exists() else float("nan")
 
 
 def peak_memory(pid: int) -> float:
@@ -153,7 +153,9 @@ def peak_memory(pid: int) -> float:
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return float("nan")
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(
+        line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM")
+    )
     return int(line.split()[1]) / 1000
 
 

@@ -12,6 +12,11 @@ _UNPORTABLE = frozenset({"Cc", "Cs"})
 """Unicode categories: control characters, and surrogates (a file name that was no UTF-8)."""
 
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]:")
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
+_DEVICE = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(\..*)?", re.IGNORECASE
+)
+"""https://learn.microsoft.com/windows/win32/fileio/naming-a-file."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,19 @@ def safe_name(raw: str, *, limits: Limits = DEFAULT_LIMITS) -> str:
     if "\\" in name or any(unicodedata.category(letter) in _UNPORTABLE for letter in name):
         raise UnsafeContent(f"The archive member `{_shown(raw)}` has a name that is not portable")
     return name
+
+
+def is_windows_name(name: str) -> bool:
+    """Whether Windows can have a file at this safe path, and has it under this name alone.
+
+    It strips spaces and dots from the ends, writes beside the file after a colon, and takes
+    `con`, `nul.txt` and their like for devices.
+    """
+    return not any(
+        _NOT_ON_WINDOWS.search(part) or part[-1] in " ." or _DEVICE.fullmatch(part)
+        for part in name.split("/")
+        if part
+    )
 
 
 def _shown(raw: str) -> str:

@@ -1,6 +1,7 @@
 """Unpack an archive that someone else made: all of it, or nothing."""
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, Limits, safe_name
+from prime_cli.archive.limits import DEFAULT_LIMITS, Limits, is_windows_name, safe_name
 from prime_cli.archive.members import Member, archive_errors, read_members
 from prime_cli.core.errors import NotFound, UnsafeContent
 from prime_cli.core.paths import make_folder, storage_errors
@@ -76,9 +77,18 @@ def _staging(target: Path) -> Iterator[Path]:
 
 
 def _write_member(root: Path, member: Member, content: IO[bytes]) -> str:
+    if sys.platform == "win32" and not is_windows_name(member.path):
+        raise UnsafeContent(f"The archive member `{member.path}` has no name that Windows can have")
     path = root / member.path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file, archive_errors():
+    try:
+        file = path.open("xb")
+    except FileExistsError as error:
+        raise UnsafeContent(
+            f"The archive member `{member.path}` has the name of another one on this system, "
+            "which does not tell upper from lower case"
+        ) from error
+    with file, archive_errors():
         shutil.copyfileobj(content, file, _BLOCK)
     if member.executable:
         path.chmod(path.stat().st_mode | 0o111)

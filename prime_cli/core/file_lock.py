@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from prime_cli.core.errors import Conflict
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 
 _PAUSE = 0.02
 
@@ -23,7 +23,7 @@ def locked(path: Path, *, seconds: float = 10.0) -> Iterator[None]:
     """
     make_folder(path.parent)
     with storage_errors(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT)
     with os.fdopen(descriptor, "r+b") as file:
         deadline = time.monotonic() + seconds
         while not take_lock(file):

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +65,14 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def open_descriptor(path: Path, flags: int) -> int:
+    """`os.open` for bytes: Windows would turn every `\\n` into two; raises OSError.
+
+    A file that is created has mode 0600.
+    """
+    return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
+
+
 def flush_file(path: Path) -> None:
     """Wait until the disk has what was written to `path`; raises OSError."""
     with path.open("rb+") as file:
@@ -91,6 +101,18 @@ def replacing(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(path)
+            _rename(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    """Replace `path`; on Windows once whoever reads it just now (a virus scanner) is done."""
+    for wait in (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ():
+        try:
+            temporary.replace(path)
+        except PermissionError:
+            time.sleep(wait)
+        else:
+            return
+    temporary.replace(path)

@@ -171,5 +171,7 @@ class _IsolatedBackend:
 
     def _write_setuptools_config(self) -> Path:
         path = self._scratch / "setuptools.cfg"
-        path.write_text(f"[build]\nbuild_base = {self._scratch / 'build'}\n", encoding="utf-8")
+        path.write_text(
+            f"[build]\nbuild_base = {self._scratch / 'build'}\n", encoding="utf-8", newline="\n"
+        )
         return path

@@ -1,16 +1,20 @@
 """Where the files of a run lie, and who may write them."""
 
 import os
+import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from prime_cli.core.errors import Conflict
+from prime_cli.core.file_lock import take_lock
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import module_name
+
+_NOT_ON_WINDOWS = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,19 @@ def runs_folder(environment: str, model: str, cwd: Path) -> Path:
     """
     project = cwd / "environments" / module_name(environment)
     base = project if project.is_dir() else cwd
+    return base / "outputs" / "evals" / run_group_name(environment, model)
+
+
+def run_group_name(environment: str, model: str, *, windows: bool = sys.platform == "win32") -> str:
+    """`<environment>--<model>`, a slash in either as `--`, and what is no file name there as `-`.
+
+    A colon of a model of ours goes everywhere, since GitHub's artifacts let it stand as little as
+    Windows does; others keep theirs where they can, for the tools that look for them.
+    """
     name = f"{environment}--{model}".replace("/", "--")
     if model.startswith("builtin/"):
-        name = name.replace(":", "-")  # which neither Windows nor GitHub's artifacts let stand
-    return base / "outputs" / "evals" / name
+        name = name.replace(":", "-")
+    return _NOT_ON_WINDOWS.sub("-", name).rstrip(" .") if windows else name
 
 
 def new_run_folder(parent: Path) -> RunFolder:
@@ -99,7 +112,7 @@ def writing(folder: RunFolder) -> Iterator[None]:
     with storage_errors(folder.lock):
         file = folder.lock.open("a+", encoding="ascii")
     with file:
-        if not _take(file):
+        if not take_lock(file):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             raise Conflict(
@@ -116,26 +129,9 @@ def is_being_written(folder: RunFolder) -> bool:
     """Whether a living process holds `folder`."""
     try:
         with folder.lock.open("r+", encoding="ascii") as file:
-            return not _take(file)
+            return not take_lock(file)
     except FileNotFoundError:
         return False
     except OSError:
         # A folder that this user may only read: the manifest's word stands.
         return True
-
-
-def _take(file: IO[str]) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt  # type: ignore[import-not-found, unused-ignore]
-
-            # Byte 0 is the pid's first digit; lock one that is never read.
-            file.seek(1 << 20)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
-
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -8,7 +8,7 @@ from typing import Self
 
 import msgspec
 
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import open_descriptor, storage_errors
 from prime_cli.evals.index.file import IndexWriter
 from prime_cli.evals.index.lines import ROWS, read_line, whole_lines
 from prime_cli.evals.rows import Row
@@ -34,7 +34,7 @@ class Journal:
     def __enter__(self) -> Self:
         with storage_errors(self.path):
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-            self._descriptor = os.open(self.path, flags, 0o600)
+            self._descriptor = open_descriptor(self.path, flags)
             self._end = _end_of_last_line(self._descriptor)
             os.ftruncate(self._descriptor, self._end)
         self._index = IndexWriter.beside(self.path)

@@ -229,8 +229,9 @@ class Worker:
         except TimeoutError:
             pass  # it had its time: the whole group is killed below
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            if sys.platform != "win32":
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             if process.stdin is not None:
                 process.stdin.close()

@@ -131,7 +131,7 @@ def _words(question: Question, folder: Path) -> list[str]:
     if not by_url or question.override:
         lines.append(f"{LIBRARY}{extras}{question.verifiers}")
     needs = folder / "needs.in"
-    needs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    needs.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     words = ["pip", "compile", str(needs), "--python", str(question.python.path), "--quiet"]
     words += ["--generate-hashes", "--no-header", "--no-annotate"]
     if not question.build:
@@ -140,7 +140,9 @@ def _words(question: Question, folder: Path) -> list[str]:
         words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
     if question.override:
         override = folder / "override.txt"
-        override.write_text(f"{LIBRARY}{extras}{question.verifiers}\n", encoding="utf-8")
+        override.write_text(
+            f"{LIBRARY}{extras}{question.verifiers}\n", encoding="utf-8", newline="\n"
+        )
         words += ["--override", str(override)]
     return words
 

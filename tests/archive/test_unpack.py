@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.archive.limits import Limits, safe_name
+from prime_cli.archive.limits import Limits, is_windows_name, safe_name
 from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.archive.unpack import inspect_archive, read_member, unpack_archive
 from prime_cli.core.errors import IntegrityError, NotFound, PrimeError, UnsafeContent
@@ -287,3 +287,27 @@ def test_members_are_listed_and_read_from_an_open_file(tmp_path: Path) -> None:
         assert not read_member(file, "pkg/a.py", max_bytes=4).truncated
         with pytest.raises(NotFound):
             read_member(file, "pkg", max_bytes=4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "con",
+        "a/NUL.txt",
+        "aux.py",
+        "x/com1",
+        "lpt9.log",
+        "ab:c",
+        "what?.txt",
+        "a ",
+        "a./b",
+        "com\u00b9",
+    ],
+)
+def test_names_that_windows_gives_another_meaning_are_known(name: str) -> None:
+    assert not is_windows_name(safe_name(name))
+
+
+@pytest.mark.parametrize("name", ["console.py", "a/nullable.txt", ".gitignore", "com10", "a b.c"])
+def test_names_that_windows_takes_are_known(name: str) -> None:
+    assert is_windows_name(safe_name(name))

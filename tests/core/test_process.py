@@ -81,7 +81,7 @@ def _has_ended(pid: int) -> bool:
         except ProcessLookupError:
             return True
         status = Path(f"/proc/{pid}/stat")
-        if status.exists() and status.read_text().split(")")[1].split()[0] == "Z":
+        if status.exists() and status.read_text(encoding="utf-8").split(")")[1].split()[0] == "Z":
             return True
         time.sleep(0.1)
     return False

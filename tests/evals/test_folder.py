@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import Conflict
-from prime_cli.evals.folder import RunFolder, is_being_written, new_run_folder, runs_folder, writing
+from prime_cli.evals.folder import (
+    RunFolder,
+    is_being_written,
+    new_run_folder,
+    run_group_name,
+    runs_folder,
+    writing,
+)
 
 
 def test_runs_lie_where_vf_eval_puts_them(tmp_path: Path) -> None:
@@ -40,3 +47,11 @@ def test_the_lock_of_a_killed_writer_is_free(tmp_path: Path) -> None:
     assert not is_being_written(folder)
     with writing(folder):
         pass
+
+
+def test_models_with_colons_have_a_folder_on_windows_too() -> None:
+    assert run_group_name("my-env", "org/qwen3:8b", windows=True) == "my-env--org--qwen3-8b"
+    assert run_group_name("my-env", "org/qwen3:8b", windows=False) == "my-env--org--qwen3:8b"
+    for windows in (True, False):
+        name = run_group_name("my-env", "builtin/replay:a1b2c3d4", windows=windows)
+        assert name == "my-env--builtin--replay-a1b2c3d4"

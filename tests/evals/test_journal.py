@@ -96,7 +96,7 @@ with Journal(Path(sys.argv[1]), Scrubber({})) as journal:
 def test_a_killed_writer_leaves_every_row_it_had_finished(tmp_path: Path) -> None:
     path = tmp_path / "j"
     command = [sys.executable, "-c", WRITER, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as writer:
         assert writer.stdout is not None
         for line in writer.stdout:
             if int(line) == 40:

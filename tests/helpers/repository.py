@@ -60,6 +60,12 @@ def commit(folder: Path) -> str:
 
 def git(folder: Path, *words: str) -> str:
     done = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+        ["git", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
     )
     return done.stdout.strip()

@@ -91,7 +91,9 @@ def make_bucket(url: str, name: str = BUCKET) -> None:
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        if found := _ADDRESS.search(log.read_text(errors="replace")):
+        if found := _ADDRESS.search(log.read_text(encoding="utf-8", errors="replace")):
             return found[1]
         time.sleep(0.05)
-    raise AssertionError(f"The S3 server did not start:\n{log.read_text(errors='replace')}")
+    raise AssertionError(
+        f"The S3 server did not start:\n{log.read_text(encoding='utf-8', errors='replace')}"
+    )

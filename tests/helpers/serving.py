@@ -42,7 +42,9 @@ class ServedHub:
     @property
     def children(self) -> list[int]:
         """The ids of the processes that it has started (Linux): its workers, and Python's own."""
-        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(
+            encoding="utf-8"
+        )
         return [int(pid) for pid in listed.split()]
 
     def kill(self) -> None:
@@ -101,11 +103,13 @@ def _wait_for_start(process: "subprocess.Popen[bytes]", out: Path, err: Path) ->
     """The variables that it prints: on stdout at its first start, else on stderr."""
     deadline = time.monotonic() + _SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        variables = dict(_VARIABLE.findall(out.read_text() or err.read_text()))
+        variables = dict(
+            _VARIABLE.findall(out.read_text(encoding="utf-8") or err.read_text(encoding="utf-8"))
+        )
         if "PRIME_TRACES_OPT_OUT" in variables:
             return {name: value for name, value in variables.items() if value != "..."}
         time.sleep(0.02)
-    raise AssertionError(f"The hub did not start:\n{err.read_text()}")
+    raise AssertionError(f"The hub did not start:\n{err.read_text(encoding='utf-8')}")
 
 
 def _wait_for_answer(
@@ -120,4 +124,4 @@ def _wait_for_answer(
                 time.sleep(0.02)
             else:
                 return
-    raise AssertionError(f"The hub did not answer:\n{err.read_text()}")
+    raise AssertionError(f"The hub did not answer:\n{err.read_text(encoding='utf-8')}")

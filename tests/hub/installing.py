@@ -142,6 +142,7 @@ class Installer:
             },
             capture_output=True,
             text=True,
+            encoding="utf-8",
             timeout=SECONDS,
             check=False,
         )

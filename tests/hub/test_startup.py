@@ -21,5 +21,7 @@ print([name for name in heavy if name in sys.modules])
 def test_reading_the_embedded_hub_imports_nothing_heavy(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     argv = [sys.executable, "-c", SCRIPT, str(tmp_path / "hub")]
-    done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        argv, cwd=root, capture_output=True, text=True, encoding="utf-8", check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -29,7 +29,9 @@ class Workspace:
     def run(self, code: str) -> str:
         """What `code` prints in the venv; fails with it."""
         argv = [str(self.venv / "bin" / "python"), "-I", "-c", code]
-        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            argv, capture_output=True, text=True, encoding="utf-8", check=True
+        ).stdout.strip()
 
 
 def make_workspace(folder: Path, *options: str) -> Workspace:

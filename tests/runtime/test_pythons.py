@@ -74,7 +74,7 @@ def test_each_file_is_asked_once_until_it_changes(
 
     find_pythons()
     find_pythons()
-    assert log.read_text().count("asked") == 1
+    assert log.read_text(encoding="utf-8").count("asked") == 1
 
     fake_python(tmp_path, "3.12.96")
     os.utime(python, ns=(1, 1))

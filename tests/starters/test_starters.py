@@ -23,6 +23,7 @@ def run_own_tests(starter: str, interpreter: Path) -> subprocess.CompletedProces
         env=environ,
         capture_output=True,
         text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )

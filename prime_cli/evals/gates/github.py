@@ -31,7 +31,7 @@ def summary_file(wanted: bool | None, environ: Mapping[str, str]) -> Path | None
 
 def append_summary(path: Path, summary: Summary, judgement: Judgement) -> None:
     """Append a table of the run and its gates; raises StorageFailed."""
-    with storage_errors(path), path.open("a", encoding="utf-8") as file:
+    with storage_errors(path), path.open("a", encoding="utf-8", newline="\n") as file:
         file.write(summary_markdown(summary, judgement))
 
 

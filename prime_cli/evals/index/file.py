@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from prime_cli.core.errors import StorageFailed, UsageError
-from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.paths import open_descriptor, storage_errors, write_atomically
 from prime_cli.evals.index.entries import RECORD, Entries, packed
 from prime_cli.evals.index.lines import record_of, records_from
 from prime_cli.evals.rows import Row
@@ -107,7 +107,7 @@ class IndexWriter:
             entries = load_entries(journal)
             known = len(entries)
             scan_rest(journal, entries)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             writer = cls(descriptor)
             os.ftruncate(descriptor, len(HEADER) + known * RECORD.size if known else 0)
             writer._buffer += (b"" if known else HEADER) + entries.content(known)

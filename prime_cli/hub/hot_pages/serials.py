@@ -61,7 +61,7 @@ def open_serials(hub: Hub) -> Serials:
 
 
 class SqliteSerials:
-    """Asks SQLite itself, on a connection of its own: 4 µs, where a thread alone takes 100.
+    """Asks SQLite itself, on a connection of its own: 4 us, where a thread alone takes 100.
 
     Readers do not wait for whoever writes, so this is done in the event loop.
     """

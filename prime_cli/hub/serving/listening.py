@@ -3,6 +3,7 @@
 import errno
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,9 +21,13 @@ def reserve_port(host: str, port: int) -> Iterator[int]:
     UsageError for a bad host.
     """
     with _bind_alone(host, port) as reserved:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        yield int(reserved.getsockname()[1])
+        number = int(reserved.getsockname()[1])
+        if sys.platform == "win32":
+            reserved.close()  # ports are not shared there: the one worker is to have it
+        else:
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        yield number
 
 
 def _bind_alone(host: str, port: int) -> socket.socket:
@@ -32,8 +37,9 @@ def _bind_alone(host: str, port: int) -> socket.socket:
         )[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
         try:
-            # A hub that was just stopped leaves connections behind; they are not in the way.
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if sys.platform != "win32":  # where it would take a port from who has it
+                # A hub that was just stopped leaves connections behind; they are not in the way.
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
         except OSError:
             bound.close()

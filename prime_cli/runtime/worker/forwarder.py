@@ -6,6 +6,7 @@ the middle of ours.
 
 import asyncio
 import contextlib
+import sys
 import threading
 
 CHUNK = 64 * 1024
@@ -27,8 +28,9 @@ def forward(socket_path: str) -> str:
 async def _serve(socket_path: str, place: list[int], ready: threading.Event) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            gateway_reader, gateway_writer = await asyncio.open_unix_connection(socket_path)
-            await asyncio.gather(_pipe(reader, gateway_writer), _pipe(gateway_reader, writer))
+            if sys.platform != "win32":  # which has no sandbox to be reached from
+                gateway_reader, gateway_writer = await asyncio.open_unix_connection(socket_path)
+                await asyncio.gather(_pipe(reader, gateway_writer), _pipe(gateway_reader, writer))
         writer.close()
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=1024)

@@ -54,8 +54,8 @@ class Handlers:
 
 def kill_group() -> NoReturn:
     """End this process and all that it started, at once."""
-    with contextlib.suppress(OSError, AttributeError):
-        if os.getpgrp() == os.getpid():
+    with contextlib.suppress(OSError):
+        if sys.platform != "win32" and os.getpgrp() == os.getpid():
             os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
 

@@ -15,7 +15,7 @@ LIBRARY = "verifiers"
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     request = json.loads(sys.argv[1])
     result: dict[str, Any] = {"stage": "import", "python": "%d.%d.%d" % sys.version_info[:3]}

@@ -24,6 +24,8 @@ LONGEST_GRACE_S = 60.0
 SHORTEST_GRACE_S = 5.0
 AGAIN_S = 10.0
 LONGEST_BEAT_S = 5.0
+_CLOCK_MONOTONIC = 1
+"""Of Linux, where alone it is used; `time` has it on some systems only."""
 
 
 class Blocked(Exception):
@@ -42,7 +44,7 @@ class Watchdog:
         self._timers: list[Any] = []
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._seconds:
+        if sys.platform == "win32" or not self._seconds:
             return
         number = getattr(signal, "SIGRTMIN", signal.SIGUSR2)
         signal.signal(number, self._interrupt)
@@ -91,7 +93,7 @@ class _SystemTimer:
         event = _SignalEvent(number=number)
         self._id = ctypes.c_void_p()
         code = self._libc.timer_create(
-            time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(self._id)
+            _CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(self._id)
         )
         if code:
             raise OSError(ctypes.get_errno(), "timer_create")

@@ -95,6 +95,7 @@ def test_a_gate_without_a_baseline_needs_no_scipy(tmp_path: Path) -> None:
     probe = f"import sys; sys.modules['scipy'] = None; {COMMAND[2]}"
     done = subprocess.run(
         [sys.executable, "-c", probe, "eval", "gate", run, "--fail-under", "1"],
-        cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, check=False,
+        cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, encoding="utf-8",
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -79,7 +79,9 @@ def test_a_file_of_vf_eval_means_the_same_here(text: str, tmp_path: Path) -> Non
     path = tmp_path / "suite.toml"
     path.write_text(text, encoding="utf-8")
     command = [str(venv_python("verifiers==0.1.14")), "-c", VF_EVAL, str(path)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", check=True
+    ).stdout
     theirs = [
         {name: value for name, value in cell.items() if name != "env_args"}
         | {"args": cell.get("env_args", {})}

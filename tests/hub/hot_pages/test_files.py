@@ -187,5 +187,9 @@ def test_ready_files_are_logged_and_counted_as_served(tmp_path: Path) -> None:
 def lines_of(log: Path, url: str) -> list[dict[str, object]]:
     """The lines of the access log about an address."""
     path = httpx.URL(url).path
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    lines = [
+        json.loads(line)
+        for line in log.read_text(encoding="utf-8").splitlines()
+        if line.startswith("{")
+    ]
     return [line for line in lines if line["path"] == path]

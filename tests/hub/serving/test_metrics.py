@@ -29,6 +29,7 @@ def run(folder: Path, script: str, argument: str) -> str:
         env={**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)},
         capture_output=True,
         text=True,
+        encoding="utf-8",
         check=True,
     )
     return done.stdout

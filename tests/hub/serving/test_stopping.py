@@ -72,7 +72,7 @@ def test_second_signal_ends_at_once(tmp_path: Path) -> None:
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--workers", "2") as hub:
         children = Path(f"/proc/{hub.process.pid}/task/{hub.process.pid}/children")
-        pids = [int(pid) for pid in children.read_text().split()]
+        pids = [int(pid) for pid in children.read_text(encoding="utf-8").split()]
         assert len(pids) >= 2
         hub.process.kill()
         hub.process.wait()
@@ -86,7 +86,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.paths import make_folder
+from prime_cli.core.paths import make_folder, open_descriptor
 
 MOST_BYTES = 2 * 1024**3
 """What the answers may take in all; beyond it those go that were not used for the longest time."""
@@ -78,7 +78,7 @@ class ResponseStore:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Not synced: a file that a crash has torn is no JSON, and counts as none.
-            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            with os.fdopen(open_descriptor(aside, os.O_WRONLY | os.O_CREAT), "wb") as file:
                 file.write(content)
             aside.replace(path)
         except OSError as error:

@@ -8,13 +8,6 @@ import os
 import struct
 import sys
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    _COMMAND = None
-else:
-    _COMMAND = getattr(fcntl, "F_OFD_SETLK", None)
-
 # struct flock: Linux has type and whence first, the BSDs and macOS last.
 _LINUX = sys.platform.startswith("linux")
 _LAYOUT = "hhqqi4x" if _LINUX else "qqihh"
@@ -22,7 +15,11 @@ _LAYOUT = "hhqqi4x" if _LINUX else "qqihh"
 
 def can_lock() -> bool:
     """Whether this system has such locks."""
-    return _COMMAND is not None
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    return hasattr(fcntl, "F_OFD_SETLK")
 
 
 def lock_byte(descriptor: int, position: int) -> bool:
@@ -40,11 +37,13 @@ def unlock_byte(descriptor: int, position: int) -> None:
 
 
 def _set(descriptor: int, position: int, *, exclusive: bool) -> None:
-    if _COMMAND is None:
+    if sys.platform == "win32":
         raise OSError("there are no such locks here")
+    import fcntl
+
     kind = fcntl.F_WRLCK if exclusive else fcntl.F_UNLCK
     if _LINUX:
         request = struct.pack(_LAYOUT, kind, os.SEEK_SET, position, 1, 0)
     else:
         request = struct.pack(_LAYOUT, position, 1, 0, kind, os.SEEK_SET)
-    fcntl.fcntl(descriptor, _COMMAND, request)
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from prime_cli.core.paths import open_descriptor
 from prime_cli.models.gateway.limits.locks import can_lock, lock_byte, unlock_byte
 from prime_cli.models.gateway.limits.shares import Caller
 
@@ -139,13 +140,13 @@ def can_share(folder: Path) -> bool:
 
 def _open(path: Path) -> SharedState:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT)
     try:
         place = _free_place(descriptor)
         if os.fstat(descriptor).st_size < SIZE:
             # Written and not only made longer: a page without a block ends a process (SIGBUS)
             # when the disk is full.
-            os.pwrite(descriptor, bytes(SIZE), 0)
+            os.write(descriptor, bytes(SIZE))
         page = mmap.mmap(descriptor, SIZE)
     except BaseException:
         os.close(descriptor)

@@ -30,7 +30,7 @@ def _names(folder):
 
 
 def _capabilities():
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(line.split()[1] for line in lines if line.startswith("CapEff"))
 
 

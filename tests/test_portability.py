@@ -1,0 +1,186 @@
+"""What Windows and macOS ask of the code, read from it and tried in processes that look like them.
+
+Neither system is at hand where these run: what only it can show is left to its own CI job.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "prime_cli"
+OURS = sorted(
+    path for path in PACKAGE.rglob("*.py") if not {"starters", "templates"} & set(path.parts)
+)
+EVERYWHERE = [*OURS, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+
+POSIX_MODULES = frozenset(
+    "crypt curses fcntl grp nis posix posixpath pty pwd readline resource spwd syslog termios "
+    "tty uvloop".split()
+)
+NOT_ON_WINDOWS = {
+    "os": "WNOHANG chown fchmod fork forkpty getegid geteuid getgid getgroups getloadavg getpgid "
+    "getpgrp getuid initgroups killpg lchown mkfifo mknod nice openpty posix_fadvise "
+    "posix_fallocate pread pwrite sched_getaffinity sched_setaffinity sendfile setegid seteuid "
+    "setgid setpgid setsid setuid statvfs sync sysconf uname wait3 wait4 O_CLOEXEC O_DIRECTORY "
+    "O_NOFOLLOW O_NONBLOCK O_SYNC".split(),
+    "signal": "SIGALRM SIGCHLD SIGCONT SIGHUP SIGKILL SIGPIPE SIGQUIT SIGRTMIN SIGSTOP SIGTSTP "
+    "SIGUSR1 SIGUSR2 SIGWINCH alarm pause pthread_kill pthread_sigmask setitimer sigwait".split(),
+    "socket": ["AF_UNIX", "SO_REUSEPORT", "socketpair"],
+    "time": ["CLOCK_MONOTONIC", "CLOCK_REALTIME", "clock_gettime", "tzset"],
+}
+BINARY_BY_OTHERS = {"main.py", "streams.py", "paths.py"}
+"""`os.open` of the null device, and where `open_descriptor` and its like are."""
+
+IMPORT_ALL_AS = """
+import importlib, pkgutil, sys
+
+platform, blocked = sys.argv[1], set(sys.argv[2:])
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+# What prime depends on, and the standard library, are loaded as they are here.
+import asyncio, ctypes, getpass, multiprocessing.connection, tempfile, uuid, webbrowser
+import aiohttp.web, alembic, build, granian, httpx, msgspec, rich.console, rich.progress, sqlalchemy
+import starlette.applications, typer, textual.app, hatchling.build, keyring, cryptography, yarl
+import prime_cli
+
+for name in blocked:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Missing())
+sys.platform = platform
+skipped = ("prime_cli.starters", "prime_cli.envs.templates", "prime_cli.runtime.worker.__main__")
+for found in pkgutil.walk_packages(prime_cli.__path__, "prime_cli."):
+    if not found.name.startswith(skipped) and not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+print("all")
+"""
+
+
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes(), filename=str(path))
+
+
+def _at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node that is executed when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            for early in [*child.decorator_list, *child.args.defaults, *child.args.kw_defaults]:
+                if early is not None:
+                    yield from [early, *_at_import(early)]
+        elif not isinstance(child, ast.Lambda):
+            yield child
+            yield from _at_import(child)
+
+
+def _imported(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return {str(node.module).partition(".")[0]}
+    return set()
+
+
+def _places(paths: list[Path], is_bad: Callable[[ast.AST, Path], bool]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        for path in paths
+        for node in ast.walk(_parse(path))
+        if is_bad(node, path)
+    ]
+
+
+def _names(node: ast.AST) -> str:
+    """What is called: `write_text` of `path.write_text(…)`."""
+    called = node.func if isinstance(node, ast.Call) else node
+    return str(getattr(called, "attr", None) or getattr(called, "id", ""))
+
+
+def _keywords(node: ast.AST) -> set[str | None]:
+    return {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
+
+
+def test_no_module_imports_at_its_top_what_windows_does_not_have() -> None:
+    bad = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        for path in OURS
+        for node in _at_import(_parse(path))
+        if _imported(node) & POSIX_MODULES
+    ]
+    assert bad == []
+
+
+def test_no_module_asks_at_import_for_what_windows_does_not_have() -> None:
+    bad = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in OURS
+        for node in _at_import(_parse(path))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.attr in NOT_ON_WINDOWS.get(node.value.id, ())
+    ]
+    assert bad == []
+
+
+def test_text_of_other_programs_is_read_in_a_named_encoding() -> None:
+    def is_bad(node: ast.AST, _path: Path) -> bool:
+        given = _keywords(node)
+        return bool(given & {"text", "universal_newlines"}) and not (
+            "encoding" in given or _is_drawing(node)
+        )
+
+    assert _places(EVERYWHERE, is_bad) == []
+
+
+def _is_drawing(node: ast.AST) -> bool:
+    """Whether `text` is no flag: `update(text="…")`, `search(text=words)`."""
+    values = [each.value for each in getattr(node, "keywords", ()) if each.arg == "text"]
+    return not any(isinstance(value, ast.Constant) and value.value is True for value in values)
+
+
+def test_text_is_written_with_the_same_line_ends_on_every_system() -> None:
+    """Much of it is hashed, or published, or compared with what another system wrote."""
+
+    def is_bad(node: ast.AST, _path: Path) -> bool:
+        if not isinstance(node, ast.Call) or "newline" in _keywords(node):
+            return False
+        if _names(node) == "write_text":
+            return True
+        modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        mode = next((each for each in modes if isinstance(each, str) and len(each) <= 3), "r")
+        return _names(node) in ("open", "fdopen") and "encoding" in _keywords(node) and "w" in mode
+
+    assert _places(OURS, is_bad) == []
+
+
+def test_descriptors_are_opened_for_bytes() -> None:
+    """Windows opens them for text unless told, and turns each `\\n` that is written into two."""
+
+    def is_bad(node: ast.AST, path: Path) -> bool:
+        return (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "os.open"
+            and path.name not in BINARY_BY_OTHERS
+        )
+
+    assert _places(OURS, is_bad) == []
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_every_module_can_be_imported_where_posix_modules_are_missing(platform: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL_AS, platform, *sorted(POSIX_MODULES - {"posixpath"})],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.stdout.strip() == "all", done.stderr[-2000:]
