@@ -15,6 +15,7 @@ from prime_cli.api.locks import Locks
 from prime_cli.api.logins import Logins
 from prime_cli.api.reports import Reports
 from prime_cli.api.retries import ATTEMPTS
+from prime_cli.api.signatures import SignatureCalls
 from prime_cli.api.uploads import Uploads
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
@@ -66,6 +67,7 @@ class HubClient:
         self.logins = Logins(self._connection)
         self.locks = Locks(self._connection)
         self.reports = Reports(self._connection)
+        self.signatures = SignatureCalls(self._connection)
         self.evaluations = Evaluations(
             self._connection, lambda: EVALUATIONS in self.capabilities().features
         )

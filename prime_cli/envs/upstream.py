@@ -12,6 +12,7 @@ from prime_cli.envs.pull import archive_digest
 from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.signatures import Signatures
 
 _CONNECT_SECONDS = 3.0
 
@@ -69,6 +70,10 @@ class UpstreamHub:
     def report(self, ref: EnvRef) -> CheckReport | None:
         """The report of a check of a version, if there is one."""
         return self._client.reports.get(ref)
+
+    def signatures(self, ref: EnvRef) -> Signatures | None:
+        """The signatures of a version, if there are some."""
+        return self._client.signatures.get(ref)
 
 
 def open_upstream(url: str) -> UpstreamHub:

@@ -26,6 +26,7 @@ from prime_cli.hub.routes import (
     reports,
     samples,
     secrets,
+    signatures,
     yanking,
 )
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
@@ -47,6 +48,7 @@ OPERATIONS = (
     *secrets.OPERATIONS,
     *compute.OPERATIONS,
     *reports.OPERATIONS,
+    *signatures.OPERATIONS,
     *yanking.OPERATIONS,
 )
 """Everything below the API; where two addresses fit a request, the first one answers."""

@@ -69,10 +69,11 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
     `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`,
-    `check_summary` (what its publisher's check found), `yanked` (why installers pass the version
-    over; it may be empty) and `wheel_download_url` are ours: the public hub does not send them, so
-    readers treat them as optional. The last is where a wheel is fetched with a key; `wheel_url` is
-    for installers, which send none, and null where they get nothing.
+    `check_summary` (what its publisher's check found), `signatures` (how many there are), `yanked`
+    (why installers pass the version over; it may be empty) and `wheel_download_url` are ours: the
+    public hub does not send them, so readers treat them as optional. The last is where a wheel is
+    fetched with a key; `wheel_url` is for installers, which send none, and null where they get
+    nothing.
     """
 
     id: str
@@ -99,6 +100,7 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_size: int | None = None
     has_lock: bool = False
     check_summary: CheckSummary | None = None
+    signatures: int = 0
     wheel_download_url: str | None = None
     runtime_hint: str | None = None
     yanked: str | None = None
@@ -118,7 +120,7 @@ class EnvironmentStatus(msgspec.Struct):
 class VersionItem(msgspec.Struct):
     """One row of `…/versions`; `sha256` is the content hash, `size` the number of artefacts.
 
-    `yanked` is ours, as in the detail.
+    `yanked` and `wheel_sha256` are ours, as in the detail.
     """
 
     version: str
@@ -126,6 +128,7 @@ class VersionItem(msgspec.Struct):
     sha256: str = ""
     size: int = 0
     yanked: str | None = None
+    wheel_sha256: str | None = None
 
 
 class VersionList(msgspec.Struct):

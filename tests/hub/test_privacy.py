@@ -19,6 +19,7 @@ from prime_cli.hub.urls import API
 from prime_cli.wire.checks import Check, CheckReport
 from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.signatures import Signature, Signatures
 from tests.hub.house import OPERATOR, House
 from tests.hub.pushing import HUB, Push, data, names, sha256
 
@@ -85,6 +86,8 @@ def publish(ada: httpx.Client) -> dict[str, str]:
     data(ada.put(f"{HUB}/ada/hidden/@0.1.0/lock", json=to_builtins(lock)))
     report = report_of(sha256(push.wheel))
     data(ada.put(f"{HUB}/ada/hidden/@0.1.0/check", json=to_builtins(report)))
+    signed = signatures_of(sha256(push.wheel))
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/signatures", json=to_builtins(signed)))
     body = {"name": "a run", "environments": [{"id": push.environment_id}], "is_public": True}
     evaluation = ada.post(f"{API}/evaluations/", json=body).raise_for_status().json()
     one = {"name": "ONE", "value": "hunter2"}
@@ -117,6 +120,10 @@ def report_of(wheel_sha256: str) -> CheckReport:
     )
 
 
+def signatures_of(wheel_sha256: str) -> Signatures:
+    return Signatures(wheel_sha256, (Signature("pep740", "{}"),))
+
+
 def body_of(operation: Operation, values: Values) -> dict[str, Any]:
     """A good body, about `values` where the body names anything."""
     artifact = {
@@ -136,6 +143,7 @@ def body_of(operation: Operation, values: Values) -> dict[str, Any]:
         "NewVariable": {"name": "TWO", "value": "x"},
         "SampleBatch": {"samples": [{"example_id": 1, "reward": 1.0}]},
         "SecretChange": {"value": "y"},
+        "Signatures": to_builtins(signatures_of(values["sha256"])),
         "VariableChange": {"value": "y"},
     }
     return bodies.get(getattr(operation.takes, "__name__", ""), {})

@@ -61,6 +61,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             wheel_size=version.wheel_size,
             has_lock=bool(version.has_lock),
             check_summary=_check(version),
+            signatures=version.signatures or 0,
             runtime_hint=version.runtime_hint,
             yanked=version.yanked,
             download_object_key=version.sources_sha256,

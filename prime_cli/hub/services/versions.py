@@ -9,7 +9,15 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, func, or_, se
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, locks, reports, tags, versions
+from prime_cli.hub.db.tables import (
+    artifacts,
+    environments,
+    locks,
+    reports,
+    signatures,
+    tags,
+    versions,
+)
 from prime_cli.hub.listings import list_anew
 from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.artifacts import mark_published
@@ -47,11 +55,13 @@ def select_versions() -> Select[Any]:
             sources.c.sha256.label("sources_sha256"),
             locks.c.version_id.is_not(None).label("has_lock"),
             reports.c.summary.label("check_summary"),
+            signatures.c.number.label("signatures"),
         )
         .join(wheels, versions.c.wheel_id == wheels.c.id)
         .join(sources, versions.c.id == sources.c.id)
         .outerjoin(locks, locks.c.version_id == versions.c.id)
         .outerjoin(reports, reports.c.version_id == versions.c.id)
+        .outerjoin(signatures, signatures.c.version_id == versions.c.id)
     )
 
 
@@ -106,7 +116,8 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         rows = connection.execute(
-            select(versions)
+            select(versions, wheels.c.sha256.label("wheel_sha256"))
+            .join(wheels, versions.c.wheel_id == wheels.c.id)
             .where(versions.c.environment_id == environment.id)
             .order_by(versions.c.number.desc())
         )
@@ -118,6 +129,7 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
                     row.content_hash,
                     size=2,
                     yanked=row.yanked,
+                    wheel_sha256=row.wheel_sha256,
                 )
                 for row in rows
             ]

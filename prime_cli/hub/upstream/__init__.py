@@ -11,6 +11,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.signatures import Signatures
 
 
 class Upstream(Protocol):
@@ -40,3 +41,6 @@ class Upstream(Protocol):
 
     def report(self, ref: EnvRef) -> CheckReport | None:
         """The report of a check of a version, if that hub keeps reports and has one."""
+
+    def signatures(self, ref: EnvRef) -> Signatures | None:
+        """The signatures of a version, if that hub keeps some."""

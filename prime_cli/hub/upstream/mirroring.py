@@ -27,6 +27,7 @@ from prime_cli.hub.services.publishing import (
 )
 from prime_cli.hub.services.reports import put_report
 from prime_cli.hub.services.resolving import create_environment
+from prime_cli.hub.services.signatures import put_signatures
 from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.hub.upstream import Upstream
@@ -95,6 +96,8 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
         put_lock(hub, caller, ref, lock)
     if detail.check_summary is not None:
         _copy_report(hub, upstream, ref)
+    if detail.signatures:
+        _copy_signatures(hub, upstream, ref)
 
 
 def _copy_report(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
@@ -103,6 +106,14 @@ def _copy_report(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
         report = upstream.report(ref)
         if report is not None:
             put_report(hub, mirror_caller(ref.owner), ref, report)
+
+
+def _copy_signatures(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
+    # Who needs them will miss them; who does not still gets the version.
+    with suppress(PrimeError):
+        signatures = upstream.signatures(ref)
+        if signatures is not None:
+            put_signatures(hub, mirror_caller(ref.owner), ref, signatures)
 
 
 def _request(detail: EnvironmentDetail, file: Path) -> ArtifactRequest:

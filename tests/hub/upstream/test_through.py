@@ -275,6 +275,15 @@ def test_report_of_a_check_comes_along(there: httpx.Client, here: httpx.Client) 
     assert data(here.get(f"{HUB}/ada/word/@0.1.0/check"))["checks"] == report["checks"]
 
 
+def test_signatures_come_along(there: httpx.Client, here: httpx.Client) -> None:
+    push = Push(there).run()
+    signatures = [{"kind": "pep740", "body": '{"version": 1}'}]
+    given = {"wheel_sha256": sha256(push.wheel), "signatures": signatures}
+    data(there.put(f"{HUB}/ada/word/@0.1.0/signatures", json=given))
+    assert data(here.get(f"{HUB}/ada/word/@0.1.0"))["signatures"] == 1
+    assert data(here.get(f"{HUB}/ada/word/@0.1.0/signatures")) == given
+
+
 def test_turn_is_forgotten_when_nobody_waits(there: httpx.Client, here: httpx.Client) -> None:
     Push(there).run()
     reader = here._transport.app.state.through  # type: ignore[attr-defined]

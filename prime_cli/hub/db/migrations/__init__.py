@@ -16,6 +16,7 @@ from prime_cli.hub.db.migrations import (
     s0003_search,
     s0004_evaluation_logs,
     s0005_reports,
+    s0006_signatures,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -24,6 +25,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0003_search.upgrade,
     s0004_evaluation_logs.upgrade,
     s0005_reports.upgrade,
+    s0006_signatures.upgrade,
 )
 
 

@@ -8,6 +8,7 @@ from prime_cli.hub.db.tables.catalogue import (
     locks,
     owners,
     reports,
+    signatures,
     stars,
     tags,
     uploads,
@@ -25,7 +26,7 @@ from prime_cli.hub.db.tables.operations import attempts, audit, counters
 from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 5
+SCHEMA = 6
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "samples",
     "secret_links",
     "secrets",
+    "signatures",
     "stars",
     "tags",
     "tallies",

@@ -154,6 +154,16 @@ reports = Table(
     Column("updated_at", String, nullable=False),
 )
 
+# What publishers have signed, and how many signatures there are; details join the number.
+signatures = Table(
+    "signatures",
+    metadata,
+    Column("version_id", ForeignKey("versions.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("updated_at", String, nullable=False),
+)
+
 tags = Table(
     "tags",
     metadata,
