@@ -114,7 +114,7 @@ class _Needs:
 
 
 def plan_install(
-    words: Sequence[str | Bundled],
+    words: Sequence[str | Bundled | FetchedEnvironment],
     workspace: Workspace,
     wanted: Wanted,
     *,
@@ -125,8 +125,9 @@ def plan_install(
 ) -> InstallPlan:
     """Find and fetch what `words` name and compare it with the workspace; installs nothing.
 
-    `show_moves` asks the installer what would change in any case. Raises what the hub, the
-    names and the installer raise: NotFound, UsageError, IntegrityError, ResolveFailed and so on.
+    What was fetched already may be among them. `show_moves` asks the installer what would change
+    in any case. Raises what the hub, the names and the installer raise: NotFound, UsageError,
+    IntegrityError, ResolveFailed and so on.
     """
     items = [_item(word, wanted, hub, here, progress) for word in words]
     installed = read_distributions(site_packages(workspace))
@@ -172,8 +173,14 @@ def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[
 
 
 def _item(
-    word: str | Bundled, wanted: Wanted, hub: OpenHub, here: Path, progress: Progress
+    word: str | Bundled | FetchedEnvironment,
+    wanted: Wanted,
+    hub: OpenHub,
+    here: Path,
+    progress: Progress,
 ) -> Item:
+    if isinstance(word, FetchedEnvironment):
+        return _fetched_item(word)
     if isinstance(word, Bundled):
         return _fetched_item(from_bundle(word))
     local = choose_local(word, here, progress, environments=wanted.environments)

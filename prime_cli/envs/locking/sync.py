@@ -1,0 +1,175 @@
+"""`env sync`: what a workspace has against its prime.lock, and how it gets there."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prime_cli.core.errors import Offline, Unreachable, UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.install import InstallPlan, Wanted, plan_install, run_install
+from prime_cli.envs.installed import Distribution, unmet_requirements
+from prime_cli.envs.installers import uninstall
+from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment
+from prime_cli.envs.locking.intactness import altered_files
+from prime_cli.envs.owned import OpenHub
+from prime_cli.envs.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class SyncChange:
+    """One package that is not as locked, by its name; versions, None where it is absent.
+
+    `ref` is the locked one, None for what is to go; `why` says what is wrong in a few words.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    ref: str | None
+    why: str
+
+
+def compare(
+    lock: EnvironmentLock, installed: Mapping[str, Distribution], python: str, *, exact: bool = True
+) -> tuple[SyncChange, ...]:
+    """How a workspace with Python `python` and these packages has to change.
+
+    With `exact`, environments that came from a hub and are not locked have to go. What they
+    required stays, as do projects and whatever prime did not install.
+    """
+    found = [
+        _missing(entry, installed.get(entry.key), installed, python) for entry in lock.environments
+    ]
+    if exact:
+        found += [_extra(package) for package in installed.values() if _is_extra(package, lock)]
+    return tuple(change for change in found if change is not None)
+
+
+@dataclass(frozen=True)
+class SyncPlan:
+    """What is to be installed, None for nothing, and which packages are to go."""
+
+    changes: tuple[SyncChange, ...]
+    install: InstallPlan | None = None
+
+
+def plan_sync(
+    lock: EnvironmentLock,
+    changes: Sequence[SyncChange],
+    workspace: Workspace,
+    wanted: Wanted,
+    *,
+    hub: OpenHub,
+    here: Path,
+    progress: Progress,
+) -> SyncPlan:
+    """Fetch the locked wheels that `changes` need; installs nothing.
+
+    Raises IntegrityError for a wheel with another sha256 than the locked one, UsageError when one
+    needs an environment that is not locked, and what `plan_install` raises.
+    """
+    refs = {change.ref for change in changes if change.ref}
+    entries = [entry for entry in lock.environments if entry.ref in refs]
+    if not entries:
+        return SyncPlan(tuple(changes))
+    fetched = [_fetch(entry, hub, wanted, progress) for entry in entries]
+    plan = plan_install(
+        fetched, workspace, wanted, hub=hub, here=here, progress=progress, show_moves=False
+    )
+    for item in plan.items:
+        ref = EnvRef.parse(item.origin.ref) if item.origin.ref else None
+        if ref is not None and lock.find(ref) is None:
+            raise UsageError(
+                f"{ref} is needed, and is not locked", hint="lock it with `prime env lock`"
+            )
+    # What is there may have the right name and digest, and be altered all the same.
+    again = tuple(item.name for item in plan.items)
+    order = replace(plan.order, again=tuple(dict.fromkeys([*plan.order.again, *again])))
+    return SyncPlan(tuple(changes), replace(plan, order=order, present=()))
+
+
+def run_sync(plan: SyncPlan, workspace: Workspace, wanted: Wanted, progress: Progress) -> None:
+    """Install what is missing, then remove what is not locked; raises as installing does."""
+    if plan.install is not None:
+        run_install(plan.install, wanted, progress)
+    extra = [change.name for change in plan.changes if change.after is None]
+    if extra:
+        uninstall(workspace, extra, wanted.tool)
+
+
+def _missing(
+    entry: LockedEnvironment,
+    package: Distribution | None,
+    installed: Mapping[str, Distribution],
+    python: str,
+) -> SyncChange | None:
+    why = _reason(entry, package, installed, python)
+    if why is None:
+        return None
+    before = package.version if package else None
+    return SyncChange(entry.key, before, entry.env_ref.version, entry.ref, why)
+
+
+def _reason(
+    entry: LockedEnvironment,
+    package: Distribution | None,
+    installed: Mapping[str, Distribution],
+    python: str,
+) -> str | None:
+    """Why a package is not the locked one, None if it is."""
+    if package is None:
+        return "not installed"
+    origin = package.origin
+    if package.editable_folder is not None:
+        return "a project is installed in its place"
+    if origin is None or origin.sha256 is None:
+        return "not installed by prime"
+    if origin.sha256 != entry.sha256:
+        return "another version" if package.version != entry.env_ref.version else "other bytes"
+    altered = next(altered_files(package), None)
+    if altered is not None:
+        return f"{altered} was changed"
+    # What is required by URL cannot be told from what is installed.
+    named = [requirement for requirement in package.requires if requirement.url is None]
+    unmet = [r for r in unmet_requirements(named, dict(installed), python) if r.url is None]
+    return f"{unmet[0].name} is missing" if unmet else None
+
+
+def _extra(package: Distribution) -> SyncChange:
+    return SyncChange(package.name, package.version, None, None, "not locked")
+
+
+def _is_extra(package: Distribution, lock: EnvironmentLock) -> bool:
+    origin = package.origin
+    return origin is not None and origin.ref is not None and lock.find_name(package.name) is None
+
+
+def _fetch(
+    entry: LockedEnvironment, hub: OpenHub, wanted: Wanted, progress: Progress
+) -> FetchedEnvironment:
+    """The locked wheel; from an earlier fetch where the hub does not answer."""
+    ref = replace(entry.env_ref, sha256=entry.sha256)
+    try:
+        return fetch_wheel(hub(), ref, progress=progress, offline=wanted.offline, gate=wanted.gate)
+    except Offline:
+        raise
+    except Unreachable as error:
+        try:
+            found = fetch_wheel(hub(), ref, progress=progress, offline=True, gate=wanted.gate)
+        except Offline:
+            raise error from None
+        progress.warn(f"{error.message}, so {entry.ref} is taken as it was fetched before")
+        return found
+
+
+def summary(changes: Iterable[SyncChange]) -> Iterator[str]:
+    """A line for each change, as `+ wordle 1.2`."""
+    for change in changes:
+        if change.after is None:
+            yield f"- {change.name} {change.before} ({change.why})"
+        elif change.before is None:
+            yield f"+ {change.name} {change.after}"
+        else:
+            yield f"~ {change.name} {change.before} to {change.after} ({change.why})"
