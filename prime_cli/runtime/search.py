@@ -11,6 +11,7 @@ from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import families
 from prime_cli.runtime.acceptance import Verdict, try_import
+from prime_cli.runtime.bundled import bundled_lock
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import import_name
@@ -99,6 +100,9 @@ class _Search:
             yield "the lock kept here", own
         if request.lock is not None and request.verifiers is None:
             yield "the lock from the hub", request.lock
+        bundled = bundled_lock(request.home, self._package.sha256)
+        if bundled is not None and bundled != request.lock and request.verifiers is None:
+            yield "the lock from its bundle", bundled
         earlier = load_lock(request.home, self.likeness, request.variant)
         if earlier is not None:
             yield (
