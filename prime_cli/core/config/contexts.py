@@ -57,9 +57,9 @@ def choose_context(
     return replace(context, team_source=str(file)) if context.team else context
 
 
-def find_context(name: str, file: Path) -> Context:
+def find_context(name: str, file: Path, source: str = "the command") -> Context:
     """The context `name` of config.toml, or a built-in one; raises NotFound, UsageError."""
-    return _named(name, str(file), read_table(file), file)
+    return _named(name, source, read_table(file), file)
 
 
 def read_contexts(file: Path) -> list[Context]:
