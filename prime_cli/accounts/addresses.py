@@ -4,7 +4,8 @@ import ipaddress
 import re
 from urllib.parse import SplitResult, quote, urlsplit
 
-from prime_cli.core.config.contexts import PRIME, PRIME_API_URL, origin_of
+from prime_cli.core.config.addresses import origin_of
+from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
 from prime_cli.core.errors import UsageError
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")

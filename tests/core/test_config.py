@@ -73,6 +73,50 @@ def test_the_public_key_is_not_sent_to_another_hub(
     assert keys == {"team": None, "prime": "secret", "local": None}
 
 
+@pytest.mark.parametrize(
+    ("url", "contexts"),
+    [
+        (None, {"prime"}),
+        ("https://hub.example.org/", {"team"}),
+        ("https://HUB.example.org/api/v1", {"team"}),
+        ("https://hub.example.org:8443", set()),
+        ("http://hub.example.org", set()),
+        (PRIME_API_URL, {"prime"}),
+    ],
+)
+def test_the_key_of_the_variable_is_that_of_the_public_hub_or_of_the_address_beside_it(
+    url: str | None, contexts: set[str], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    monkeypatch.setenv("PRIME_API_KEY", "secret")
+    if url:
+        monkeypatch.setenv("PRIME_API_BASE_URL", url)
+    named = ("team", "prime", "local")
+    assert {n for n in named if find_credential(load_config(context=n)).key} == contexts
+    assert find_credential(load_config()).key == "secret"
+
+
+@pytest.mark.parametrize("variable", ["PRIME_API_BASE_URL", "PRIME_UPSTREAM"])
+def test_an_address_with_a_password_is_refused_and_not_repeated(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "https://__token__:prime_sk_planted@hub.example.org")
+    with pytest.raises(UsageError) as caught:
+        load_config()
+    assert caught.value.message == f"{variable} has a name or a password in it"
+
+
+def test_a_value_knows_what_it_hides_in_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(f'owner = "eve"\ncontext = "team"\n{TEAM}', encoding="utf-8")
+    monkeypatch.setenv("PRIME_CONTEXT", "prime")
+    found = {each.name: (each.source, each.shadows) for each in load_config().settings()}
+    assert found["owner"] == ("PRIME_OWNER", "eve")
+    assert found["context"] == ("PRIME_CONTEXT", "team")
+    assert found["storage"] == ("default", None)
+
+
 def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIME_API_KEY", "secret")
     config = load_config()
@@ -85,7 +129,7 @@ def test_an_unknown_context_names_the_known_ones(file: Path) -> None:
     file.write_text(TEAM, encoding="utf-8")
     with pytest.raises(NotFound) as caught:
         load_config(context="taem")
-    assert caught.value.hint == "known contexts: local, prime, team; see `prime config show`"
+    assert caught.value.hint == "known contexts: local, prime, team; see `prime context list`"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +198,7 @@ def test_offline_is_a_flag_or_a_variable(
         ("owner = 3", "owner in .* must be text"),
         ("context = 3", "context in .* must be text"),
         ("offline = 'yes'", "offline in .* must be true or false"),
-        ("upstream = 'hub'", "upstream is `hub`"),
+        ("upstream = 'hub'", "upstream in .* is `hub`, which is not the URL"),
         ("context = 'team'\n[contexts.team]\n", "has no base_url"),
     ],
 )

@@ -1,5 +1,6 @@
 """What prime is set to, and where each value came from: flag, variable, config.toml, default."""
 
+from prime_cli.core.config.checks import STARTER_OWNER
 from prime_cli.core.config.contexts import (
     LOCAL,
     PRIME,
@@ -7,7 +8,7 @@ from prime_cli.core.config.contexts import (
     PRIME_WEB_URL,
     Context,
 )
-from prime_cli.core.config.load import STARTER_OWNER, Config, load_config
+from prime_cli.core.config.load import Config, load_config
 from prime_cli.core.config.settings import DEFAULT, Setting
 
 __all__ = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from prime_cli.core.config.addresses import hub_address, origin_of
 from prime_cli.core.config.settings import DEFAULT, read_table, read_text
 from prime_cli.core.errors import NotFound, UsageError
 
@@ -16,6 +17,8 @@ PRIME_WEB_URL = "https://app.primeintellect.ai"
 
 URL_VARIABLES = ("PRIME_API_BASE_URL", "PRIME_BASE_URL")
 TEAM_VARIABLES = ("PRIME_TEAM_ID", "PRIME_TEAM")
+PERSONAL = "personal"
+"""The word for no team."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,11 @@ def choose_context(
     nothing defines, UsageError for values that cannot be used.
     """
     context = _nearest(flag, table, environ, file)
+    context = replace(context, takes_key_variable=context.base_url == _hub_of_the_key(environ))
     for variable in TEAM_VARIABLES:
         if (team := environ.get(variable, "").strip()) and not context.embedded:
-            return replace(context, team=team, team_source=variable)
+            chosen = None if team == PERSONAL else team
+            return replace(context, team=chosen, team_source=variable)
     return replace(context, team_source=str(file)) if context.team else context
 
 
@@ -96,7 +101,7 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
         return Context(LOCAL, None, None, source)
     if name == PRIME:
         team = read_text(entry or {}, "team", file)
-        return Context(PRIME, PRIME_API_URL, PRIME_WEB_URL, source, team, takes_key_variable=True)
+        return Context(PRIME, PRIME_API_URL, PRIME_WEB_URL, source, team)
     if entry is None:
         known = ", ".join([LOCAL, PRIME, *(contexts if isinstance(contexts, dict) else ())])
         raise NotFound(
@@ -107,22 +112,30 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
     if not base_url:
         raise UsageError(f"Context `{name}` in {file} has no base_url")
     web_url = read_text(entry, "web_url", file) or base_url
-    team = read_text(entry, "team", file)
-    return Context(name, origin_of(base_url), origin_of(web_url), source, team)
+    return Context(
+        name,
+        hub_address(base_url, f"base_url of `{name}` in {file}"),
+        hub_address(web_url, f"web_url of `{name}` in {file}"),
+        source,
+        read_text(entry, "team", file),
+    )
 
 
 def _of_url(
     url: str, variable: str, table: dict[str, Any], environ: Mapping[str, str], file: Path
 ) -> Context:
     """The hub at `url`: under the name that config.toml has for it, else under the variable's."""
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"{variable} is `{url}`, which is not a URL", hint="write `https://…` or `http://…`"
-        )
-    origin = origin_of(url)
+    origin = hub_address(url, variable)
     found = _at(origin, variable, table, file) or Context(variable, origin, origin, variable)
-    web_url = origin_of(environ.get("PRIME_FRONTEND_URL") or found.web_url or origin)
-    return replace(found, web_url=web_url, takes_key_variable=True)
+    if pages := environ.get("PRIME_FRONTEND_URL"):
+        return replace(found, web_url=hub_address(pages, "PRIME_FRONTEND_URL"))
+    return found
+
+
+def _hub_of_the_key(environ: Mapping[str, str]) -> str:
+    """Whose key PRIME_API_KEY is: that of the hub which a variable names, else the public one's."""
+    named = [url for variable in URL_VARIABLES if (url := environ.get(variable))]
+    return hub_address(named[0], "PRIME_API_BASE_URL") if named else PRIME_API_URL
 
 
 def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Context | None:
@@ -141,8 +154,3 @@ def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Contex
         return None
     current = table.get("context")
     return _named(current if current in at else at[0], variable, table, file)
-
-
-def origin_of(url: str) -> str:
-    """The URL as the official client reads it: no trailing slash, no trailing `/api/v1`."""
-    return url.rstrip("/").removesuffix("/api/v1").rstrip("/")

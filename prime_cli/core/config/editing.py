@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.config.contexts import LOCAL, PRIME, origin_of
+from prime_cli.core.config.addresses import hub_address
+from prime_cli.core.config.contexts import LOCAL, PRIME
 from prime_cli.core.config.settings import read_table
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 
@@ -53,6 +54,27 @@ def delete_context(file: Path, name: str) -> bool:
             del table["context"]
 
     return edit(file, change)
+
+
+def rename_context(file: Path, old: str, new: str) -> None:
+    """Call `[contexts.OLD]` of `file` `new`, and let it stay the current one if it is.
+
+    Raises UsageError for a name that cannot be or is not there, Conflict for one that is taken.
+    """
+    check_context_name(new)
+    names = known_contexts(read_table(file))
+    if old in (LOCAL, PRIME) or old not in names:
+        raise UsageError(f"`{old}` is no context of {file}", hint="see `prime context list`")
+    if new in names:
+        raise Conflict(f"There is a context `{new}` already", hint="choose another name")
+
+    def change(table: Table) -> None:
+        contexts = _child(table, "contexts", file)
+        contexts[new] = contexts.pop(old)
+        if table.get("context") == old:
+            table["context"] = new
+
+    edit(file, change)
 
 
 def use_context(file: Path, name: str) -> None:
@@ -165,8 +187,4 @@ def _merge(entry: Table, values: Mapping[str, str | None]) -> None:
 
 
 def _checked(key: str, value: str) -> str:
-    if not key.endswith("_url"):
-        return value
-    if not value.startswith(("http://", "https://")):
-        raise UsageError(f"`{value}` is not the address of a hub", hint="write `https://…`")
-    return origin_of(value)
+    return hub_address(value, key) if key.endswith("_url") else value

@@ -14,11 +14,15 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """One value and where it came from: a flag, a variable, a file, or `default`."""
+    """One value and where it came from: a flag, a variable, a file, or `default`.
+
+    `shadows` is what config.toml says, where a flag or a variable was nearer.
+    """
 
     name: str
     value: T
     source: str
+    shadows: str | None = None
 
 
 def read_table(file: Path) -> dict[str, Any]:

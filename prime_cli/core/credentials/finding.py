@@ -43,6 +43,6 @@ def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> 
     try:
         key = keyrings.fetch(entry.account)
     except keyrings.NoKeyring as error:
-        trouble = f"The key of `{context.name}` is in the keyring, which is not open: {error}"
+        trouble = f"The key of `{context.name}` is in a keyring that does not give it: {error}"
         return Credential(None, "keyring", trouble)
     return Credential(key, "keyring")

@@ -39,7 +39,7 @@ def keep(account: str, key: str, *, seconds: float = SECONDS) -> str:
             # Whoever waited has put the key elsewhere.
             backend.delete_password(SERVICE, account)
         elif backend.get_password(SERVICE, account) != key:
-            raise NoKeyring(f"{backend.name} did not keep it")
+            raise NoKeyring(f"the keyring ({backend.name}) did not keep it")
         return str(backend.name)
 
     return _ask(ask, seconds)
@@ -81,6 +81,8 @@ class _Answer(Generic[T]):
 def _ask(question: Callable[["KeyringBackend", threading.Event], T], seconds: float) -> T:
     if reason := why_not_asked():
         raise NoKeyring(reason)
+    import keyring  # noqa: F401 its loading is not what is waited for
+
     answer: _Answer[T] = _Answer()
     given_up = threading.Event()
 

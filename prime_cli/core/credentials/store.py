@@ -1,9 +1,11 @@
 """Keeping a key: in the system's keyring if there is one that answers, else in a file."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from prime_cli.core.config.addresses import origin_of
 from prime_cli.core.credentials import keyrings
 from prime_cli.core.credentials.file import Entry, change_entries, credentials_file, read_entries
 from prime_cli.core.errors import StorageFailed
@@ -35,13 +37,15 @@ class Kept:
 def save_credential(
     home: Path, context: str, hub: str, key: str, storage: Storage = Storage.AUTO
 ) -> Kept:
-    """Keep `key` for `context`, good for the address `hub` only; it replaces an earlier one.
+    """Keep `key` for `context`, good for the address `hub` only.
+
+    It replaces an earlier one, which is taken out of the keyring too if that answers.
 
     `auto` is the keyring where a real one answers in time, else `credentials.toml` (0600).
     Raises StorageFailed where `keyring` is asked for and there is none, or where nothing can be
     written.
     """
-    reason = None
+    hub, reason = origin_of(hub), None
     if storage != Storage.FILE:
         try:
             return _save_in_keyring(home, context, hub, key)
@@ -85,5 +89,9 @@ def _save_in_keyring(home: Path, context: str, hub: str, key: str) -> Kept:
 
 def _save_in_file(home: Path, context: str, hub: str, key: str, reason: str | None) -> Kept:
     file = credentials_file(home)
+    earlier = read_entries(file).get(context)
+    if earlier is not None and earlier.account:
+        with suppress(keyrings.NoKeyring):
+            keyrings.forget(earlier.account)
     change_entries(file, {context: Entry(hub, key=key)})
     return Kept(Storage.FILE, f"{file} (mode 0600)", reason)

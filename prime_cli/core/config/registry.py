@@ -1,0 +1,196 @@
+"""Every setting that can be written, in one table.
+
+Reading them, `prime config`, its completion and docs/settings.md all come from here.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from prime_cli.core.config import checks
+from prime_cli.core.config.contexts import LOCAL, PRIME_API_URL, TEAM_VARIABLES, URL_VARIABLES
+from prime_cli.core.config.settings import DEFAULT, Setting
+from prime_cli.core.errors import UsageError
+
+T = TypeVar("T")
+
+_KINDS: dict[type, str] = {str: "text", bool: "true or false", list: 'a list, as ["ada"]'}
+_SECRETS = ("key", "api_key", "api-key", "token", "password")
+
+
+@dataclass(frozen=True)
+class Known(Generic[T]):
+    """One setting.
+
+    `variables` set it, the first that is not empty; `kind` is its type in config.toml; `parse`
+    makes the value of a text and of the words that name its source, or raises UsageError.
+    `form` is what may be written, and `usual` the default, as the documentation has them.
+    """
+
+    name: str
+    summary: str
+    parse: Callable[[str, str], T]
+    default: T
+    usual: str
+    variables: tuple[str, ...] = ()
+    kind: type = str
+    form: str = "text"
+
+    def choose(
+        self,
+        table: Mapping[str, Any],
+        environ: Mapping[str, str],
+        file: Path,
+        *,
+        flag: tuple[str, T] | None = None,
+    ) -> Setting[T]:
+        """The value of the nearest: `flag` (its name and value), a variable, `table`, default."""
+        written = self._written(table, file)
+        if flag is not None:
+            return Setting(self.name, flag[1], flag[0], written)
+        for variable in self.variables:
+            if text := environ.get(variable, "").strip():
+                return Setting(self.name, self.parse(text, variable), variable, written)
+        if written:
+            value = self.parse(written, f"{self.name} in {file}")
+            return Setting(self.name, value, str(file))
+        return Setting(self.name, self.default, DEFAULT)
+
+    def to_toml(self, text: str) -> str | bool | list[str]:
+        """`text` as config.toml holds it; raises UsageError for what this setting cannot be."""
+        value = self.parse(text, self.name)
+        if isinstance(value, tuple):
+            return list(value)
+        return value if isinstance(value, bool) else text
+
+    def _written(self, table: Mapping[str, Any], file: Path) -> str | None:
+        value = table.get(self.name)
+        if value is None:
+            return None
+        if not isinstance(value, self.kind):
+            raise UsageError(f"{self.name} in {file} must be {_KINDS[self.kind]}")
+        return as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """A value as it is typed and shown: `true`, `ada, eve`; None is empty."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return ", ".join(str(each) for each in value)
+        case _:
+            return str(value)
+
+
+CONTEXT = Known(
+    "context",
+    "The hub to talk to: `local` is the one in the box, `prime` the public one",
+    checks.text,
+    default=LOCAL,
+    usual="`local`; `prime` where PRIME_API_KEY is set",
+    variables=("PRIME_CONTEXT", *URL_VARIABLES),
+    form="a name, see `prime context list`",
+)
+TEAM: Known[str | None] = Known(
+    "team",
+    "The team to publish for on that hub; kept with the context",
+    checks.text,
+    default=None,
+    usual="yourself",
+    variables=TEAM_VARIABLES,
+    form="a team, see `prime teams list`",
+)
+OWNER = Known(
+    "owner",
+    "Whose environments are published on the hub in the box",
+    checks.owner,
+    default="local-user",
+    usual="your user name",
+    variables=("PRIME_OWNER",),
+    form="a name",
+)
+OFFLINE = Known(
+    "offline",
+    "Open no connection; the same as `--offline`",
+    checks.yes_or_no,
+    default=False,
+    usual="`false`",
+    variables=("PRIME_OFFLINE",),
+    kind=bool,
+    form="`true` or `false`",
+)
+UPSTREAM: Known[str | None] = Known(
+    "upstream",
+    "The hub that the one in the box asks for what it does not have",
+    checks.address_or_none,
+    default=PRIME_API_URL,
+    usual="the public hub",
+    variables=("PRIME_UPSTREAM",),
+    form="a URL, or `none`",
+)
+STORAGE = Known(
+    "storage",
+    "Where `prime login` keeps keys; `auto` is a keyring that answers, else a file",
+    checks.one_of("auto", "keyring", "file"),
+    default="auto",
+    usual="`auto`",
+    variables=("PRIME_STORAGE",),
+    form="`auto`, `keyring` or `file`",
+)
+TRUST: Known[tuple[str, ...]] = Known(
+    "trust",
+    "Owners whose code may run here without a question",
+    checks.names,
+    default=(),
+    usual="nobody",
+    variables=("PRIME_TRUST",),
+    kind=list,
+    form="owners, with commas between",
+)
+REQUIRE_SIGNATURE = Known(
+    "require_signature",
+    "Use signed wheels only",
+    checks.yes_or_no,
+    default=False,
+    usual="`false`",
+    variables=("PRIME_REQUIRE_SIGNATURE",),
+    kind=bool,
+    form="`true` or `false`",
+)
+
+SETTINGS: tuple[Known[Any], ...] = (
+    CONTEXT,
+    TEAM,
+    OWNER,
+    OFFLINE,
+    UPSTREAM,
+    STORAGE,
+    TRUST,
+    REQUIRE_SIGNATURE,
+)
+
+
+def find_setting(name: str) -> Known[Any]:
+    """The setting `name`, with `-` or `_`; raises UsageError for secrets and unknown names."""
+    wanted = name.strip().lower().replace("-", "_")
+    if wanted in _SECRETS:
+        raise UsageError(
+            "A key is not a setting: it would be in your shell's history, and in a file",
+            hint="`prime login --token-stdin` reads one and keeps it",
+        )
+    for known in SETTINGS:
+        if known.name == wanted:
+            return known
+    raise unknown_setting(name, [known.name for known in SETTINGS])
+
+
+def unknown_setting(name: str, names: list[str]) -> UsageError:
+    """What is said of a name that no setting has."""
+    nearest = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
+    hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(names)}"
+    return UsageError(f"There is no setting `{name}`", hint=hint)
