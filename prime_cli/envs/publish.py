@@ -54,14 +54,18 @@ class Destination:
     def request(self, name: str) -> ResolveRequest:
         """The body that gets or makes the environment called `name`."""
         team = None if self.owner else self.team
-        is_id = bool(team and _TEAM_ID.fullmatch(team))
         return ResolveRequest(
             name=name,
             visibility=self.visibility,
             owner_slug=self.owner,
-            team_slug=None if is_id else team,
-            team_id=team if is_id else None,
+            team_slug=self.team_slug if team else None,
+            team_id=None if self.team_slug else team,
         )
+
+    @property
+    def team_slug(self) -> str | None:
+        """The team, unless it is named by its id."""
+        return None if self.team and _TEAM_ID.fullmatch(self.team) else self.team
 
 
 @dataclass(frozen=True)

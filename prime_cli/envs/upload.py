@@ -118,7 +118,9 @@ def _obtain_wheel(
 
 def _known_ref(hub: HubClient, project: Project, destination: Destination) -> EnvRef | None:
     """The version this will be, where its owner can be told before the hub is asked to make it."""
-    owner = destination.owner or (None if destination.team else own_namespace(hub))
+    owner = destination.owner or destination.team_slug
+    if owner is None and destination.team is None:
+        owner = own_namespace(hub)
     if owner is None or project.version is None:
         return None
     return EnvRef(owner, destination.name or project.name, project.version)

@@ -101,7 +101,8 @@ class Environments:
         Conflict.
         """
         session = self._session
-        destination = Destination(owner, None, visibility, None)
+        team = session.config.context.team if owner is None else None
+        destination = Destination(owner, team, visibility, None)
         options = UploadOptions(destination, bump=bump, offline=session.config.offline)
         with open_release(str(target), Path()) as release:
             return upload(session.hub, release, options, session.progress)

@@ -85,7 +85,7 @@ class Evaluations:
         return push_run(
             session.hub,
             saved,
-            PushOptions(is_public=public),
+            PushOptions(is_public=public, team=self._session.config.context.team),
             scrub=scrubber_for(saved, os.environ, session.credential.key),
             progress=session.progress,
         )

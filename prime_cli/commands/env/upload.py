@@ -67,7 +67,13 @@ def upload(
         str | None, typer.Option("--owner", "-o", help="Publish for this user or team.")
     ] = None,
     team: Annotated[
-        str | None, typer.Option("--team", "-t", help="Publish for this team (slug or id).")
+        str | None,
+        typer.Option(
+            "--team",
+            "-t",
+            help="Publish for this team (slug or id).",
+            show_default="that of `prime switch`",
+        ),
     ] = None,
     runtime: Annotated[
         Runtime | None,
@@ -126,7 +132,7 @@ def upload(
             _show_files(session, release, bump, name or release.project.name)
             return
         options = UploadOptions(
-            destination=Destination(owner, team, visibility, name),
+            destination=Destination(owner, team or _chosen_team(session, owner), visibility, name),
             runtime=runtime,
             bump=bump,
             check=not no_check,
@@ -135,6 +141,15 @@ def upload(
         )
         published = run_upload(session.hub, release, options, session.progress)
     _report(session, published)
+
+
+def _chosen_team(session: Session, owner: str | None) -> str | None:
+    """The team that `prime switch` or a variable has chosen, where no flag says otherwise."""
+    context = session.config.context
+    if owner is not None or context.team is None:
+        return None
+    session.output.say(f"For the team `{context.team}` (from {context.team_source})")
+    return context.team
 
 
 def _choose_bump(flags: dict[Bump, bool]) -> Bump | None:

@@ -89,6 +89,7 @@ def push(
         name=name,
         evaluation_id=evaluation,
         run_id=run_id,
+        team=session.config.context.team,
         is_public=public,
         partial=allow_partial,
         anew=new,
@@ -129,7 +130,9 @@ def push_at_end(session: "Session", folder: Path) -> None:
     from prime_cli.evals.sharing.options import PushOptions
 
     try:
-        result = push_saved(session, open_run(folder), PushOptions())
+        result = push_saved(
+            session, open_run(folder), PushOptions(team=session.config.context.team)
+        )
     except PrimeError as error:
         session.output.warn(
             f"Not pushed: {error.message}",

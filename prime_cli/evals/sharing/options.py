@@ -11,14 +11,16 @@ from prime_cli.core.refs import EnvRef
 class PushOptions:
     """How to push. `evaluation_id` is an evaluation to push into, `run_id` a training run's.
 
-    `partial` pushes runs that have not ended or have too many errors; `anew` makes an evaluation
-    also where one was made. What the hub has taken is written down after each `batch_bytes`.
+    `team` (a slug or id) gets the evaluation, instead of the key's user. `partial` pushes runs that
+    have not ended or have too many errors; `anew` makes an evaluation also where one was made. What
+    the hub has taken is written down after each `batch_bytes`.
     """
 
     environment: EnvRef | None = None
     name: str | None = None
     evaluation_id: str | None = None
     run_id: str | None = None
+    team: str | None = None
     is_public: bool = False
     partial: bool = False
     anew: bool = False

@@ -22,12 +22,13 @@ def find_published(
     *,
     named: EnvRef | None,
     progress: Progress,
+    team: str | None = None,
 ) -> EnvironmentDetail:
     """The environment that was evaluated, as `hub` has it; `named` is what the user says it is.
 
-    `manifest` is that of a run of ours. What was run from a folder is looked for under the caller's
-    own name, and taken if its wheel is the same. Raises NotFound with the command that publishes
-    it.
+    `manifest` is that of a run of ours. What was run from a folder is looked for under `team` (a
+    slug) and the caller's own name, and taken if its wheel is the same. Raises NotFound
+    with the command that publishes it.
     """
     own = manifest.plan.environment if manifest is not None else None
     if named is not None:
@@ -39,7 +40,7 @@ def find_published(
         return _of_official(hub, facts, progress)
     if own.ref is not None:
         return _get(hub, EnvRef.parse(own.ref))
-    return _of_local(hub, own, progress)
+    return _of_local(hub, own, progress, team)
 
 
 def _of_official(
@@ -61,20 +62,28 @@ def _of_official(
     return _get(hub, ref)
 
 
-def _of_local(hub: "HubClient", own: PlannedEnvironment, progress: Progress) -> EnvironmentDetail:
-    ref = EnvRef(hub.accounts.whoami().slug or "", own.name, own.version)
+def _of_local(
+    hub: "HubClient", own: PlannedEnvironment, progress: Progress, team: str | None
+) -> EnvironmentDetail:
     command = f"publish it with `prime env upload {own.path or '.'}`, then push again"
-    try:
-        found = hub.environments.get(ref)
-    except NotFound as missing:
-        raise NotFound(f"{hub.host} has no environment {ref}", hint=command) from missing
-    if not _is_same(own, found):
+    mine = hub.accounts.whoami().slug or ""
+    wanted = [EnvRef(owner, own.name, own.version) for owner in (team, mine) if owner]
+    others = []
+    for ref in wanted:
+        try:
+            found = hub.environments.get(ref)
+        except NotFound:
+            continue
+        if _is_same(own, found):
+            progress.say(f"What was evaluated is {ref} on {hub.host}")
+            return found
+        others.append(ref)
+    if others:
         raise NotFound(
-            f"{ref} on {hub.host} has other contents than what was evaluated",
-            hint=f"{command}, or say that it will do: `--env {ref}`",
+            f"{others[0]} on {hub.host} has other contents than what was evaluated",
+            hint=f"{command}, or say that it will do: `--env {others[0]}`",
         )
-    progress.say(f"What was evaluated is {ref} on {hub.host}")
-    return found
+    raise NotFound(f"{hub.host} has no environment {wanted[0]}", hint=command)
 
 
 def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:

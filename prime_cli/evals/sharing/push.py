@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prime_cli.accounts.teams import find_team
 from prime_cli.api.batches import MOST_SAMPLE_BYTES
 from prime_cli.core.progress import Progress
 from prime_cli.evals.folder import writing
@@ -94,6 +95,7 @@ class _Push:
     def _describe(self) -> EvaluationRequest:
         options = self._options
         environment = None
+        team = find_team(self._hub, options.team) if options.team else None
         if options.run_id is None and options.evaluation_id is None:
             environment = find_published(
                 self._hub,
@@ -101,6 +103,7 @@ class _Push:
                 self._summary.environment,
                 named=options.environment,
                 progress=self._progress,
+                team=team.slug if team else None,
             )
         request = describe(
             self._run,
@@ -111,6 +114,7 @@ class _Push:
             run_id=options.run_id,
             is_public=options.is_public,
         )
+        request.team_id = team.team_id if team else None
         request.metadata = (request.metadata or {}) | {PUSH_KEY: self._record.key}
         return request
 
