@@ -4,8 +4,14 @@ _prime_step() {
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
     'prime hub') at='prime hub' ;;
-    'prime config') at='prime config' ;;
+    'prime login') at='prime login' ;;
+    'prime logout') at='prime logout' ;;
     'prime whoami') at='prime whoami' ;;
+    'prime switch') at='prime switch' ;;
+    'prime teams') at='prime teams' ;;
+    'prime team') at='prime teams' ;;
+    'prime context') at='prime context' ;;
+    'prime config') at='prime config' ;;
     'prime completion') at='prime completion' ;;
     'prime env init') at='prime env init' ;;
     'prime env build') at='prime env build' ;;
@@ -14,7 +20,12 @@ _prime_step() {
     'prime env push') at='prime env upload' ;;
     'prime env install') at='prime env install' ;;
     'prime env trust') at='prime env trust' ;;
+    'prime env bundle') at='prime env bundle' ;;
     'prime env uninstall') at='prime env uninstall' ;;
+    'prime env lock') at='prime env lock' ;;
+    'prime env sync') at='prime env sync' ;;
+    'prime env outdated') at='prime env outdated' ;;
+    'prime env diff') at='prime env diff' ;;
     'prime env pull') at='prime env pull' ;;
     'prime env info') at='prime env info' ;;
     'prime env status') at='prime env status' ;;
@@ -59,6 +70,14 @@ _prime_step() {
     'prime hub token add') at='prime hub token add' ;;
     'prime hub token list') at='prime hub token list' ;;
     'prime hub token remove') at='prime hub token remove' ;;
+    'prime teams list') at='prime teams list' ;;
+    'prime teams members') at='prime teams members' ;;
+    'prime context list') at='prime context list' ;;
+    'prime context use') at='prime context use' ;;
+    'prime context show') at='prime context show' ;;
+    'prime context add') at='prime context add' ;;
+    'prime context rename') at='prime context rename' ;;
+    'prime context delete') at='prime context delete' ;;
     'prime config show') at='prime config show' ;;
     'prime config view') at='prime config show' ;;
     *) return 1 ;;
@@ -102,9 +121,29 @@ _prime_offers() {
     'prime env install --context') offers='local prime @contexts' ;;
     'prime env trust --output'|'prime env trust -o') offers='table plain json jsonl' ;;
     'prime env trust --context') offers='local prime @contexts' ;;
+    'prime env bundle --file'|'prime env bundle -o') offers='@files' ;;
+    'prime env bundle --platform') offers='' ;;
+    'prime env bundle --python') offers='' ;;
+    'prime env bundle --data') offers='@files' ;;
+    'prime env bundle --list') offers='@files' ;;
+    'prime env bundle --output') offers='table plain json jsonl' ;;
+    'prime env bundle --context') offers='local prime @contexts' ;;
     'prime env uninstall --with') offers='uv pip' ;;
     'prime env uninstall --python') offers='@files' ;;
     'prime env uninstall --output'|'prime env uninstall -o') offers='table plain json jsonl' ;;
+    'prime env lock --remove') offers='' ;;
+    'prime env lock --python') offers='@files' ;;
+    'prime env lock --output'|'prime env lock -o') offers='table plain json jsonl' ;;
+    'prime env lock --context') offers='local prime @contexts' ;;
+    'prime env sync --python') offers='@files' ;;
+    'prime env sync --output'|'prime env sync -o') offers='table plain json jsonl' ;;
+    'prime env sync --context') offers='local prime @contexts' ;;
+    'prime env outdated --python') offers='@files' ;;
+    'prime env outdated --output'|'prime env outdated -o') offers='table plain json jsonl' ;;
+    'prime env outdated --context') offers='local prime @contexts' ;;
+    'prime env diff --python') offers='@files' ;;
+    'prime env diff --output'|'prime env diff -o') offers='table plain json jsonl' ;;
+    'prime env diff --context') offers='local prime @contexts' ;;
     'prime env pull --target'|'prime env pull -t') offers='@folders' ;;
     'prime env pull --version'|'prime env pull -v') offers='' ;;
     'prime env pull --output'|'prime env pull -o') offers='table plain json jsonl' ;;
@@ -359,17 +398,43 @@ _prime_offers() {
     'prime hub restore --database') offers='' ;;
     'prime hub restore --storage') offers='' ;;
     'prime hub restore --output'|'prime hub restore -o') offers='table plain json jsonl' ;;
-    'prime config show --output'|'prime config show -o') offers='table plain json jsonl' ;;
-    'prime config show --context') offers='local prime @contexts' ;;
+    'prime login --hub') offers='' ;;
+    'prime login --name') offers='' ;;
+    'prime login --storage') offers='auto keyring file' ;;
+    'prime login --output'|'prime login -o') offers='table plain json jsonl' ;;
+    'prime login --context') offers='local prime @contexts' ;;
+    'prime logout --output'|'prime logout -o') offers='table plain json jsonl' ;;
+    'prime logout --context') offers='local prime @contexts' ;;
     'prime whoami --output'|'prime whoami -o') offers='table plain json jsonl' ;;
     'prime whoami --context') offers='local prime @contexts' ;;
+    'prime switch --output'|'prime switch -o') offers='table plain json jsonl' ;;
+    'prime switch --context') offers='local prime @contexts' ;;
+    'prime teams list --output'|'prime teams list -o') offers='table plain json jsonl' ;;
+    'prime teams list --context') offers='local prime @contexts' ;;
+    'prime teams members --output'|'prime teams members -o') offers='table plain json jsonl' ;;
+    'prime teams members --context') offers='local prime @contexts' ;;
+    'prime context list --output'|'prime context list -o') offers='table plain json jsonl' ;;
+    'prime context use --output'|'prime context use -o') offers='table plain json jsonl' ;;
+    'prime context show --output'|'prime context show -o') offers='table plain json jsonl' ;;
+    'prime context add --web-url') offers='' ;;
+    'prime context add --team') offers='' ;;
+    'prime context add --output'|'prime context add -o') offers='table plain json jsonl' ;;
+    'prime context rename --output'|'prime context rename -o') offers='table plain json jsonl' ;;
+    'prime context delete --output'|'prime context delete -o') offers='table plain json jsonl' ;;
+    'prime config show --output'|'prime config show -o') offers='table plain json jsonl' ;;
+    'prime config show --context') offers='local prime @contexts' ;;
     'prime env init 0') offers='' ;;
     'prime env build 0') offers='@folders @projects' ;;
     'prime env check 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env upload 0') offers='@folders @projects @wheels' ;;
     'prime env install ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env trust ...') offers='' ;;
+    'prime env bundle ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env uninstall ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env lock ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env outdated ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env diff 0') offers='' ;;
+    'prime env diff 1') offers='' ;;
     'prime env pull 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env info 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env status 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
@@ -403,21 +468,36 @@ _prime_offers() {
     'prime hub approve 0') offers='' ;;
     'prime hub backup 0') offers='@files' ;;
     'prime hub restore 0') offers='@files' ;;
+    'prime logout 0') offers='' ;;
+    'prime switch 0') offers='' ;;
+    'prime teams members 0') offers='' ;;
+    'prime context use 0') offers='' ;;
+    'prime context show 0') offers='' ;;
+    'prime context add 0') offers='' ;;
+    'prime context add 1') offers='' ;;
+    'prime context rename 0') offers='' ;;
+    'prime context rename 1') offers='' ;;
+    'prime context delete 0') offers='' ;;
     'prime completion 0') offers='bash zsh fish powershell' ;;
     *) return 1 ;;
   esac
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval hub config whoami completion' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check upload install trust uninstall pull info status list versions delete inspect' options='-h --help' ;;
+    'prime') words='env eval hub login logout whoami switch teams context config completion' options='--context --version -v -h --help' ;;
+    'prime env') words='init build check upload install trust bundle uninstall lock sync outdated diff pull info status list versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
+    'prime env bundle') words='' options='--file -o --platform --python --data --no-sources --list --force --dry-run --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime env uninstall') words='' options='--with --python --output -o --quiet -q -h --help' ;;
+    'prime env lock') words='' options='--upgrade -U --remove --check --dry-run --python --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env sync') words='' options='--check --dry-run --locked --frozen --inexact --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env outdated') words='' options='--all -a --exit-code --python --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env diff') words='' options='--stat --python --output -o --quiet -q --context --offline -h --help' ;;
     'prime env pull') words='' options='--target -t --version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env info') words='' options='--version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env status') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
@@ -463,9 +543,22 @@ _prime_words() {
     'prime hub gc') words='' options='--data --database --storage --dry-run --output -o --quiet -q -h --help' ;;
     'prime hub backup') words='' options='--data --database --storage --force --output -o --quiet -q -h --help' ;;
     'prime hub restore') words='' options='--data --database --storage --output -o --quiet -q -h --help' ;;
+    'prime login') words='' options='--hub --name --headless --token-stdin --storage --allow-http --output -o --quiet -q --context --offline -h --help' ;;
+    'prime logout') words='' options='--all --revoke --keep-key --output -o --quiet -q --context --offline -h --help' ;;
+    'prime whoami') words='' options='--output -o --context --offline -h --help' ;;
+    'prime switch') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime teams') words='list members' options='-h --help' ;;
+    'prime teams list') words='' options='--output -o --context --offline -h --help' ;;
+    'prime teams members') words='' options='--output -o --context --offline -h --help' ;;
+    'prime context') words='list use show add rename delete' options='-h --help' ;;
+    'prime context list') words='' options='--output -o -h --help' ;;
+    'prime context use') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime context show') words='' options='--output -o -h --help' ;;
+    'prime context add') words='' options='--web-url --team --allow-http --output -o --quiet -q -h --help' ;;
+    'prime context rename') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime context delete') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;
     'prime config') words='show' options='-h --help' ;;
     'prime config show') words='' options='--output -o --context --offline -h --help' ;;
-    'prime whoami') words='' options='--output -o --context --offline -h --help' ;;
     'prime completion') words='' options='-h --help' ;;
   esac
 }
@@ -481,15 +574,22 @@ _prime_names() {
   [[ -r $1 ]] || return
   while ((count++ < 1000)) && IFS= read -r name; do _prime_add "$name"; done < "$1"
 }
-_prime_aliases() {
-  local line file count=0 pattern='^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"'
-  for file in configs/endpoints.toml endpoints.toml "$home/endpoints.toml"; do
+# What a pattern finds in the first of several files that is there.
+_prime_find() {
+  local line file count=0 pattern=$1
+  shift
+  for file in "$@"; do
     [[ -r $file ]] || continue
     while ((count++ < 1000)) && IFS= read -r line; do
       if [[ $line =~ $pattern ]]; then _prime_add "${BASH_REMATCH[1]}"; fi
     done < "$file"
     return
   done
+}
+_prime_contexts() { _prime_find '^[[:space:]]*\[[[:space:]]*contexts\."?([^]"[:space:]]*)"?[[:space:]]*\]' "$home/config.toml"; }
+_prime_models() {
+  _prime_find '^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"' configs/endpoints.toml endpoints.toml "$home/endpoints.toml"
+  _prime_names "$home/completion/models"
 }
 _prime_offer() {
   local item path rest= IFS=$' \t\n' home=${PRIME_HOME:-${HOME-}/.prime}
@@ -508,7 +608,8 @@ _prime_offer() {
       @wheels) for path in *.whl dist/*.whl; do _prime_add "$path"; done; rest=files ;;
       @files) rest=files ;;
       @folders) rest=${rest:-folders} ;;
-      @models) _prime_aliases; _prime_names "$home/completion/models" ;;
+      @contexts) _prime_contexts ;;
+      @models) _prime_models ;;
       @*) _prime_names "$home/completion/${item#@}" ;;
       *) if [[ $item == "$current"* ]]; then COMPREPLY+=("$item"); fi ;;
     esac

@@ -98,7 +98,7 @@ class Wheel:
     def __init__(self, archive: zipfile.ZipFile, limits: Limits) -> None:
         self._archive = archive
         self.members = index_zip(archive, limits=limits)
-        self._installed = {_installed_path(path): path for path in self.members}
+        self._installed = {installed_path(path): path for path in self.members}
 
     @contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
@@ -200,7 +200,7 @@ def _read_filename(filename: str) -> tuple[str, ...]:
 def _top_level(members: tuple[str, ...]) -> tuple[str, ...]:
     """Import names: root modules, and folders that hold any module."""
     found = set()
-    for path in map(_installed_path, members):
+    for path in map(installed_path, members):
         first, slash, _ = path.partition("/")
         if path.endswith(_MODULE_SUFFIXES) and not first.endswith((".dist-info", ".data")):
             found.add(first if slash else first.split(".")[0])
@@ -208,11 +208,11 @@ def _top_level(members: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _root_files(members: tuple[str, ...]) -> tuple[str, ...]:
-    paths = map(_installed_path, members)
+    paths = map(installed_path, members)
     return tuple(path for path in paths if "/" not in path and not path.endswith(_SITE_SUFFIXES))
 
 
-def _installed_path(path: str) -> str:
+def installed_path(path: str) -> str:
     """Where a member lands below site-packages: `x-1.data/purelib/m.py` is `m.py` there."""
     first, _, rest = path.partition("/")
     scheme, _, inner = rest.partition("/")

@@ -12,9 +12,22 @@ app = group(
         "check": (f"{_HERE}.check:check", "Check whether an environment is any good."),
         "upload": (f"{_HERE}.upload:upload", "Build an environment and publish it on the hub."),
         "install": (f"{_HERE}.install:install", "Install environments into the workspace."),
-        "trust": (f"{_HERE}.trust:trust", "Trust owners of the current hub, or list who is trusted."),
+        "trust": (
+            f"{_HERE}.trust:trust",
+            "Trust owners of the current hub, or list who is trusted.",
+        ),
         "bundle": (f"{_HERE}.bundle:bundle", "Put environments and their packages into one file."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
+        "lock": (
+            f"{_HERE}.lock:lock",
+            "Write versions and hashes of environments into prime.lock.",
+        ),
+        "sync": (f"{_HERE}.sync:sync", "Give the workspace the environments of prime.lock."),
+        "outdated": (
+            f"{_HERE}.outdated:outdated",
+            "Show which environments have a newer version.",
+        ),
+        "diff": (f"{_HERE}.diff:diff", "Show what differs between two versions of an environment."),
         "pull": (f"{_HERE}.pull:pull", "Fetch the sources of an environment."),
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),
         "status": (f"{_HERE}.status:status", "Show who sees an environment and what is newest."),

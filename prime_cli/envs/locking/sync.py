@@ -1,6 +1,6 @@
 """`env sync`: what a workspace has against its prime.lock, and how it gets there."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -162,14 +162,3 @@ def _fetch(
             raise error from None
         progress.warn(f"{error.message}, so {entry.ref} is taken as it was fetched before")
         return found
-
-
-def summary(changes: Iterable[SyncChange]) -> Iterator[str]:
-    """A line for each change, as `+ wordle 1.2`."""
-    for change in changes:
-        if change.after is None:
-            yield f"- {change.name} {change.before} ({change.why})"
-        elif change.before is None:
-            yield f"+ {change.name} {change.after}"
-        else:
-            yield f"~ {change.name} {change.before} to {change.after} ({change.why})"

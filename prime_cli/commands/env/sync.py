@@ -1,0 +1,209 @@
+"""`prime env sync`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    PythonOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.commands.trusting import gate_of
+from prime_cli.core.errors import GateFailed, NotFound, UsageError
+from prime_cli.envs.install import Wanted
+from prime_cli.envs.installed import read_distributions
+from prime_cli.envs.locking.changes import changes_between, stale_reasons
+from prime_cli.envs.locking.file import FILENAME, EnvironmentLock, write_lock
+from prime_cli.envs.locking.place import LockPlace, find_place
+from prime_cli.envs.locking.resolve import resolve_lock
+from prime_cli.envs.locking.sync import SyncChange, SyncPlan, compare, plan_sync, run_sync
+from prime_cli.envs.locking.wants import LockOrder
+from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
+from prime_cli.session import Session
+
+_COLUMNS = ("Package", "Now", "Then", "Why")
+
+
+def sync(
+    ctx: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; end with 1 when not in sync.")
+    ] = False,
+    dry_run: DryRunOpt = False,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="End with 1 when pyproject.toml wants another lock.")
+    ] = False,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Follow prime.lock, whatever pyproject.toml wants.")
+    ] = False,
+    inexact: Annotated[
+        bool, typer.Option("--inexact", help="Keep environments that are not locked.")
+    ] = False,
+    python: PythonOpt = None,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Give the workspace the environments of prime.lock.
+
+    Exactly the locked wheels are installed; one with another sha256 is refused with exit code 8.
+    Environments of a hub that are not locked are removed. What pyproject.toml wants anew is
+    locked first.
+
+    \b
+    Example:
+      prime env sync
+      prime env sync --check
+    \b
+    See also: `prime env lock`, `prime env outdated`, `prime env install`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if locked and frozen:
+        raise UsageError("`--locked` and `--frozen` exclude each other")
+    place = find_place(Path.cwd())
+    workspace = find_workspace(python)
+    if check or dry_run:
+        lock, stale = _lock_as_it_is(place, session, frozen=frozen, dry_run=dry_run)
+    else:
+        lock, stale = _lock_to_follow(place, session, locked=locked, frozen=frozen), ()
+    found = compare(
+        lock,
+        read_distributions(site_packages(workspace)),
+        python_version(workspace) if workspace.exists else "",
+        exact=not inexact,
+    )
+    if check:
+        _check(found, stale, workspace, session)
+    elif dry_run:
+        _show_changes(found, workspace, session)
+    else:
+        _sync(lock, found, workspace, session, yes=yes)
+
+
+def _lock_as_it_is(
+    place: LockPlace, session: Session, *, frozen: bool, dry_run: bool
+) -> tuple[EnvironmentLock, tuple[str, ...]]:
+    """The lock, and why it is not what is wanted; for those who change nothing."""
+    stale = () if frozen else stale_reasons(place)
+    if place.lock is None and (frozen or place.wanted is None):
+        raise _no_lock(place)
+    if dry_run:
+        for reason in stale:
+            session.output.say(reason)
+    return place.current, stale
+
+
+def _lock_to_follow(
+    place: LockPlace, session: Session, *, locked: bool, frozen: bool
+) -> EnvironmentLock:
+    """The lock, brought up to what pyproject.toml wants unless a flag forbids it."""
+    if place.lock is None and (frozen or place.wanted is None):
+        raise _no_lock(place)
+    stale = () if frozen else stale_reasons(place)
+    if not stale:
+        return place.current
+    if locked:
+        raise GateFailed(
+            f"{FILENAME} is not what is wanted",
+            hint="run `prime env lock`",
+            detail="\n".join(stale),
+        )
+    made = resolve_lock(
+        place,
+        LockOrder(),
+        lambda: session.hub,
+        session.progress,
+        offline=session.config.offline,
+    )
+    write_lock(place.file, made)
+    for change in changes_between(place.current, made):
+        session.output.say(f"Locked {change.environment} {change.after or 'no more'}")
+    return made
+
+
+def _no_lock(place: LockPlace) -> NotFound:
+    return NotFound(
+        f"There is no {FILENAME} in {place.folder}",
+        hint="write one with `prime env lock`, or `prime env lock OWNER/NAME`",
+    )
+
+
+def _check(
+    found: tuple[SyncChange, ...], stale: tuple[str, ...], workspace: Workspace, session: Session
+) -> None:
+    target = workspace.folder or workspace.python
+    if stale or found:
+        if session.output.is_json:
+            session.output.show({"in_sync": False, "lock": stale, "changes": found})
+        raise GateFailed(
+            f"{target} is not in sync with {FILENAME}",
+            hint="run `prime env sync`",
+            detail="\n".join([*stale, *(f"{each.name}: {each.why}" for each in found)]),
+        )
+    record = {"in_sync": True, "lock": (), "changes": ()}
+    session.output.done(f"{target} is in sync with {FILENAME}", value=record)
+
+
+def _show_changes(found: tuple[SyncChange, ...], workspace: Workspace, session: Session) -> None:
+    rows = [[each.name, each.before or "-", each.after or "-", each.why] for each in found]
+    title = f"In {workspace.folder or workspace.python}"
+    if found or session.output.is_json:
+        session.output.table(_COLUMNS, rows, records=found, title=title)
+    else:
+        session.output.say(f"{title} nothing would change")
+
+
+def _sync(
+    lock: EnvironmentLock,
+    found: tuple[SyncChange, ...],
+    workspace: Workspace,
+    session: Session,
+    *,
+    yes: bool,
+) -> None:
+    wanted = Wanted(offline=session.config.offline, gate=gate_of(session, yes=yes))
+    plan = plan_sync(
+        lock,
+        found,
+        workspace,
+        wanted,
+        hub=lambda: session.hub,
+        here=Path.cwd(),
+        progress=session.progress,
+    )
+    run_sync(plan, workspace, wanted, session.progress)
+    _show_done(plan, lock, workspace, session)
+
+
+def _show_done(
+    plan: SyncPlan, lock: EnvironmentLock, workspace: Workspace, session: Session
+) -> None:
+    output, target = session.output, workspace.folder or workspace.python
+    for change in plan.changes:
+        output.say(_line(change))
+    count = len(lock.environments)
+    noun = "environment" if count == 1 else "environments"
+    sentence = f"{target} has the {count} {noun} of {FILENAME}"
+    if not plan.changes:
+        sentence = f"{target} was in sync with {FILENAME} ({count} {noun})"
+    output.done(sentence, value={"workspace": str(target), "changes": plan.changes})
+
+
+def _line(change: SyncChange) -> str:
+    """As uv tells it: `+ wordle 1.2`."""
+    if change.after is None:
+        return f"- {change.name} {change.before} ({change.why})"
+    if change.before is None:
+        return f"+ {change.name} {change.after}"
+    if change.before == change.after:
+        return f"~ {change.name} {change.after} ({change.why})"
+    return f"~ {change.name} {change.before} to {change.after}"

@@ -1,0 +1,1 @@
+"""`env diff`: what two forms of an environment have different, and what that does to scores."""
