@@ -1,6 +1,6 @@
 """The completion script for bash 3.2 and later."""
 
-from prime_cli.answers.cases import LETTERS, LONGEST, MOST, tables
+from prime_cli.answers.cases import ALIAS, CONTEXT, LETTERS, LONGEST, MOST, REGISTRIES, tables
 from prime_cli.answers.tree import Node
 
 _HEAD = """\
@@ -19,15 +19,24 @@ _prime_names() {{
   [[ -r $1 ]] || return
   while ((count++ < {MOST})) && IFS= read -r name; do _prime_add "$name"; done < "$1"
 }}
-_prime_aliases() {{
-  local line file count=0 pattern='^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"'
-  for file in configs/endpoints.toml endpoints.toml "$home/endpoints.toml"; do
+# What a pattern finds in the first of several files that is there.
+_prime_find() {{
+  local line file count=0 pattern=$1
+  shift
+  for file in "$@"; do
     [[ -r $file ]] || continue
     while ((count++ < {MOST})) && IFS= read -r line; do
       if [[ $line =~ $pattern ]]; then _prime_add "${{BASH_REMATCH[1]}}"; fi
     done < "$file"
     return
   done
+}}
+"""
+_FOUND = f"""\
+_prime_contexts() {{ _prime_find '{CONTEXT}' "$home/config.toml"; }}
+_prime_models() {{
+  _prime_find '{ALIAS}' {" ".join(REGISTRIES)} "$home/endpoints.toml"
+  _prime_names "$home/completion/models"
 }}
 """
 _OFFER = """\
@@ -48,7 +57,8 @@ _prime_offer() {
       @wheels) for path in *.whl dist/*.whl; do _prime_add "$path"; done; rest=files ;;
       @files) rest=files ;;
       @folders) rest=${rest:-folders} ;;
-      @models) _prime_aliases; _prime_names "$home/completion/models" ;;
+      @contexts) _prime_contexts ;;
+      @models) _prime_models ;;
       @*) _prime_names "$home/completion/${item#@}" ;;
       *) if [[ $item == "$current"* ]]; then COMPREPLY+=("$item"); fi ;;
     esac
@@ -101,7 +111,7 @@ def render(root: Node) -> str:
     """The script; where a file may be meant and no name fits, bash completes file names."""
     words = "".join(_words(node) for node in root.walk())
     listed = f"_prime_words() {{\n  case $1 in\n{words}  esac\n}}\n"
-    return "".join([_HEAD, tables(root), listed, _NAMES, _OFFER, _MAIN])
+    return "".join([_HEAD, tables(root), listed, _NAMES, _FOUND, _OFFER, _MAIN])
 
 
 def _words(node: Node) -> str:

@@ -11,6 +11,12 @@ LONGEST = 200
 MOST = 1000
 """The longest name and the most lines of a file that are looked at."""
 
+ALIAS = '^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"'
+CONTEXT = '^[[:space:]]*\\[[[:space:]]*contexts\\."?([^]"[:space:]]*)"?[[:space:]]*\\]'
+"""How the lines of endpoints.toml and config.toml look that name something: POSIX expressions."""
+REGISTRIES = ("configs/endpoints.toml", "endpoints.toml")
+"""Where a registry is looked for, before prime's home, as by `models.registry`."""
+
 
 def tables(root: Node) -> str:
     """Functions that set `at` to a command's path, and `offers` to what may follow."""

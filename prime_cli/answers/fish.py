@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from prime_cli.answers.cases import LONGEST, MOST
+from prime_cli.answers.cases import ALIAS, CONTEXT, LONGEST, MOST, REGISTRIES
 from prime_cli.answers.tree import Node
 
 _HEAD = """\
@@ -14,14 +14,21 @@ _NAMES = f"""\
 function __prime_names
     test -r $argv[1]; and head -n {MOST} $argv[1] | string match -r {_SAFE}
 end
-function __prime_aliases
-    set -l pattern '^\\s*endpoint_id\\s*=\\s*"([^"]*)".*'
-    for file in configs/endpoints.toml endpoints.toml $argv[1]/endpoints.toml
+# What a pattern finds in the first of several files that is there.
+function __prime_find
+    for file in $argv[2..]
         if test -r $file
-            head -n {MOST} $file | string replace -rf $pattern '$1' | string match -r {_SAFE}
+            head -n {MOST} $file | string replace -rf $argv[1]'.*' '$1' | string match -r {_SAFE}
             return
         end
     end
+end
+function __prime_contexts
+    __prime_find '{CONTEXT}' $argv[1]/config.toml
+end
+function __prime_models
+    __prime_find '{ALIAS}' {" ".join(REGISTRIES)} $argv[1]/endpoints.toml
+    __prime_names $argv[1]/completion/models
 end
 # The last part of each path, which ends in a slash.
 function __prime_last
@@ -51,9 +58,10 @@ function __prime_offer
                 __fish_complete_path $current
             case @folders
                 __fish_complete_directories $current
+            case @contexts
+                __prime_contexts $home
             case @models
-                __prime_aliases $home
-                __prime_names $home/completion/models
+                __prime_models $home
             case '@*'
                 __prime_names $home/completion/(string sub -s 2 -- $item)
             case '*'

@@ -1,6 +1,6 @@
 """The completion script for PowerShell 5.1 and later."""
 
-from prime_cli.answers.cases import LONGEST, MOST
+from prime_cli.answers.cases import ALIAS, CONTEXT, LONGEST, MOST, REGISTRIES
 from prime_cli.answers.tree import Node
 
 _HEAD = """\
@@ -8,6 +8,12 @@ _HEAD = """\
 Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   param($current, $ast, $cursor)
 """
+# .NET has no POSIX classes.
+_ALIAS, _CONTEXT = (
+    text.replace("[[:space:]]", r"\s").replace('[^]"[:space:]]', r'[^\]"\s]')
+    for text in (ALIAS, CONTEXT)
+)
+_REGISTRIES = ", ".join(f"'{path}'" for path in REGISTRIES)
 _NAMES = f"""\
   # A name from a file or of a folder is offered only if no shell would act upon it.
   $safe = '^[A-Za-z0-9][A-Za-z0-9._/-]{{0,{LONGEST - 1}}}$'
@@ -27,14 +33,17 @@ _NAMES = f"""\
         -ErrorAction SilentlyContinue | ForEach-Object {{ $_.Directory.Name }}
     }}
     elseif ($kind -eq 'projects') {{ Get-Folders 'environments/*' }}
+    elseif ($kind -eq 'contexts') {{
+      Read-Lines (Join-Path $base 'config.toml') |
+        ForEach-Object {{ if ($_ -match '{_CONTEXT}') {{ $Matches[1] }} }}
+    }}
     else {{ Read-Lines (Join-Path $base "completion/$kind") }}
     if ($kind -eq 'models') {{
-      $registry = 'configs/endpoints.toml', 'endpoints.toml', (Join-Path $base 'endpoints.toml') |
+      $registry = {_REGISTRIES}, (Join-Path $base 'endpoints.toml') |
         Where-Object {{ Test-Path -LiteralPath $_ }} | Select-Object -First 1
       if ($registry) {{
-        Read-Lines $registry | ForEach-Object {{
-          if ($_ -match '^\\s*endpoint_id\\s*=\\s*"([^"]*)"') {{ $Matches[1] }}
-        }}
+        Read-Lines $registry |
+          ForEach-Object {{ if ($_ -match '{_ALIAS}') {{ $Matches[1] }} }}
       }}
     }}
   }}

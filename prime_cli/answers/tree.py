@@ -33,9 +33,10 @@ class Node:
     """A command or a group; `path` is what is typed, as in `prime env install`.
 
     `default` is the path of the command that a group means when none is named. `text` is the
-    docstring. An offer is a word to type, or `@` and a kind: `@environments`, `@evaluations`,
-    `@contexts` and `@models` are what prime has seen (`core.completion_cache`), `@runs` and
-    `@projects` are folders here, `@files`, `@folders` and `@wheels` any on this disk.
+    docstring. An offer is a word to type, or `@` and a kind: `@environments`, `@evaluations` and
+    `@models` are what prime has seen (`core.completion_cache`; also aliases of endpoints.toml),
+    `@contexts` those of config.toml, `@runs` and `@projects` folders here, `@files`, `@folders`
+    and `@wheels` any on this disk.
     """
 
     path: str

@@ -1,6 +1,6 @@
 """The completion script for zsh: a function for `fpath`, or to be read by `eval`."""
 
-from prime_cli.answers.cases import LETTERS, LONGEST, MOST, tables
+from prime_cli.answers.cases import ALIAS, CONTEXT, LETTERS, LONGEST, MOST, REGISTRIES, tables
 from prime_cli.answers.tree import Node
 
 _HEAD = """\
@@ -27,19 +27,26 @@ _prime_names() {{
   while (( count++ < {MOST} )) && IFS= read -r name; do names+=("$name"); done < $1
   _prime_add "${{names[@]}}"
 }}
-_prime_aliases() {{
-  local line file count=0
+# What a pattern finds in the first of several files that is there.
+_prime_find() {{
+  local line file count=0 pattern=$1
   local -a names match mbegin mend
-  for file in configs/endpoints.toml endpoints.toml "$home/endpoints.toml"; do
+  shift
+  for file in "$@"; do
     [[ -r $file ]] || continue
     while (( count++ < {MOST} )) && IFS= read -r line; do
-      if [[ $line =~ '^[[:space:]]*endpoint_id[[:space:]]*=[[:space:]]*"([^"]*)"' ]]; then
-        names+=("$match[1]")
-      fi
+      if [[ $line =~ $pattern ]]; then names+=("$match[1]"); fi
     done < $file
     _prime_add "${{names[@]}}"
     return
   done
+}}
+"""
+_FOUND = f"""\
+_prime_contexts() {{ _prime_find '{CONTEXT}' "$home/config.toml" }}
+_prime_models() {{
+  _prime_find '{ALIAS}' {" ".join(REGISTRIES)} "$home/endpoints.toml"
+  _prime_names "$home/completion/models"
 }}
 """
 _OFFER = """\
@@ -55,7 +62,8 @@ _prime_offer() {
       @wheels) _files -g '*.whl' ;;
       @files) _files ;;
       @folders) _files -/ ;;
-      @models) _prime_aliases; _prime_names "$home/completion/models" ;;
+      @contexts) _prime_contexts ;;
+      @models) _prime_models ;;
       @*) _prime_names "$home/completion/${item#@}" ;;
       *) words_offered+=("$item") ;;
     esac
@@ -102,7 +110,7 @@ def render(root: Node) -> str:
     """The script, with the summary of each command and the help of each option."""
     words = "".join(_words(node) for node in root.walk())
     listed = f"_prime_words() {{\n  case $1 in\n{words}  esac\n}}\n"
-    return "".join([_HEAD, tables(root), listed, _NAMES, _OFFER, _MAIN])
+    return "".join([_HEAD, tables(root), listed, _NAMES, _FOUND, _OFFER, _MAIN])
 
 
 def _words(node: Node) -> str:

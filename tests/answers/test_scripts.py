@@ -9,8 +9,8 @@ from tests.answers.shells import SHELLS, offered, run_shell
 from tests.answers.trees import TREE
 
 HOSTILE = (
-    "$(touch owned)", "`touch owned`", "a;touch owned", "a b", "-rf", "--yes", "~root", "a/*", "a'b",
-    'a"b', "a\\b", "a$HOME", "a&b", "a|b", "a>b", "{a,b}", "é", "", "a" * 201, "../x",
+    "$(touch owned)", "`touch owned`", "a;touch owned", "a b", "-rf", "--yes", "~root", "a/*",
+    "a'b", 'a"b', "a\\b", "a$HOME", "a&b", "a|b", "a>b", "{a,b}", "é", "", "a" * 201, "../x",
 )  # fmt: skip
 
 # typed words, the last one being completed -> what is offered
@@ -37,7 +37,7 @@ OFFERS = [
     (["prime", "eval", "run", "m"], {"my_env"}),
     (["prime", "eval", "run", "-m", ""], {"builtin/echo", "gpt-5", "mini", "local-8b"}),
     (["prime", "eval", "run", "-t", ""], set()),
-    (["prime", "eval", "run", "--context", ""], {"local", "prime", "team"}),
+    (["prime", "eval", "run", "--context", ""], {"local", "prime", "team", "a.b"}),
     (["prime", "eval", "show", "1"], {"1f2e3d4c", "1a2b"}),
     (["prime", "eval", "show", "v"], {"v1run"}),
     (["prime", "eval", "get", ""], {"cmabc123"}),
@@ -52,12 +52,16 @@ def project(tmp_path: Path, clean_environment: Path) -> Path:
     seen = {
         "environments": ["ada/wordle", "ada/sort"],
         "evaluations": ["cmabc123"],
-        "contexts": ["team"],
         "models": ["gpt-5"],
     }
     for kind, names in seen.items():
         lines = "".join(f"{name}\n" for name in (*names, *HOSTILE))
         (completion / kind).write_text(lines, encoding="utf-8")
+    tables = "".join(f'[contexts."{name}"]\n' for name in HOSTILE)
+    (completion.parent / "config.toml").write_text(
+        f'context = "team"\n# [contexts.no]\n[contexts.team]\n[ contexts."a.b" ] # x\n{tables}',
+        encoding="utf-8",
+    )
     for folder in (
         "outputs/evals/wordle--m/1f2e3d4c",
         "outputs/evals/wordle--m/$(touch owned)",
