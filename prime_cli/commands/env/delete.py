@@ -12,6 +12,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import forget
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.deletion import Deletion, plan_deletion, run_deletion
 from prime_cli.session import Session
@@ -51,6 +52,8 @@ def delete_planned(session: Session, ref: EnvRef, *, yes: bool) -> None:
         session.output.say("Nothing was deleted")
         return
     run_deletion(hub, plan)
+    if plan.content_hash is None:
+        forget("environments", [plan.ref.slug])
     record = {"environment": plan.ref.slug, "deleted": plan.versions}
     session.output.done(f"Deleted {_described(plan)}", value=record)
 

@@ -14,6 +14,7 @@ from prime_cli.commands.options import (
     at_version,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.envs.information import Information, describe
 from prime_cli.envs.names import resolve_name
 from prime_cli.wire.checks import in_words
@@ -43,6 +44,7 @@ def info(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = describe(session.hub, ref, home=session.config.home.value, progress=session.progress)
+    remember("environments", [ref.slug])
     session.output.show(found, lines=_lines(found))
 
 

@@ -20,6 +20,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trusting import gate_of
+from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.bundles.kept import Bundled
 from prime_cli.envs.bundles.reading import read_manifest, verify_bundle
@@ -96,6 +97,8 @@ def install(
         return
     _ask_about_verifiers(plan, show, yes=yes)
     done = run_install(plan, wanted, session.progress)
+    origins = [item.origin.ref for item in (*done, *plan.present)]
+    remember("environments", [ref.partition("@")[0] for ref in origins if ref])
     _show_done(plan, done, show)
 
 

@@ -13,6 +13,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.envs.listing import ListedEnvironment, Listing, Query, list_environments
 from prime_cli.session import Session
 
@@ -102,6 +103,7 @@ def list_published(
 
 
 def _show(session: Session, listing: Listing) -> None:
+    remember("environments", [each.environment for each in listing.environments])
     rows = [_row(each) for each in listing.environments]
     session.output.table(_COLUMNS, rows, records=listing.environments, page=listing)
     if not rows:

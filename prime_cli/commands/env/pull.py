@@ -14,6 +14,7 @@ from prime_cli.commands.options import (
     at_version,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
 
@@ -55,6 +56,7 @@ def pull(
         home=session.config.home.value,
         progress=session.progress,
     )
+    remember("environments", [pulled.ref.slug])
     record = {
         "environment": pulled.ref.slug,
         "version": pulled.ref.version,

@@ -16,6 +16,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.publish import Destination, Published
 from prime_cli.envs.release import Bump, Release, next_version, open_release
@@ -181,6 +182,7 @@ def _show_files(session: Session, release: Release, bump: Bump | None, name: str
 
 
 def _report(session: Session, published: Published) -> None:
+    remember("environments", [published.ref.slug])
     web = session.config.context.web_url
     url = f"{web}/dashboard/environments/{published.ref.slug}" if web else None
     record = {

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.completion_cache import remember
 from prime_cli.envs.listing import list_versions
 from prime_cli.envs.names import resolve_name
 
@@ -36,6 +37,7 @@ def versions(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
     found = list_versions(session.hub.of(ref.owner), ref)
+    remember("environments", [ref.slug])
     rows = [
         [
             each.version,

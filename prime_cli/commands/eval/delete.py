@@ -11,6 +11,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import forget
 
 
 def delete(
@@ -40,4 +41,5 @@ def delete(
         session.output.say("Nothing was deleted")
         return
     hub.evaluations.delete(detail.evaluation_id)
+    forget("evaluations", [detail.evaluation_id])
     session.output.done(f"Deleted {described}", value={"evaluation_id": detail.evaluation_id})

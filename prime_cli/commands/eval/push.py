@@ -14,6 +14,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
 
@@ -117,6 +118,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
         scrub=scrubber_for(run, os.environ, session.credential.key),
         progress=session.progress,
     )
+    remember("evaluations", [result.evaluation_id])
     if result.skipped:
         session.output.warn(
             f"{len(result.skipped)} rollouts are larger than any request may be and were left out"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from prime_cli.core.completion_cache import remember
 from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail
 
@@ -16,6 +17,7 @@ def list_pushed(session: Session, *, num: int, page: int, environment: str | Non
         skip=(page - 1) * rows, limit=rows, environment_name=environment
     )
     items = found.evaluations
+    remember("evaluations", [item.evaluation_id for item in items])
     session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=found)
     if not found.total:
         session.output.hint("push a run that is saved here: `prime eval push`")

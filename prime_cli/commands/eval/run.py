@@ -24,9 +24,11 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.deadlines import parse_deadlines
+from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
@@ -183,12 +185,20 @@ def _evaluate(
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
         raise _perhaps_a_command(error, request.environment) from error
+    _remember(request.model, prepared)
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
     return run_evaluation(prepared, surroundings_of(session), resumed)
+
+
+def _remember(model: str | None, prepared: Prepared) -> None:
+    """Have the names completed that were just found to mean something."""
+    remember("models", [*([model] if model else []), *prepared.registry.aliases])
+    if prepared.plan.environment.ref:
+        remember("environments", [prepared.plan.environment.slug])
 
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:

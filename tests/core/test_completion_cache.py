@@ -1,0 +1,67 @@
+"""Names for the Tab key: bounded, safe for any shell, and never the reason of a failure."""
+
+import string
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prime_cli.core.completion_cache import MOST, forget, remember, remembered
+
+_ALLOWED = frozenset(string.ascii_letters + string.digits + "._/-\n")
+
+
+def test_what_was_seen_last_comes_first_and_once(clean_environment: Path) -> None:
+    remember("environments", ["ada/one", "ada/two"])
+    remember("environments", ["ada/two", "ada/three"])
+    assert remembered("environments") == ["ada/two", "ada/three", "ada/one"]
+    file = clean_environment / ".prime" / "completion" / "environments"
+    assert file.read_text(encoding="ascii") == "ada/two\nada/three\nada/one\n"
+    assert remembered("models") == []
+
+
+def test_what_was_deleted_is_forgotten() -> None:
+    remember("evaluations", ["a", "b"])
+    forget("evaluations", ["a", "c"])
+    assert remembered("evaluations") == ["b"]
+
+
+def test_a_file_has_a_bounded_size() -> None:
+    remember("models", [f"model-{number}" for number in range(3 * MOST)])
+    assert len(remembered("models")) == MOST
+    remember("models", ["newest"])
+    assert remembered("models")[:2] == ["newest", "model-0"]
+    assert len(remembered("models")) == MOST
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(names=st.lists(st.text(max_size=300)))
+def test_no_name_can_be_more_than_a_name(names: list[str], clean_environment: Path) -> None:
+    remember("environments", [*names, "ada/x"])
+    file = clean_environment / ".prime" / "completion" / "environments"
+    written = file.read_text(encoding="ascii")
+    assert set(written) <= _ALLOWED
+    assert all(line[0].isalnum() and len(line) <= 200 for line in written.splitlines())
+
+
+def test_nothing_is_written_that_did_not_change(clean_environment: Path) -> None:
+    remember("environments", [])
+    assert not (clean_environment / ".prime").exists()
+    remember("environments", ["ada/x"])
+    file = clean_environment / ".prime" / "completion" / "environments"
+    before = file.stat().st_ino
+    remember("environments", ["ada/x"])
+    assert file.stat().st_ino == before
+
+
+def test_a_home_that_cannot_be_written_is_let_be(clean_environment: Path) -> None:
+    (clean_environment / ".prime").write_text("a file where the folder would be", encoding="utf-8")
+    remember("environments", ["ada/x"])
+    assert remembered("environments") == []
+
+
+def test_what_somebody_else_wrote_there_is_not_believed(clean_environment: Path) -> None:
+    folder = clean_environment / ".prime" / "completion"
+    folder.mkdir(parents=True)
+    (folder / "models").write_bytes(b"good\n$(touch x)\n\xff\xfe\n-m\n" + b"a" * 1_000_000)
+    assert remembered("models") == ["good"]
