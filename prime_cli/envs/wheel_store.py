@@ -11,7 +11,9 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.uses import hold
 
+WHEELS = "wheels"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -19,13 +21,15 @@ class WheelStore:
     """Wheels by digest; names and digests come from a hub, so both are checked before use."""
 
     def __init__(self, home: Path) -> None:
-        self._root = home / "wheels"
+        self._home = home
+        self._root = home / WHEELS
 
     def place(self, sha256: str, filename: str) -> Path:
         """Where that wheel belongs; raises IntegrityError when either would be a path."""
         digest = sha256.lower()
         if not _SHA256.fullmatch(digest):
             raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
+        hold(self._home, WHEELS, digest)
         return self._root / digest / _wheel_name(filename)
 
     @contextmanager
@@ -47,6 +51,7 @@ class WheelStore:
         folder = self._root / sha256.lower()
         if not _SHA256.fullmatch(folder.name):
             return None
+        hold(self._home, WHEELS, folder.name)
         with storage_errors(folder):
             found = (path for path in sorted(folder.glob("*.whl")))
             return next((path for path in found if digest_file(path) == folder.name), None)

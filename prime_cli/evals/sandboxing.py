@@ -5,8 +5,11 @@ from pathlib import Path
 
 from prime_cli.core.errors import InternalError
 from prime_cli.core.paths import make_folder, prime_home
+from prime_cli.core.uses import hold
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.runtime.sandbox import Sandbox, find_sandbox
+
+SANDBOX = "sandbox"
 
 
 def sandbox_for(plan: EvalPlan) -> Sandbox | None:
@@ -18,7 +21,9 @@ def sandbox_for(plan: EvalPlan) -> Sandbox | None:
     """
     if not plan.sandbox:
         return None
-    data = make_folder(prime_home() / "sandbox" / plan.environment.sha256[:32])
+    name = plan.environment.sha256[:32]
+    hold(prime_home(), SANDBOX, name)
+    data = make_folder(prime_home() / SANDBOX / name)
     return find_sandbox(data, network=plan.allow_net)
 
 

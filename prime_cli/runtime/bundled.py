@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from prime_cli.core.uses import hold
 from prime_cli.wire.locks import Lock
 
 BUNDLES = "bundles"
@@ -25,8 +26,13 @@ def bundles_folder(home: Path) -> Path:
 
 def wheel_folders(home: Path, wheel_sha256: str) -> list[Path]:
     """The folders with packages for the environment whose wheel has this digest."""
-    found = bundles_folder(home).glob(f"*/{ENVIRONMENTS}/{wheel_sha256}")
-    return sorted(folder.parents[1] / WHEELS for folder in found)
+    bundles = [
+        folder.parents[1]
+        for folder in bundles_folder(home).glob(f"*/{ENVIRONMENTS}/{wheel_sha256}")
+    ]
+    for bundle in bundles:
+        hold(home, BUNDLES, bundle.name)
+    return sorted(bundle / WHEELS for bundle in bundles)
 
 
 def find_links(home: Path, *wheels_sha256: str) -> list[str]:

@@ -22,6 +22,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import Completed
+from prime_cli.core.uses import hold
 from prime_cli.runtime.bundled import find_links
 from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
 from prime_cli.runtime.packages import WheelPackage
@@ -29,6 +30,7 @@ from prime_cli.runtime.pythons import Python, executable_in
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock
 
+INTERPRETERS = "interpreters"
 _READY = "prime-ready"
 _CONFIG = "pyvenv.cfg"
 _JOIN = "prime_dependencies.pth"
@@ -50,7 +52,7 @@ class Layer:
 
 
 def interpreters_folder(home: Path) -> Path:
-    return home / "interpreters"
+    return home / INTERPRETERS
 
 
 def is_ready(folder: Path) -> bool:
@@ -138,6 +140,7 @@ def _publish(
 ) -> Layer:
     folder = interpreters_folder(home) / digest
     layer = Layer(folder, digest)
+    hold(home, INTERPRETERS, digest)
     if is_ready(folder):
         return layer
     make_folder(folder.parent)

@@ -13,6 +13,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress, Task
+from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.data import check_place, place_of
 from prime_cli.envs.bundles.kept import MANIFEST, Bundled, open_bundled
 from prime_cli.envs.bundles.manifest import (
@@ -22,7 +23,7 @@ from prime_cli.envs.bundles.manifest import (
     encode_manifest,
 )
 from prime_cli.envs.bundles.reading import OpenBundle, open_bundle
-from prime_cli.runtime.bundled import bundles_folder
+from prime_cli.runtime.bundled import BUNDLES, bundles_folder
 
 _OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
 _DATA = "data"
@@ -50,6 +51,7 @@ def admit_bundle(
         manifest = bundle.manifest
         digest = digest_bytes(encode_manifest(manifest))[:32]
         folder = bundles_folder(home) / digest
+        hold(home, BUNDLES, digest)
         places = {data.name: place_of(data, folder / _DATA, environ) for data in manifest.data}
         data = [(each, _data_place(each, places)) for each in manifest.members if _is_data(each)]
         parts = [each for each in manifest.members if not _is_data(each)]

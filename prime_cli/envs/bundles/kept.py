@@ -10,13 +10,14 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.manifest import (
     BundledEnvironment,
     Manifest,
     decode_manifest,
 )
 from prime_cli.envs.records import Record
-from prime_cli.runtime.bundled import bundles_folder
+from prime_cli.runtime.bundled import BUNDLES, bundles_folder
 from prime_cli.wire.codec import decode
 
 MANIFEST = "bundle.json"
@@ -58,6 +59,7 @@ def find_bundled(home: Path, ref: EnvRef) -> Bundled | None:
     if not found:
         return None
     _, folder, each = max(found, key=lambda one: one[0])
+    hold(home, BUNDLES, folder.name)
     return open_bundled(folder, each)
 
 

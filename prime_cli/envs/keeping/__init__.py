@@ -1,0 +1,1 @@
+"""What prime keeps in its home to be faster: listed, verified, and removed when it is not used."""
