@@ -36,6 +36,10 @@ app = group(
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "config": ("prime_cli.commands.config:app", "See what prime is set to, and why."),
         "whoami": ("prime_cli.commands.whoami:whoami", "Show who you are on which hub."),
+        "cache": (
+            "prime_cli.commands.cache:app",
+            "See what is kept on this disk, check it, and remove what is old.",
+        ),
         "completion": (
             "prime_cli.commands.completion:completion",
             "Print shell completion for bash, zsh, fish or PowerShell.",
