@@ -8,7 +8,7 @@ from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 
-def gate_of(session: Session, *, yes: bool = False) -> Gate:
+def gate_of(session: Session, *, yes: bool = False, require_signature: bool = False) -> Gate:
     """What decides about strangers in this invocation: settings, list, a person, or `--yes`."""
     config = session.config
     return Gate(
@@ -16,6 +16,7 @@ def gate_of(session: Session, *, yes: bool = False) -> Gate:
         named=frozenset(config.trust.value),
         ask=lambda newcomer: ask_about(newcomer, session.output),
         yes=yes,
+        require_signature=require_signature or config.require_signature.value,
         pins=lambda ref: pinned_hash(ref, Path.cwd()),
     )
 

@@ -11,6 +11,7 @@ import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.wheels import read_wheel
+from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
@@ -24,12 +25,15 @@ from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.records import Record
+from prime_cli.envs.signing.statement import make_statement
+from prime_cli.envs.signing.verdicts import SignatureVerdict, judge, require_allowed
 from prime_cli.envs.trust.gate import Gate, check_pin
 from prime_cli.envs.uv_sources import published_sources
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.signatures import Signature
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -40,7 +44,7 @@ class FetchedEnvironment:
     """An environment on this disk; `ref` has its exact version, `lock` is the hub's, if any.
 
     `pyproject` is the text of its sources' pyproject.toml, which few wheels carry; None where the
-    hub shows no sources.
+    hub shows no sources. `signatures` are as they came: nobody has checked them.
     """
 
     ref: EnvRef
@@ -48,6 +52,13 @@ class FetchedEnvironment:
     package: WheelPackage
     lock: Lock | None
     pyproject: str | None = None
+    signatures: tuple[Signature, ...] = ()
+
+    @property
+    def statement(self) -> bytes:
+        """What a signature of it must sign."""
+        path, detail = self.package.path, self.detail
+        return make_statement(self.ref, path.name, self.package.sha256, detail.content_hash)
 
 
 def fetch_wheel(
@@ -72,7 +83,26 @@ def fetch_wheel(
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
         records.save(home, found.hub.host, record, newest=ref.version is None)
-    return _fetched(found.ref, record, path)
+    fetched = _fetched(found.ref, record, path)
+    if gate is not None and gate.require_signature and not _is_starter(found):
+        require_allowed(found.ref, judge_signatures(fetched, home))
+    return fetched
+
+
+def judge_signatures(fetched: FetchedEnvironment, home: Path) -> list[SignatureVerdict]:
+    """Which signatures of an environment are good, and whether of signers that `home` allows."""
+    return judge(
+        fetched.signatures,
+        fetched.statement,
+        owner=fetched.ref.owner,
+        wheel=fetched.package.path,
+        home=home,
+    )
+
+
+def _is_starter(found: Found) -> bool:
+    """Starters came with prime itself, and nobody signs them apart."""
+    return found.hub.in_process and found.ref.owner == STARTER_OWNER
 
 
 def from_bundle(bundled: Bundled) -> FetchedEnvironment:
@@ -88,7 +118,9 @@ def _fetched(ref: EnvRef, record: Record, path: Path) -> FetchedEnvironment:
         _moment(record.published),
         published_sources(record.pyproject),
     )
-    return FetchedEnvironment(ref, record.detail, package, record.lock, record.pyproject)
+    return FetchedEnvironment(
+        ref, record.detail, package, record.lock, record.pyproject, record.signatures
+    )
 
 
 def _obtain_admitted(
@@ -98,6 +130,8 @@ def _obtain_admitted(
     path = kept or _obtain(found, home, progress)
     if path is None:
         # A build runs the owner's code already, also for those who only want to read.
+        if gate is not None and gate.require_signature:
+            require_allowed(found.ref, [])
         (gate or Gate(home)).admit(found.hub, found.ref, None)
         path = _build(found, home, progress)
     sha256 = path.parent.name
@@ -183,7 +217,9 @@ def _make_record(found: Found, path: Path) -> Record:
         found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name
     )
     lock = found.hub.locks.get(found.ref) if detail.has_lock else None
-    return Record(detail, _publication_time(found), lock, _pyproject(found))
+    signed = found.hub.signatures.get(found.ref) if detail.signatures else None
+    signatures = signed.signatures if signed else ()
+    return Record(detail, _publication_time(found), lock, _pyproject(found), signatures)
 
 
 def _pyproject(found: Found) -> str | None:

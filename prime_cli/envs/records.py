@@ -11,18 +11,21 @@ from prime_cli.core.refs import LATEST, EnvRef, normalize_name
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.signatures import Signature
 
 
 class Record(msgspec.Struct):
     """A fetched version: its detail with the wheel's digest, ISO time of publication, lock.
 
-    `pyproject` is the text of the pyproject.toml among its sources.
+    `pyproject` is the text of the pyproject.toml among its sources; `signatures` are those that
+    the hub kept when it was fetched.
     """
 
     detail: EnvironmentDetail
     published: str | None = None
     lock: Lock | None = None
     pyproject: str | None = None
+    signatures: tuple[Signature, ...] = ()
 
 
 def save(home: Path, host: str, record: Record, *, newest: bool) -> None:

@@ -60,7 +60,8 @@ class Gate:
     """What decides. Without arguments it admits what needs no question, and refuses the rest.
 
     `named` are owners (`ada`, or `hub.example/ada` on one hub) that the user's settings trust;
-    `yes` answers the question beforehand.
+    `yes` answers the question beforehand. With `require_signature` a wheel needs that of a signer
+    whom the user allows for its owner, too.
     """
 
     home: Path = field(default_factory=prime_home)
@@ -68,6 +69,7 @@ class Gate:
     ask: Ask = nobody
     yes: bool = False
     pins: Pins = nothing
+    require_signature: bool = False
 
     def pin_of(self, asked: EnvRef, found: EnvRef) -> str | None:
         """The sha256 that the wheel of `found` must have: as asked for, else as locked."""

@@ -1,0 +1,27 @@
+"""Keys of ssh, made by ssh-keygen without a passphrase."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+needs_ssh_keygen = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None and not os.environ.get("CI"),
+    reason="OpenSSH is not installed",
+)
+
+
+def make_key(folder: Path, name: str = "id_ed25519") -> Path:
+    """A new private key; its public half is beside it, with `.pub`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+def public_line(key: Path) -> str:
+    """What is in the `.pub` file of a private key."""
+    return key.with_name(f"{key.name}.pub").read_text(encoding="utf-8").strip()
