@@ -1,0 +1,76 @@
+"""One short request that shows whether a hub is there, what time it has, and if it takes a key."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from prime_cli import __version__
+from prime_cli.api.connection import API, parse_url
+from prime_cli.core.errors import Unreachable
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What came back: the HTTP status, the Date header, and after how many seconds."""
+
+    status: int
+    date: datetime | None
+    seconds: float
+    with_key: bool
+
+
+def probe(
+    base_url: str,
+    *,
+    key: str | None = None,
+    transport: httpx.BaseTransport | None = None,
+    seconds: float,
+) -> Answered:
+    """Ask once who the key belongs to; nothing is repeated, followed or read.
+
+    `base_url` is an origin. Each step (connecting, the head of the answer) may take `seconds`.
+    Raises Unreachable.
+    """
+    url = parse_url(f"{base_url.rstrip('/')}{API}/user/whoami")
+    headers = {"user-agent": f"prime/{__version__}"}
+    if key:
+        headers["authorization"] = f"Bearer {key}"
+    began = time.monotonic()
+    try:
+        with (
+            httpx.Client(transport=transport, timeout=seconds) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            passed = time.monotonic() - began
+            date = _moment(response.headers.get("date"))
+            return Answered(response.status_code, date, passed, with_key=bool(key))
+    except httpx.TimeoutException as error:
+        raise Unreachable(
+            f"{url.host} did not answer within {seconds:g} seconds",
+            hint="see whether the hub is up, and whether a proxy is in the way",
+        ) from error
+    except (httpx.TransportError, httpx.InvalidURL, ValueError, ImportError) as error:
+        # The last two are what httpx says of proxies in variables that it cannot use.
+        raise Unreachable(
+            f"{url.host} cannot be reached: {error}", hint=_step(str(error))
+        ) from error
+
+
+def _step(said: str) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        return "name your own authority's certificates with SSL_CERT_FILE, for a hub behind one"
+    return "check the network and the address (`prime config show`)"
+
+
+def _moment(date: str | None) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(date) if date else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    # A zone of `-0000` is UTC as well, and parsed as none.
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,38 @@
+"""Where and with what settings prime runs, as the checks see it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prime_cli.core.config import Config
+from prime_cli.core.errors import PrimeError
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import Transport
+
+
+def utc_now() -> datetime:
+    """The time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder `here`, the variables, and the settings or why they cannot be read.
+
+    `transport` replaces the sockets to hubs. `encodings` are those of stdout and stderr, as they
+    are before anything is written. `limit` bounds each subject, in seconds.
+    """
+
+    here: Path
+    environ: Mapping[str, str]
+    home: Path
+    config: Config | None
+    trouble: PrimeError | None = None
+    offline: bool = False
+    transport: "Transport | None" = None
+    encodings: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], datetime] = utc_now
+    limit: float = 10.0

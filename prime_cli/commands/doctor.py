@@ -1,0 +1,88 @@
+"""`prime doctor`."""
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from prime_cli.checks.doctor import examine
+from prime_cli.checks.findings import Finding, worst
+from prime_cli.checks.place import Place
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.config import Config
+from prime_cli.core.errors import GateFailed, PrimeError
+from prime_cli.core.paths import prime_home
+from prime_cli.session import Session
+
+_TOLD = ("warning", "failed")
+
+
+def doctor(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Look for what is wrong with this machine or its settings.
+
+    Each check is one line, with what to do about it below. Nothing is changed, and no key is
+    shown. Exits 1 when a check failed; warnings are no failure.
+
+    \b
+    Example:
+      prime doctor
+      prime doctor --offline --output json
+
+    See also: `prime config show`, `prime whoami`, `prime env check`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    findings = examine(_place(session), session.progress)
+    _show(session, findings)
+    count = sum(finding.status == "failed" for finding in findings)
+    if count:
+        raise GateFailed(f"{count} {'check' if count == 1 else 'checks'} failed")
+
+
+def _place(session: Session) -> Place:
+    config, trouble = _settings(session)
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    return Place(
+        here=Path.cwd(),
+        environ=os.environ,
+        home=prime_home(),
+        config=config,
+        trouble=trouble,
+        offline=config.offline if config else bool(session.offline_flag),
+        transport=session.transport,
+        encodings={
+            name: encoding
+            for name, stream in streams.items()
+            if (encoding := getattr(stream, "encoding", None))
+        },
+    )
+
+
+def _settings(session: Session) -> tuple[Config | None, PrimeError | None]:
+    """The settings, or why there are none: a check of its own."""
+    try:
+        return session.config, None
+    except PrimeError as error:
+        return None, error
+
+
+def _show(session: Session, findings: list[Finding]) -> None:
+    rows = [[each.name, each.status, each.sentence, each.fix or ""] for each in findings]
+    if session.output.mode == "table":
+        rows = [row[:3] for row in rows]
+    session.output.table(
+        ["Check", "Status", "Found", "Fix"][: len(rows[0])],
+        rows,
+        records=findings,
+        page={"status": worst(findings), "findings": findings},
+    )
+    if session.output.mode == "table":
+        for each in findings:
+            if each.status in _TOLD and each.fix:
+                session.output.hint(f"{each.name}: {each.fix}")
