@@ -48,7 +48,14 @@ def prepare(
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
     environment or model, UsageError for what cannot be meant, and what `obtain` raises.
     """
-    located = locate(request.environment, places, progress, hub_only=request.hub_only)
+    # A run that goes on keeps its version, whatever was locked since.
+    located = locate(
+        request.environment,
+        places,
+        progress,
+        hub_only=request.hub_only,
+        obey_lock=before is None,
+    )
     if before is not None:
         located = at_version_of(located, before)
     return prepare_with(

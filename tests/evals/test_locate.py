@@ -5,6 +5,7 @@ import pytest
 from prime_cli.core.errors import BadReference, NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
+from prime_cli.envs.locking.file import FILENAME, LockedEnvironment, make_lock, write_lock
 from prime_cli.evals.locate import Places, locate
 from tests.helpers.wild import write_project
 
@@ -47,3 +48,45 @@ def test_hub_only_does_not_look_at_folders(tmp_path: Path) -> None:
 def test_what_is_no_reference_and_no_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadReference):
         locate("ada/bad name", Places(tmp_path, hub=lambda: None), Silent(), hub_only=True)  # type: ignore[arg-type,return-value]
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> EnvRef:
+    """What a prime.lock in the folder holds."""
+    ref = EnvRef("ada", "wordle", "1.2", "ab" * 32)
+    entry = LockedEnvironment(
+        ref=str(ref), wheel="wordle-1.2-py3-none-any.whl", sha256="ab" * 32, asked="ada/wordle"
+    )
+    write_lock(tmp_path / FILENAME, make_lock([entry]))
+    return ref
+
+
+@pytest.mark.parametrize("text", ["wordle", "ada/wordle"])
+def test_a_name_without_a_version_is_the_locked_one_and_that_is_said(
+    text: str, locked: EnvRef, tmp_path: Path
+) -> None:
+    progress = Silent()
+    assert locate(text, places(tmp_path), progress) == locked
+    (said,) = progress.said
+    assert said.startswith(f"`{text}` is ada/wordle@1.2, as prime.lock says")
+
+
+@pytest.mark.usefixtures("locked")
+@pytest.mark.parametrize(("text", "version"), [("@1.1", "1.1"), ("@latest", None)])
+def test_a_version_that_is_named_goes_before_the_lock(
+    text: str, version: str | None, tmp_path: Path
+) -> None:
+    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    assert locate(f"ada/wordle{text}", hub, Silent()) == EnvRef("ada", "wordle", version)
+
+
+def test_a_project_goes_before_the_lock(locked: EnvRef, tmp_path: Path) -> None:
+    write_project(tmp_path / "environments" / locked.name)
+    assert isinstance(locate("wordle", places(tmp_path), Silent()), Path)
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_run_that_goes_on_is_not_moved_by_the_lock(tmp_path: Path) -> None:
+    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    found = locate("ada/wordle", hub, Silent(), obey_lock=False)
+    assert found == EnvRef("ada", "wordle")

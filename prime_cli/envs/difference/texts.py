@@ -74,11 +74,12 @@ def visible(line: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     letter = match[0]
     category = unicodedata.category(letter)
-    if category == "Cs":  # a byte that is no UTF-8
-        return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
     if category not in _HIDDEN:
         return letter
-    return letter.encode("ascii", "backslashreplace").decode("ascii")
+    code = letter.encode("ascii", "backslashreplace").decode("ascii")
+    # As itself in ASCII, and as \udc80 where a byte, 80, is no UTF-8.
+    is_byte = category == "Cs" or len(code) == 1
+    return f"\\x{ord(letter) & 0xFF:02x}" if is_byte else code
 
 
 def _lines(content: bytes) -> list[str]:
