@@ -2,13 +2,15 @@
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config import Setting
+from prime_cli.core.config.registry import as_text
 
 
 def show(
     ctx: typer.Context,
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
@@ -21,25 +23,24 @@ def show(
     Example:
       prime config show --output json
 
-    See also: `prime whoami`.
+    See also: `prime config set`, `prime context list`, `prime whoami`.
     """
-    session = open_session(ctx, output=output, context=context, offline=offline)
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     credential = session.credential
     key = Setting("key", "set" if credential.key else None, credential.source)
     settings = [*session.config.settings(), key]
     session.output.table(
         ["Setting", "Value", "Source"],
-        [[each.name, _text(each.value), each.source] for each in settings],
+        [[each.name, as_text(each.value) or "-", _source(each)] for each in settings],
         records=settings,
-        page={each.name: {"value": each.value, "source": each.source} for each in settings},
+        page={
+            each.name: {"value": each.value, "source": each.source, "shadows": each.shadows}
+            for each in settings
+        },
     )
 
 
-def _text(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)
+def _source(setting: Setting[object]) -> str:
+    if setting.shadows is None:
+        return setting.source
+    return f"{setting.source}, not `{setting.shadows}` of config.toml"

@@ -17,7 +17,7 @@ from prime_cli.core.errors import UsageError
 T = TypeVar("T")
 
 _KINDS: dict[type, str] = {str: "text", bool: "true or false", list: 'a list, as ["ada"]'}
-_SECRETS = ("key", "api_key", "api-key", "token", "password")
+_SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 
 
 @dataclass(frozen=True)
@@ -177,16 +177,21 @@ SETTINGS: tuple[Known[Any], ...] = (
 
 def find_setting(name: str) -> Known[Any]:
     """The setting `name`, with `-` or `_`; raises UsageError for secrets and unknown names."""
+    refuse_secret(name)
     wanted = name.strip().lower().replace("-", "_")
-    if wanted in _SECRETS:
-        raise UsageError(
-            "A key is not a setting: it would be in your shell's history, and in a file",
-            hint="`prime login --token-stdin` reads one and keeps it",
-        )
     for known in SETTINGS:
         if known.name == wanted:
             return known
     raise unknown_setting(name, [known.name for known in SETTINGS])
+
+
+def refuse_secret(name: str) -> None:
+    """Raise UsageError where `name` is that of a key, which is neither written nor printed."""
+    if name.strip().lower().replace("-", "_") in _SECRETS:
+        raise UsageError(
+            "A key is not a setting: it is neither printed nor taken from a command line",
+            hint="`prime login --token-stdin` reads one and keeps it",
+        )
 
 
 def unknown_setting(name: str, names: list[str]) -> UsageError:

@@ -1,0 +1,35 @@
+"""`prime config get`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.core.config.registry import as_text, refuse_secret, unknown_setting
+
+
+def get(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
+    output: OutputOpt = None,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Print one setting.
+
+    The value alone, for scripts; an empty line where there is none. `--output json` has the
+    source too.
+
+    \b
+    Example:
+      prime config get hub --context team
+
+    See also: `prime config show`, `prime config set`.
+    """
+    session = open_session(ctx, output=output, context=context, offline=offline)
+    refuse_secret(name)
+    settings = {each.name: each for each in session.config.settings()}
+    found = settings.get(name.replace("-", "_").lower())
+    if found is None:
+        raise unknown_setting(name, list(settings))
+    session.output.text(as_text(found.value) or "\n", record=found)

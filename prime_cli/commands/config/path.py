@@ -1,0 +1,25 @@
+"""`prime config path`."""
+
+import typer
+
+from prime_cli.commands.config.writing import writable
+from prime_cli.commands.options import OutputOpt, open_session
+from prime_cli.core.credentials.file import credentials_file
+
+
+def path(ctx: typer.Context, output: OutputOpt = None) -> None:
+    """Print where config.toml is.
+
+    It need not be there yet. JSON names the file of keys and prime's home as well.
+
+    \b
+    Example:
+      $EDITOR "$(prime config path)"
+
+    See also: `prime config show`, `prime config set`.
+    """
+    session = open_session(ctx, output=output)
+    config = writable()
+    home = config.home.value
+    record = {"config": config.file, "credentials": credentials_file(home), "home": home}
+    session.output.text(str(config.file), record=record)

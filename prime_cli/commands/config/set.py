@@ -1,0 +1,44 @@
+"""`prime config set`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.config.writing import report, team_context, writable
+from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.config.editing import save_context, set_value, use_context
+from prime_cli.core.config.registry import CONTEXT, TEAM, find_setting
+
+
+def set_(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+) -> None:
+    """Write a setting into config.toml.
+
+    Comments and order of the file stay. `context` is the current hub, `team` belongs to the
+    context. A key is no setting: `prime login --token-stdin` keeps one.
+
+    \b
+    Example:
+      prime config set owner ada
+      prime config set upstream none
+
+    See also: `prime config show`, `prime config unset`, `prime switch`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    known = find_setting(name)
+    value = value.strip()
+    written = known.to_toml(value)
+    file = writable().file
+    if known is CONTEXT:
+        use_context(file, value)
+    elif known is TEAM:
+        save_context(file, team_context(session), {"team": value})
+    else:
+        set_value(file, known.name, written)
+    report(session, known.name, written)
