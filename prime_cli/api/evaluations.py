@@ -1,6 +1,7 @@
 """`/evaluations`: making them, pushing their samples, reading them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +11,7 @@ import msgspec
 from prime_cli.api.batches import MOST_BYTES, Batches
 from prime_cli.api.connection import TRANSFER_SECONDS, Connection
 from prime_cli.api.environments import environment_path
-from prime_cli.core.errors import Unreachable
+from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.envelope import Envelope
@@ -144,7 +145,8 @@ class Evaluations:
 
     def get(self, evaluation_id: str) -> EvaluationDetail:
         """Everything about one evaluation but its samples; nulls in its metadata are left out."""
-        answer = self._connection.call("GET", _path(evaluation_id))
+        with _known_by_the_list():
+            answer = self._connection.call("GET", _path(evaluation_id))
         return answer.convert(_named_id(answer.read(dict)), EvaluationDetail)
 
     def samples(
@@ -167,9 +169,10 @@ class Evaluations:
             "errors_only": "true" if errors_only else None,
             "search": search,
         }
-        answer = self._connection.call(
-            "GET", f"{_path(evaluation_id)}/samples", query=query, seconds=TRANSFER_SECONDS
-        )
+        with _known_by_the_list():
+            answer = self._connection.call(
+                "GET", f"{_path(evaluation_id)}/samples", query=query, seconds=TRANSFER_SECONDS
+            )
         found = answer.read_exactly(SamplePage)
         # The public hub names the total alone.
         found.has_more = found.has_more or found.hasMore or found.page * found.limit < found.total
@@ -193,11 +196,13 @@ class Evaluations:
 
     def delete(self, evaluation_id: str) -> None:
         """Delete an evaluation with its samples."""
-        self._connection.call("DELETE", _path(evaluation_id))
+        with _known_by_the_list():
+            self._connection.call("DELETE", _path(evaluation_id))
 
     def logs(self, evaluation_id: str) -> str:
         """What the run printed; empty where the hub has nothing of it."""
-        answer = self._connection.call("GET", _logs_path(evaluation_id))
+        with _known_by_the_list():
+            answer = self._connection.call("GET", _logs_path(evaluation_id))
         return answer.convert(answer.body.get("logs") or "", str)
 
     def put_logs(self, evaluation_id: str, text: str) -> None:
@@ -222,6 +227,16 @@ class Evaluations:
 # Within the class, `list` is a method.
 _ROWS = list[dict[str, Any]]
 _ITEMS = list[EvaluationDetail]
+
+
+@contextmanager
+def _known_by_the_list() -> Iterator[None]:
+    """Say where ids come from when there is no such evaluation: hubs do not."""
+    try:
+        yield
+    except NotFound as error:
+        error.hint = error.hint or "see which there are with `prime eval list --hub`"
+        raise
 
 
 def _path(evaluation_id: str) -> str:

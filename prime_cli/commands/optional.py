@@ -1,6 +1,7 @@
-"""Options whose value may be left out: `--resume` and `--resume RUN`.
+"""What our commands have that Typer's have not.
 
-Typer knows none. One is told by a metavar in brackets, as `[RUN]`; without a value it is `""`.
+Options whose value may be left out, as `--resume` and `--resume RUN`: one is told by a metavar in
+brackets, as `[RUN]`, and without a value it is `""`. And a hint for flags that cannot be meant.
 """
 
 from collections.abc import Iterator
@@ -9,12 +10,22 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from prime_cli.core.errors import UsageError
+
 
 class Command(TyperCommand):
-    """A command that may have such options."""
+    """A command that may have such options, and whose help is named where a flag was wrong."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(_filled(args, self._optional())))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            if error.hint is None and "`-" in error.message:
+                error.hint = f"see `{ctx.command_path} --help`"
+            raise
 
     def _optional(self) -> dict[str, str]:
         """The long name by each spelling."""

@@ -45,7 +45,7 @@ def storage_failure(path: Path, error: OSError) -> StorageFailed:
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
         return StorageFailed(f"{path} cannot be written: {error.strerror}", hint=_way_out(path))
-    return StorageFailed(f"{path} cannot be used: {error.strerror or error}")
+    return StorageFailed(f"{path} cannot be used: {error.strerror or error}", hint=_way_out(path))
 
 
 def _way_out(path: Path) -> str:

@@ -80,7 +80,9 @@ def uninstall(workspace: Workspace, names: Sequence[str], tool: Tool = Tool.UV) 
         completed = run_uv(words, offline=True)
     if not completed.ok:
         raise _no_pip(completed) or ResolveFailed(
-            f"{tool} could not uninstall", detail=completed.last_lines()
+            f"{tool} could not uninstall",
+            hint="see above what stands in its way, then run the same command again",
+            detail=completed.last_lines(),
         )
 
 

@@ -63,7 +63,10 @@ def download_sources(found: Found, place: Path, *, home: Path, progress: Progres
         return unpack_archive(found.bundled.sources, place)
     url = found.detail.tracked_package_url or found.detail.package_url
     if url is None:
-        raise NotFound(f"{found.ref} has no sources on the hub")
+        raise NotFound(
+            f"{found.ref} has no sources on the hub",
+            hint=f"see other versions with `prime env versions {found.ref.slug}`",
+        )
     scratch = make_folder(home / "cache" / "downloads")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         archive = Path(folder) / f"{found.detail.name}.tar.gz"

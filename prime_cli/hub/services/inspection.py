@@ -41,7 +41,11 @@ def inspect_sources(
             )
     entries = list_folder(members, path)
     if not entries:
-        raise NotFound(f"There is no `{path}` in `{environment.owner}/{environment.name}`")
+        slug = f"{environment.owner}/{environment.name}"
+        raise NotFound(
+            f"There is no `{path}` in `{slug}`",
+            hint=f"see what there is with `prime env inspect {slug}`",
+        )
     return Inspection(kind="directory", path=path, version_id=version.id, entries=entries)
 
 

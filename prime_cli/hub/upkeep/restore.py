@@ -43,7 +43,9 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
     another schema, NotFound, StorageFailed.
     """
     if not source.is_file():
-        raise NotFound(f"There is no file {source}")
+        raise NotFound(
+            f"There is no file {source}", hint="name one that `prime hub backup` has written"
+        )
     _require_empty(hub)
     with storage_errors(source), _opened(source) as tar:
         members = iter(tar)
