@@ -91,7 +91,7 @@ def known_contexts(table: Mapping[str, Any]) -> list[str]:
     return [LOCAL, PRIME, *(name for name in named if name not in (LOCAL, PRIME))]
 
 
-def set_value(file: Path, name: str, value: str | bool) -> bool:  # noqa: FBT001 a value, no switch
+def set_value(file: Path, name: str, value: str | bool | list[str]) -> bool:  # noqa: FBT001
     """Write `name = value` at the top of `file`; False if it was so already."""
 
     def change(table: Table) -> None:
