@@ -13,6 +13,9 @@ from prime_cli.terminal.words import encodable
 class Stream:
     """A text stream that writes what it can and remembers when its reader has gone.
 
+    `can_draw` says that its cursor can be moved, for bars; `colour` that colour is wanted, too:
+    NO_COLOR (https://no-color.org) speaks of nothing else.
+
     A reader that leaves early (`| head`) is no failure: later text is dropped, and the command
     ends with the code that its work deserves.
     """
@@ -20,7 +23,8 @@ class Stream:
     def __init__(self, target: TextIO | None, environ: Mapping[str, str] = os.environ) -> None:
         self.target = target
         self.is_tty = target is not None and not target.closed and target.isatty()
-        self.colour = self.is_tty and _wants_colour(environ)
+        self.can_draw = self.is_tty and _takes_escapes(environ)
+        self.colour = self.can_draw and not environ.get("NO_COLOR")
 
     @property
     def encoding(self) -> str:
@@ -54,8 +58,8 @@ class Stream:
             os.close(nothing)
 
 
-def _wants_colour(environ: Mapping[str, str]) -> bool:
-    """https://no-color.org, dumb terminals, and old Windows consoles get none."""
-    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+def _takes_escapes(environ: Mapping[str, str]) -> bool:
+    """Whether a terminal takes escape codes: dumb ones and old Windows consoles do not."""
+    if environ.get("TERM") == "dumb":
         return False
     return os.name != "nt" or "WT_SESSION" in environ

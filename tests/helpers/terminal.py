@@ -1,6 +1,7 @@
 """`prime` at a real terminal (a pty), and what a person sees there, frame by frame."""
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pyte
 
 from tests.helpers.cli import COMMAND
 
+_ERASING = re.compile(rb"(?=\r|\x1b\[\d*[AJK])")
+"""Where something is about to be overwritten: what is there by then was shown."""
 _SECONDS = 180
 """How long something may take to appear: machines under load are slow."""
 
@@ -96,9 +99,10 @@ class Terminal:
             content = os.read(self._master, 65536)
         except OSError:  # Linux says so of a terminal that nobody holds any more
             return False
-        self._stream.feed(content)
-        if not self.seen or self.seen[-1] != self.text:
-            self.seen.append(self.text)
+        for piece in _ERASING.split(content):
+            self._stream.feed(piece)
+            if not self.seen or self.seen[-1] != self.text:
+                self.seen.append(self.text)
         return bool(content)
 
 
