@@ -78,14 +78,18 @@ class Session:
     @cached_property
     def hub(self) -> "HubClient":
         """The hub of the current context, embedded or over a socket."""
-        from prime_cli.api.client import HubClient
-
         context = self.config.context
         if context.base_url is None:
             return self._box
+        return self.hub_at(context.base_url, self.credential.key)
+
+    def hub_at(self, base_url: str, key: str | None = None) -> "HubClient":
+        """The hub at an address, which need not be that of a context, asked with `key`."""
+        from prime_cli.api.client import HubClient
+
         return HubClient(
-            context.base_url,
-            key=self.credential.key,
+            base_url,
+            key=key,
             transport=self.transport or self._outside,
             outside=self._outside,
             box=lambda: self._box,

@@ -2,9 +2,9 @@
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-from prime_cli.core.config.addresses import origin_of
+from prime_cli.core.config.addresses import hub_address
 from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
 from prime_cli.core.errors import UsageError
 
@@ -21,17 +21,14 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
     """
     url = text.strip() if "://" in text else _with_scheme(text.strip())
     parts = _split(url)
-    if parts is None or not parts.hostname or parts.scheme.lower() not in ("http", "https"):
+    if parts is None:
         raise UsageError(
             f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
         )
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise UsageError(
-            "The address of a hub has no user, password, query or fragment",
-            hint="give the key to `prime login --token-stdin`",
-        )
-    require_https(url, allow_http=allow_http)
-    return origin_of(f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path}")
+    scheme, netloc = parts.scheme.lower(), parts.netloc.lower()
+    address = hub_address(urlunsplit(parts._replace(scheme=scheme, netloc=netloc)), "The hub")
+    require_https(address, allow_http=allow_http)
+    return address
 
 
 def require_https(url: str, *, allow_http: bool) -> None:

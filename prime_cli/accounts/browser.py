@@ -1,11 +1,10 @@
 """Opening a page in the browser of whoever sits at this machine; nowhere else."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 
-from prime_cli.core.process import child_environment
+from prime_cli.core.process import leave_running
 
 _OFF = frozenset({"", "0", "false", "no", "off"})
 _REMOTE = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
@@ -29,15 +28,4 @@ def open_page(url: str) -> bool:
     """
     if not url.startswith(("http://", "https://")):
         return False
-    try:
-        subprocess.Popen(
-            [sys.executable, "-I", "-m", "webbrowser", url],
-            env=child_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=sys.platform != "win32",
-        )
-    except OSError:
-        return False
-    return True
+    return leave_running([sys.executable, "-I", "-m", "webbrowser", url])

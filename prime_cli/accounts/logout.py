@@ -10,7 +10,7 @@ from prime_cli.core.config.editing import unset_value
 from prime_cli.core.config.settings import read_table
 from prime_cli.core.credentials import remove_credential
 from prime_cli.core.credentials.file import credentials_file, read_entries
-from prime_cli.core.errors import NotLoggedIn, PrimeError
+from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -48,12 +48,17 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:
     """Make the key that `hub` is asked with worth nothing; its fate, and why it failed.
 
     `wanted` None revokes what was made by a login, and leaves a key that somebody was given:
-    others may use it too.
+    others may use it too. Where it is True, every failure is raised.
     """
     if wanted is False:
         return Fate.KEPT, None
     try:
         if KEYS_FEATURE not in hub.capabilities().features:
+            if wanted:
+                raise NotAllowed(
+                    f"{hub.host} lets no key revoke itself",
+                    hint="revoke it on the hub's own pages, then log out with `--keep-key`",
+                )
             return Fate.CANNOT, None
         if wanted is None:
             current = hub.accounts.current_key()
@@ -63,6 +68,8 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:
     except NotLoggedIn:
         return Fate.UNKNOWN, None
     except PrimeError as error:
+        if wanted:
+            raise
         return Fate.FAILED, error.message
     return Fate.REVOKED, None
 

@@ -1,12 +1,14 @@
 """Which hub a login is for, and the name that its context has or gets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prime_cli.accounts.addresses import name_of, read_hub_url, require_https
 from prime_cli.core.config import LOCAL, PRIME, Config, Context
 from prime_cli.core.config.contexts import URL_VARIABLES, find_context, read_contexts
 from prime_cli.core.config.editing import check_context_name
 from prime_cli.core.errors import Conflict, UsageError
+
+_NAMED_NOW = ("--context", "PRIME_CONTEXT")
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,16 @@ def choose_target(
     another hub's.
     """
     if hub is None and name is not None:
-        return _of_context(find_context(name, config.file), allow_http=allow_http)
+        return _of_context(find_context(name, config.file, "--name"), allow_http=allow_http)
     if hub is None:
         current = config.context
-        if current.base_url is None:
+        if current.base_url is None and current.source not in _NAMED_NOW:
             return _of_context(find_context(PRIME, config.file), allow_http=allow_http)
         if current.name not in URL_VARIABLES:
-            return _of_context(current, allow_http=allow_http)
-        hub, web_url = current.base_url, web_url or current.web_url
+            # Not its team: a variable may have chosen that, and is not to be written down.
+            kept = find_context(current.name, config.file)
+            return _of_context(replace(kept, web_url=current.web_url), allow_http=allow_http)
+        hub, web_url = current.base_url or "", web_url or current.web_url
     return place_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
 
 

@@ -15,9 +15,6 @@ from prime_cli.wire.accounts import Member, Team
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
-PERSONAL = "personal"
-"""The word that chooses no team."""
-
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MOST_MEMBERS = 10_000
 

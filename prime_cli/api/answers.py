@@ -97,7 +97,7 @@ def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
             f"{_origin(response)} does not know this key; see where it comes from with "
             "`prime config show`"
             if with_key
-            else f"set PRIME_API_KEY to a key of {_origin(response)}"
+            else f"log in with `prime login`, or set PRIME_API_KEY to a key of {_origin(response)}"
         )
     return error
 

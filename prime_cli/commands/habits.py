@@ -10,8 +10,14 @@ _PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are taken, in their ord
 _FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
 _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
+_NO_TRACES = "evaluations send no traces: leave it out"
+
 _OPTIONS = {
-    "prime": {"-c": "name the hub with `--context`; `-c` is the concurrency of `prime eval run`"},
+    "prime": {
+        "-c": "name the hub with `--context`; `-c` is the concurrency of `prime eval run`",
+        "--install-completion": "type `prime completion install`",
+        "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
+    },
     "prime env list": {
         "--offset": "turn pages with `--page`",
         "--show-actions": "environments have no actions: leave it out",
@@ -31,8 +37,6 @@ _OPTIONS = {
 }
 _COMMANDS = {
     "prime": {
-        "login": "set PRIME_API_KEY; the local hub needs no login",
-        "logout": "unset PRIME_API_KEY",
         "upgrade": "upgrade with `uv tool upgrade prime-cli` or `pip install -U prime-cli`",
     },
     "prime env": {
@@ -43,9 +47,21 @@ _COMMANDS = {
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },
     "prime config": {
-        "set-api-key": "set PRIME_API_KEY",
-        "set-base-url": "set PRIME_API_BASE_URL",
-        "use": "name the hub with `--context`, or set PRIME_CONTEXT",
+        "set-api-key": "type `prime login --token-stdin`, or set PRIME_API_KEY",
+        "set-base-url": "type `prime login --hub URL`, or set PRIME_API_BASE_URL",
+        "set-frontend-url": "type `prime context add NAME URL --web-url URL`",
+        "set-inference-url": "name the endpoint: `prime eval run … -b URL -k VARIABLE`",
+        "set-team-id": "type `prime switch TEAM`, or `prime config set team TEAM`",
+        "remove-team-id": "type `prime switch personal`, or `prime config unset team`",
+        "set-ssh-key-path": "nothing here uses a key for ssh: leave it out",
+        "set-share-resources-with-team": "what is shared is said when it is made: leave it out",
+        "set-traces-url": _NO_TRACES,
+        "set-traces-opt-out": _NO_TRACES,
+        "envs": "type `prime context list`",
+        "list": "type `prime config show`",
+        "save": "type `prime login --hub URL --name NAME`, or `prime context add NAME URL`",
+        "delete": "type `prime context delete NAME`",
+        "reset": "type `prime logout`, and `prime config unset NAME` for each setting",
     },
 }
 

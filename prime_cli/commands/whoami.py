@@ -1,64 +1,99 @@
 """`prime whoami`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
-from prime_cli.core.config import Config
-from prime_cli.core.credentials import Credential
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotLoggedIn
-from prime_cli.wire.accounts import Account
-from prime_cli.wire.codec import to_builtins
+from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.wire.accounts import Account, Team
 
 
 def whoami(
     ctx: typer.Context,
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
     """Show who you are on which hub.
 
-    On the local hub there is no login: the owner is PRIME_OWNER, `owner` in config.toml, or
-    the name of the system user.
+    That is the user, the team that you work for, what the key may do, and where each of them
+    comes from. On the local hub there is no login: the owner is PRIME_OWNER, `owner` in
+    config.toml, or the name of the system user.
 
     \b
     Example:
       prime whoami --output json
-
-    See also: `prime config show`.
+    \b
+    See also: `prime login`, `prime switch`, `prime config show`.
     """
-    session = open_session(ctx, output=output, context=context, offline=offline)
-    config, credential = session.config, session.credential
-    if not config.context.embedded and not credential.key:
+    from prime_cli.accounts.login import owner_of
+    from prime_cli.accounts.teams import find_team
+
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.config.context
+    if not hub.embedded and not session.credential.key:
         raise NotLoggedIn(
-            f"No key is set for {config.context.base_url}", hint="set PRIME_API_KEY to your key"
+            session.credential.trouble or f"No key is known for {hub.base_url}",
+            hint="log in with `prime login`, or set PRIME_API_KEY to your key",
         )
-    account = session.hub.accounts.whoami()
-    owner = account.slug or account.name or account.id
-    record = _record(config, credential, owner, account)
-    hub = config.context
-    source = "the hub" if not hub.embedded else config.owner.source
-    session.output.show(
-        record,
-        lines=[
-            ("owner", f"{owner}  (from {source})"),
-            ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
-            ("context", hub.name),
-            ("key", f"set  (from {credential.source})" if credential.key else credential.source),
-            *([("email", account.email)] if account.email else []),
-        ],
-    )
+    team = find_team(session.hub, hub.team) if hub.team else None
+    account = session.hub.accounts.whoami(team_id=team.team_id if team else None)
+    record = _record(session, owner_of(account), account, team)
+    session.output.show(record, lines=_lines(session, record, account, team))
 
 
-def _record(config: Config, credential: Credential, owner: str, account: Account) -> dict[str, Any]:
+def _lines(
+    session: Session, record: dict[str, Any], account: "Account", team: "Team | None"
+) -> list[tuple[str, str]]:
+    hub, credential = session.config.context, session.credential
+    source = "the hub" if not hub.embedded else session.config.owner.source
+    lines = [("owner", f"{record['owner']}  (from {source})")]
+    if team is not None:
+        told = f"{team.slug}  {team.name}, {team.role.lower()}"
+        lines.append(("team", f"{told}  (from {hub.team_source})"))
+    elif not hub.embedded:
+        lines.append(("team", "none, you work for yourself"))
+    lines += [
+        ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
+        ("context", hub.name),
+        ("key", f"set  (from {credential.source})" if credential.key else credential.source),
+    ]
+    if account.scope:
+        lines.append(("may", "; ".join(_rights(account.scope))))
+    if account.email:
+        lines.append(("email", account.email))
+    return lines
+
+
+def _rights(scope: dict[str, Any]) -> list[str]:
+    """`write environments, secrets`, then `read …`; hubs may say what they like of the rest."""
+    kinds: dict[str, list[str]] = {"write": [], "read": [], "not use": []}
+    for kind, allowed in scope.items():
+        may = allowed if isinstance(allowed, dict) else {}
+        word = "write" if may.get("write") is True else "read" if may.get("read") is True else None
+        kinds[word or "not use"].append(kind)
+    return [f"{word} {', '.join(named)}" for word, named in kinds.items() if named]
+
+
+def _record(
+    session: Session, owner: str, account: "Account", team: "Team | None"
+) -> dict[str, Any]:
     """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
+    from prime_cli.wire.codec import to_builtins
+
+    config, credential = session.config, session.credential
     hub = config.context
     return {
         **to_builtins(account),
         "owner": owner,
         "owner_source": config.owner.source if hub.embedded else "hub",
+        "team": to_builtins(team) if team is not None else None,
+        "team_source": hub.team_source if team is not None else None,
         "context": hub.name,
         "context_source": hub.source,
         "hub": hub.base_url,

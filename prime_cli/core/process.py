@@ -90,6 +90,22 @@ def run(
     return Completed(process.returncode, out, err)
 
 
+def leave_running(argv: Sequence[str | os.PathLike[str]]) -> bool:
+    """Start a program that goes its own way, silently and without keys; False if it cannot be."""
+    try:
+        subprocess.Popen(
+            [os.fspath(word) for word in argv],
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=sys.platform != "win32",
+        )
+    except OSError:
+        return False
+    return True
+
+
 def _kill_group(process: "subprocess.Popen[str]") -> None:
     # The group may be gone already: that is what was wanted.
     with suppress(ProcessLookupError):

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet
-from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask
+from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask, read_secret
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
 
@@ -103,6 +103,10 @@ class Output:
         if not self.quiet:
             self._talk(self._painted(_DIM, text))
 
+    def tell(self, text: str) -> None:
+        """One line that somebody has to act on, also where it is quiet."""
+        self._talk(clean(text))
+
     def hint(self, text: str) -> None:
         """Name the next command."""
         if not self.quiet:
@@ -138,6 +142,10 @@ class Output:
         """Ask on a terminal; without one `yes` must be given, else UsageError names `flag`."""
         return yes or ask_yes_no(question, self._err, flag=flag)
 
+    def read_secret(self, label: str) -> str:
+        """What is typed unseen on a terminal, else all of stdin; raises UsageError for too much."""
+        return read_secret(label, self._err)
+
     def choose(self, question: str, options: Sequence[str], *, flag: str | None = None) -> str:
         """Let the user pick one of `options`; without a terminal UsageError lists them."""
         return ask_choice(question, options, self._err, flag=flag)
@@ -147,7 +155,7 @@ class Output:
         """How domain code reports: bars on a terminal, lines elsewhere, only warnings if quiet."""
         if self.quiet:
             return Quiet(self)
-        if not self._err.is_tty or not self._err.colour:
+        if not self._err.can_draw:
             return Lines(self)
         from prime_cli.terminal.bars import Bars
 

@@ -7,6 +7,8 @@ from prime_cli.core.errors import UsageError
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import clean
 
+_LONGEST_SECRET = 16 * 1024
+
 
 def ask_yes_no(question: str, err: Stream, *, flag: str) -> bool:
     """Ask `question [y/N]`; raises UsageError that names `flag` when nobody can answer."""
@@ -31,6 +33,18 @@ def ask_choice(question: str, options: Sequence[str], err: Stream, *, flag: str 
     if answer.isdecimal() and 1 <= int(answer) <= len(options):
         return options[int(answer) - 1]
     raise UsageError(f"`{answer}` is not one of the choices")
+
+
+def read_secret(label: str, err: Stream) -> str:
+    """A secret typed unseen on a terminal, else all of stdin; raises UsageError for too much."""
+    if can_ask(err):
+        import getpass
+
+        return getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
+    text = sys.stdin.read(_LONGEST_SECRET + 1) if sys.stdin is not None else ""
+    if len(text) > _LONGEST_SECRET:
+        raise UsageError(f"stdin holds more than a {label.lower()}")
+    return text.strip()
 
 
 def can_ask(err: Stream) -> bool:

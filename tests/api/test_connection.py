@@ -84,7 +84,9 @@ def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
     answers = {WHOAMI: refusal(401, "Unauthorized")}
     with pytest.raises(NotLoggedIn) as caught:
         _hub(answers, key=None)[0].accounts.whoami()
-    assert caught.value.hint == "set PRIME_API_KEY to a key of https://hub.example"
+    assert caught.value.hint == (
+        "log in with `prime login`, or set PRIME_API_KEY to a key of https://hub.example"
+    )
     with pytest.raises(NotLoggedIn) as caught:
         _hub(answers)[0].accounts.whoami()
     assert caught.value.hint is not None

@@ -38,6 +38,12 @@ OFFICIAL = {
     "--disable-tui/-d --max-retries --disable-env-server --num-workers/-w "
     "--abbreviated-summary/-A --skip-upload",
     "config view": "",
+    "login": "--headless",
+    "logout": "",
+    "whoami": "",
+    "switch": "",
+    "teams list": "--output",
+    "teams members": "--output",
     "eval tui": "--env-dir/-e --outputs-dir/-o",
 }
 """Options of releases 0.3.46, 0.7.7 and 0.18 of the official client, and of vf-eval in verifiers
@@ -64,7 +70,7 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
     ("line", "hint"),
     [
         ("-c team env list", "`--context`"),
-        ("login", "set PRIME_API_KEY"),
+        ("config set-api-key k", "prime login --token-stdin"),
         ("config set-base-url http://127.0.0.1", "PRIME_API_BASE_URL"),
         ("env eval wordle", "type `prime eval run`"),
         ("env list --offset 20", "`--page`"),

@@ -14,6 +14,8 @@ def test_the_local_hub_knows_the_owner_without_a_login(prime: Prime) -> None:
         "owner": "ada",
         "owner_source": "PRIME_OWNER",
         "email": None,
+        "team": None,
+        "team_source": None,
         "context": "local",
         "context_source": "default",
         "hub": None,
@@ -34,7 +36,7 @@ def test_it_is_told_in_labelled_lines(prime: Prime) -> None:
 def test_a_served_hub_without_a_key_is_not_logged_in(prime: Prime) -> None:
     result = prime("whoami", "--context", "prime")
     assert (result.code, result.out) == (4, "")
-    assert "hint: set PRIME_API_KEY to your key" in result.err
+    assert "hint: log in with `prime login`, or set PRIME_API_KEY to your key" in result.err
 
 
 def test_a_home_that_cannot_be_written_is_told(prime: Prime, tmp_path: Path) -> None:
