@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +24,7 @@ class Terminal:
     """A process at a terminal of `columns` x `lines`; it is the terminal's foreground group.
 
     `seen` are the screens that were shown, one after the other, as text; what scrolled off the top
-    is kept with each.
+    is kept with each. `program` is another one than `prime`.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class Terminal:
         env: Mapping[str, str] | None = None,
         columns: int = 80,
         lines: int = 30,
+        program: Sequence[str] = COMMAND,
     ) -> None:
         self._screen = pyte.HistoryScreen(columns, lines, history=10_000)
         self._stream = pyte.ByteStream(self._screen)
@@ -45,7 +46,7 @@ class Terminal:
         _set_size(slave, lines, columns)
         self.process = subprocess.Popen(
             # A session of its own whose controlling terminal this is, so that ^C is a signal.
-            ["setsid", "--ctty", *COMMAND, *argv],
+            ["setsid", "--ctty", *program, *argv],
             stdin=slave,
             stdout=slave,
             stderr=slave,

@@ -1,0 +1,58 @@
+"""The shell that is typed into is found among the parents, also behind other programs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.shells.detection import choose_shell
+
+ASK = """\
+import os
+from prime_cli.shells.detection import detect_shell
+print(detect_shell(os.environ))
+"""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_that_started_us_is_found(shell: str, tmp_path: Path) -> None:
+    path = shutil.which(shell)
+    if path is None:
+        pytest.skip(f"{shell} is not on this machine")
+    (tmp_path / "ask.py").write_text(ASK, encoding="utf-8")
+    # A second command keeps the shell from replacing itself by the first; `env` stands between.
+    line = f"env '{sys.executable}' '{tmp_path / 'ask.py'}'; echo end"
+    done = subprocess.run(
+        [path, "-c", line],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        env={**os.environ, "SHELL": "/bin/other", "PYTHONPATH": str(Path.cwd())},
+    )
+    assert done.stdout.split() == [shell, "end"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("programs", "shell"),
+    [
+        (["uv", "-zsh", "login"], "zsh"),
+        (["python3", "/usr/local/bin/fish"], "fish"),
+        (["pwsh", "bash"], "powershell"),
+        (["C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"], "powershell"),
+        (["sh", "init", "/bin/bash"], "bash"),
+    ],
+)
+def test_the_nearest_program_that_is_a_shell_is_meant(programs: list[str], shell: str) -> None:
+    assert choose_shell(programs) == shell
+
+
+def test_a_shell_without_a_script_is_told_which_there_are() -> None:
+    with pytest.raises(UsageError) as failure:
+        choose_shell(["tcsh", "/bin/dash", ""])
+    assert "prime completion install bash" in str(failure.value.hint)
