@@ -17,9 +17,9 @@ _OURS = ("PRIME_CONTEXT", *URL_VARIABLES, KEY_VARIABLE)
 
 def examine(place: Place) -> list[Finding]:
     """One warning for each variable that hides something, or is hidden itself."""
-    if place.config is None:
-        return [*_empty(place)]
-    found = [*_empty(place), *_key(place, place.config), *_context(place.config)]
+    found = [*_empty(place)]
+    if place.config is not None:
+        found += [*_key(place, place.config), *_context(place.config)]
     return found or [ok(NAME, "No variable hides what is written down")]
 
 
