@@ -46,6 +46,11 @@ def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
     raise NotFound(f"You are in no team `{wanted}` on {host}", hint=hint)
 
 
+def title_of(team: Team) -> str:
+    """The slug, and the name where it says more."""
+    return team.slug if team.name in ("", team.slug) else f"{team.slug} ({team.name})"
+
+
 def list_members(hub: "HubClient", team: Team) -> list[Member]:
     """Everybody in `team`; a hub whose pages never end is left after ten thousand."""
     found: list[Member] = []

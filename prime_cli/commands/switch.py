@@ -39,7 +39,13 @@ def switch(
     \b
     See also: `prime teams list`, `prime env upload --team`, `prime whoami`.
     """
-    from prime_cli.accounts.teams import choose_team, list_teams, pick_team, require_switchable
+    from prime_cli.accounts.teams import (
+        choose_team,
+        list_teams,
+        pick_team,
+        require_switchable,
+        title_of,
+    )
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     require_switchable(session.config)
@@ -51,12 +57,14 @@ def switch(
         chosen = None if wanted == PERSONAL else pick_team(teams, wanted, session.hub.host)
     choose_team(session.config, chosen)
     record = {"context": session.config.context.name, "team": chosen and chosen.slug}
-    told = f"the team {chosen.slug} ({chosen.name})" if chosen else "yourself"
+    told = f"the team {title_of(chosen)}" if chosen else "yourself"
     session.output.done(f"On {session.hub.host} you work for {told} now", value=record)
 
 
 def _ask(session: Session, teams: "list[Team]") -> str:
-    named = {f"{each.slug}  {each.name}, {each.role.lower()}": each.slug for each in teams}
+    from prime_cli.accounts.teams import title_of
+
+    named = {f"{title_of(each)}, {each.role.lower()}": each.slug for each in teams}
     if not session.output.is_interactive:
         named = {each.slug: each.slug for each in teams}
     options = {PERSONAL: PERSONAL, **named}

@@ -50,14 +50,14 @@ def whoami(
 def _lines(
     session: Session, record: dict[str, Any], account: "Account", team: "Team | None"
 ) -> list[tuple[str, str]]:
+    from prime_cli.accounts.teams import title_of
+
     hub, credential = session.config.context, session.credential
     source = "the hub" if not hub.embedded else session.config.owner.source
     lines = [("owner", f"{record['owner']}  (from {source})")]
-    if team is not None:
-        told = f"{team.slug}  {team.name}, {team.role.lower()}"
+    if not hub.embedded:
+        told = f"{title_of(team)}, {team.role.lower()}" if team else "none, you work for yourself"
         lines.append(("team", f"{told}  (from {hub.team_source})"))
-    elif not hub.embedded:
-        lines.append(("team", "none, you work for yourself"))
     lines += [
         ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
         ("context", hub.name),
@@ -93,7 +93,7 @@ def _record(
         "owner": owner,
         "owner_source": config.owner.source if hub.embedded else "hub",
         "team": to_builtins(team) if team is not None else None,
-        "team_source": hub.team_source if team is not None else None,
+        "team_source": None if hub.embedded else hub.team_source,
         "context": hub.name,
         "context_source": hub.source,
         "hub": hub.base_url,
