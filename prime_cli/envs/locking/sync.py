@@ -84,10 +84,14 @@ def plan_sync(
             raise UsageError(
                 f"{ref} is needed, and is not locked", hint="lock it with `prime env lock`"
             )
-    # What is there may have the right name and digest, and be altered all the same.
-    again = tuple(item.name for item in plan.items)
-    order = replace(plan.order, again=tuple(dict.fromkeys([*plan.order.again, *again])))
-    return SyncPlan(tuple(changes), replace(plan, order=order, present=()))
+    return SyncPlan(tuple(changes), _all_again(plan))
+
+
+def _all_again(plan: InstallPlan) -> InstallPlan:
+    """Every item anew: what is there may have the right name and digest, and yet be altered."""
+    again = dict.fromkeys([*plan.order.again, *(item.name for item in plan.items)])
+    wheels = tuple(item.package.path for item in plan.items)
+    return replace(plan, present=(), order=replace(plan.order, wheels=wheels, again=tuple(again)))
 
 
 def run_sync(plan: SyncPlan, workspace: Workspace, wanted: Wanted, progress: Progress) -> None:
