@@ -12,6 +12,8 @@ _prime_step() {
     'prime team') at='prime teams' ;;
     'prime context') at='prime context' ;;
     'prime config') at='prime config' ;;
+    'prime cache') at='prime cache' ;;
+    'prime doctor') at='prime doctor' ;;
     'prime completion') at='prime completion' ;;
     'prime env init') at='prime env init' ;;
     'prime env build') at='prime env build' ;;
@@ -21,6 +23,7 @@ _prime_step() {
     'prime env install') at='prime env install' ;;
     'prime env trust') at='prime env trust' ;;
     'prime env bundle') at='prime env bundle' ;;
+    'prime env signers') at='prime env signers' ;;
     'prime env uninstall') at='prime env uninstall' ;;
     'prime env lock') at='prime env lock' ;;
     'prime env sync') at='prime env sync' ;;
@@ -80,6 +83,23 @@ _prime_step() {
     'prime context delete') at='prime context delete' ;;
     'prime config show') at='prime config show' ;;
     'prime config view') at='prime config show' ;;
+    'prime config get') at='prime config get' ;;
+    'prime config set') at='prime config set' ;;
+    'prime config unset') at='prime config unset' ;;
+    'prime config use') at='prime config use' ;;
+    'prime config path') at='prime config path' ;;
+    'prime config import') at='prime config import' ;;
+    'prime cache list') at='prime cache list' ;;
+    'prime cache ls') at='prime cache list' ;;
+    'prime cache prune') at='prime cache prune' ;;
+    'prime cache verify') at='prime cache verify' ;;
+    'prime completion install') at='prime completion install' ;;
+    'prime completion uninstall') at='prime completion uninstall' ;;
+    'prime completion bash') at='prime completion bash' ;;
+    'prime completion zsh') at='prime completion zsh' ;;
+    'prime completion fish') at='prime completion fish' ;;
+    'prime completion powershell') at='prime completion powershell' ;;
+    'prime completion pwsh') at='prime completion powershell' ;;
     *) return 1 ;;
   esac
 }
@@ -111,11 +131,14 @@ _prime_offers() {
     'prime env upload --owner'|'prime env upload -o') offers='' ;;
     'prime env upload --team'|'prime env upload -t') offers='' ;;
     'prime env upload --runtime') offers='v0 v1' ;;
+    'prime env upload --sign') offers='' ;;
+    'prime env upload --attestation') offers='@files' ;;
     'prime env upload --allow-secrets') offers='' ;;
     'prime env upload --context') offers='local prime @contexts' ;;
     'prime env upload --output') offers='table plain json jsonl' ;;
     'prime env install --with') offers='uv pip' ;;
     'prime env install --path'|'prime env install -p') offers='@files' ;;
+    'prime env install --sha256') offers='' ;;
     'prime env install --python') offers='@files' ;;
     'prime env install --output'|'prime env install -o') offers='table plain json jsonl' ;;
     'prime env install --context') offers='local prime @contexts' ;;
@@ -128,6 +151,10 @@ _prime_offers() {
     'prime env bundle --list') offers='@files' ;;
     'prime env bundle --output') offers='table plain json jsonl' ;;
     'prime env bundle --context') offers='local prime @contexts' ;;
+    'prime env signers --key') offers='@files' ;;
+    'prime env signers --identity') offers='' ;;
+    'prime env signers --issuer') offers='' ;;
+    'prime env signers --output'|'prime env signers -o') offers='table plain json jsonl' ;;
     'prime env uninstall --with') offers='uv pip' ;;
     'prime env uninstall --python') offers='@files' ;;
     'prime env uninstall --output'|'prime env uninstall -o') offers='table plain json jsonl' ;;
@@ -423,6 +450,27 @@ _prime_offers() {
     'prime context delete --output'|'prime context delete -o') offers='table plain json jsonl' ;;
     'prime config show --output'|'prime config show -o') offers='table plain json jsonl' ;;
     'prime config show --context') offers='local prime @contexts' ;;
+    'prime config get --output'|'prime config get -o') offers='table plain json jsonl' ;;
+    'prime config get --context') offers='local prime @contexts' ;;
+    'prime config set --output'|'prime config set -o') offers='table plain json jsonl' ;;
+    'prime config set --context') offers='local prime @contexts' ;;
+    'prime config unset --output'|'prime config unset -o') offers='table plain json jsonl' ;;
+    'prime config unset --context') offers='local prime @contexts' ;;
+    'prime config use --output'|'prime config use -o') offers='table plain json jsonl' ;;
+    'prime config path --output'|'prime config path -o') offers='table plain json jsonl' ;;
+    'prime config import --storage') offers='auto keyring file' ;;
+    'prime config import --output'|'prime config import -o') offers='table plain json jsonl' ;;
+    'prime cache list --kind') offers='interpreters wheels locks bundles records responses sandbox builds' ;;
+    'prime cache list --output'|'prime cache list -o') offers='table plain json jsonl' ;;
+    'prime cache prune --older-than') offers='' ;;
+    'prime cache prune --kind') offers='interpreters wheels locks bundles records responses sandbox builds' ;;
+    'prime cache prune --output'|'prime cache prune -o') offers='table plain json jsonl' ;;
+    'prime cache verify --kind') offers='interpreters wheels locks bundles records responses sandbox builds' ;;
+    'prime cache verify --output'|'prime cache verify -o') offers='table plain json jsonl' ;;
+    'prime doctor --output'|'prime doctor -o') offers='table plain json jsonl' ;;
+    'prime doctor --context') offers='local prime @contexts' ;;
+    'prime completion install --output'|'prime completion install -o') offers='table plain json jsonl' ;;
+    'prime completion uninstall --output'|'prime completion uninstall -o') offers='table plain json jsonl' ;;
     'prime env init 0') offers='' ;;
     'prime env build 0') offers='@folders @projects' ;;
     'prime env check 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
@@ -430,6 +478,7 @@ _prime_offers() {
     'prime env install ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env trust ...') offers='' ;;
     'prime env bundle ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env signers 0') offers='' ;;
     'prime env uninstall ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env lock ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env outdated ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
@@ -478,21 +527,29 @@ _prime_offers() {
     'prime context rename 0') offers='' ;;
     'prime context rename 1') offers='' ;;
     'prime context delete 0') offers='' ;;
-    'prime completion 0') offers='bash zsh fish powershell' ;;
+    'prime config get 0') offers='' ;;
+    'prime config set 0') offers='' ;;
+    'prime config set 1') offers='' ;;
+    'prime config unset 0') offers='' ;;
+    'prime config use 0') offers='local prime @contexts' ;;
+    'prime config import 0') offers='@files' ;;
+    'prime completion install 0') offers='bash zsh fish powershell' ;;
+    'prime completion uninstall 0') offers='bash zsh fish powershell' ;;
     *) return 1 ;;
   esac
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval hub login logout whoami switch teams context config completion' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check upload install trust bundle uninstall lock sync outdated diff pull info status list versions delete inspect' options='-h --help' ;;
+    'prime') words='env eval hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
-    'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
+    'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
     'prime env bundle') words='' options='--file -o --platform --python --data --no-sources --list --force --dry-run --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime env signers') words='' options='--key --identity --issuer --remove --output -o --quiet -q -h --help' ;;
     'prime env uninstall') words='' options='--with --python --output -o --quiet -q -h --help' ;;
     'prime env lock') words='' options='--upgrade -U --remove --check --dry-run --python --output -o --quiet -q --context --offline -h --help' ;;
     'prime env sync') words='' options='--check --dry-run --locked --frozen --inexact --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -545,7 +602,7 @@ _prime_words() {
     'prime hub restore') words='' options='--data --database --storage --output -o --quiet -q -h --help' ;;
     'prime login') words='' options='--hub --name --headless --token-stdin --storage --allow-http --output -o --quiet -q --context --offline -h --help' ;;
     'prime logout') words='' options='--all --revoke --keep-key --output -o --quiet -q --context --offline -h --help' ;;
-    'prime whoami') words='' options='--output -o --context --offline -h --help' ;;
+    'prime whoami') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime switch') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams') words='list members' options='-h --help' ;;
     'prime teams list') words='' options='--output -o --context --offline -h --help' ;;
@@ -557,9 +614,26 @@ _prime_words() {
     'prime context add') words='' options='--web-url --team --allow-http --output -o --quiet -q -h --help' ;;
     'prime context rename') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context delete') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;
-    'prime config') words='show' options='-h --help' ;;
-    'prime config show') words='' options='--output -o --context --offline -h --help' ;;
-    'prime completion') words='' options='-h --help' ;;
+    'prime config') words='show get set unset use path import' options='-h --help' ;;
+    'prime config show') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime config get') words='' options='--output -o --context --offline -h --help' ;;
+    'prime config set') words='' options='--output -o --quiet -q --context -h --help' ;;
+    'prime config unset') words='' options='--output -o --quiet -q --context -h --help' ;;
+    'prime config use') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime config path') words='' options='--output -o -h --help' ;;
+    'prime config import') words='' options='--storage --dry-run --output -o --quiet -q -h --help' ;;
+    'prime cache') words='list prune verify' options='-h --help' ;;
+    'prime cache list') words='' options='--kind --output -o --quiet -q -h --help' ;;
+    'prime cache prune') words='' options='--older-than --all --kind --dry-run --output -o --quiet -q -h --help' ;;
+    'prime cache verify') words='' options='--fix --kind --output -o --quiet -q -h --help' ;;
+    'prime doctor') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime completion') words='install uninstall bash zsh fish powershell' options='-h --help' ;;
+    'prime completion install') words='' options='--yes -y --dry-run --output -o --quiet -q -h --help' ;;
+    'prime completion uninstall') words='' options='--yes -y --dry-run --output -o --quiet -q -h --help' ;;
+    'prime completion bash') words='' options='-h --help' ;;
+    'prime completion zsh') words='' options='-h --help' ;;
+    'prime completion fish') words='' options='-h --help' ;;
+    'prime completion powershell') words='' options='-h --help' ;;
   esac
 }
 # A name from a file or of a folder is offered only if no shell would act upon it.

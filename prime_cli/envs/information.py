@@ -10,7 +10,8 @@ from prime_cli.archive.signatures import Argument, read_arguments
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
+from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, judge_signatures
+from prime_cli.envs.signing.verdicts import SignatureVerdict
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.checks import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail
@@ -35,7 +36,7 @@ class Information:
 
     `environment` is `owner/name`; `generation` is `v0`, `v1` or None; `arguments` None where
     they cannot be read from the source; `readme` is its first paragraph; `check` is what its
-    publisher's check found, None where there was none.
+    publisher's check found, None where there was none; `signatures` what each is worth.
     """
 
     environment: str
@@ -56,6 +57,7 @@ class Information:
     run: str
     readme: str
     check: CheckSummary | None = None
+    signatures: tuple[SignatureVerdict, ...] = ()
 
 
 def describe(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress) -> Information:
@@ -82,6 +84,7 @@ def describe(hub: HubClient, ref: EnvRef, *, home: Path, progress: Progress) -> 
         run=f"prime eval run {_shown(fetched.ref, pinned=ref.version is not None)}",
         readme=summarize(facts.readme),
         check=detail.check_summary,
+        signatures=tuple(judge_signatures(fetched, home)),
     )
 
 

@@ -53,12 +53,16 @@ class Listing:
 
 @dataclass(frozen=True)
 class ListedVersion:
-    """One version; `sha256` is the content hash, `artifacts` how many files it consists of."""
+    """One version; `sha256` is the content hash, `artifacts` how many files it consists of.
+
+    `wheel_sha256` is None where the hub does not tell it.
+    """
 
     version: str
     created_at: str
     sha256: str
     artifacts: int
+    wheel_sha256: str | None = None
 
 
 def list_environments(hub: HubClient, query: Query) -> Listing:
@@ -82,7 +86,7 @@ def list_environments(hub: HubClient, query: Query) -> Listing:
 def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
     """Every version of an environment, newest first; raises NotFound."""
     return tuple(
-        ListedVersion(row.version, row.created_at, row.sha256, row.size)
+        ListedVersion(row.version, row.created_at, row.sha256, row.size, row.wheel_sha256)
         for row in hub.environments.versions(ref)
     )
 

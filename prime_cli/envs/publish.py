@@ -95,7 +95,7 @@ class Published:
 
     `already` when it was there before with the same content, `locked` when its lock is there too;
     `wheel_sha256` is that of the hub's wheel, None where the hub does not say; `checked` what the
-    check found whose report was attached now.
+    check found whose report was attached now; `signed` how many signatures it has since then.
     """
 
     ref: EnvRef
@@ -106,6 +106,7 @@ class Published:
     already: bool = False
     locked: bool = False
     checked: CheckSummary | None = None
+    signed: int = 0
 
 
 def plan_publish(

@@ -24,6 +24,7 @@ from prime_cli.envs.publish import (
 )
 from prime_cli.envs.release import Bump, Release, write_next_version
 from prime_cli.envs.secrets import refuse_secrets_in_wheel
+from prime_cli.envs.signing.attach import Sign, attach_signatures, require_keeping
 from prime_cli.wire.checks import CheckReport, summarize
 
 Examine = Callable[[Path, Project], CheckReport]
@@ -35,7 +36,8 @@ class UploadOptions:
     """How to publish; with `check` the wheel is first imported in a clean interpreter.
 
     `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes. The report of
-    `examine` is kept beside the version, also of one that was published before.
+    `examine` is kept beside the version, also of one that was published before; so are the
+    signatures that `sign` makes of its wheel.
     """
 
     destination: Destination
@@ -44,6 +46,7 @@ class UploadOptions:
     offline: bool = False
     runtime: str | None = None
     examine: Examine | None = None
+    sign: tuple[Sign, ...] = ()
 
 
 def upload(
@@ -55,10 +58,12 @@ def upload(
     publishing raise.
     """
     _check_name(release.project, options.destination)
+    if options.sign:
+        require_keeping(hub)
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     published = _find_published(hub, release, options.destination)
-    if published is None or options.examine is not None:
+    if published is None or options.examine is not None or options.sign:
         wheel, facts = _obtain_wheel(release, options, progress)
         report = options.examine(wheel, release.project) if options.examine else None
         if published is None:
@@ -67,6 +72,10 @@ def upload(
             published = publish(hub, plan, progress)
         if report is not None and attach_report(hub, published, report, progress):
             published = replace(published, checked=summarize(report))
+        if options.sign:
+            digest = release.content_hash
+            signed = attach_signatures(hub, published.ref, wheel, digest, options.sign)
+            published = replace(published, signed=signed)
     if release.built is None:
         root = release.project.root
         record_push(root, published.ref, published.environment_id, published.wheel_sha256)

@@ -17,6 +17,7 @@ app = group(
             "Trust owners of the current hub, or list who is trusted.",
         ),
         "bundle": (f"{_HERE}.bundle:bundle", "Put environments and their packages into one file."),
+        "signers": (f"{_HERE}.signers:signers", "List or change whose signatures are believed."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Remove environments from the workspace."),
         "lock": (
             f"{_HERE}.lock:lock",

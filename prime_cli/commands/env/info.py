@@ -17,6 +17,7 @@ from prime_cli.commands.options import (
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.information import Information, describe
 from prime_cli.envs.names import resolve_name
+from prime_cli.envs.signing.verdicts import in_a_line
 from prime_cli.wire.checks import in_words
 
 
@@ -63,6 +64,7 @@ def _lines(found: Information) -> list[tuple[str, str]]:
         ("depends on", "\n".join(found.dependencies)),
         ("generation", found.generation or "unknown"),
         ("check", _check(found)),
+        ("signed", "\n".join(map(in_a_line, found.signatures))),
         ("about", found.readme),
         ("install", install.prime),
         ("  with uv", f"{install.uv_pip}\n{install.uv_add}"),

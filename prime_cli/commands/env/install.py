@@ -22,11 +22,13 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
+from prime_cli.core.refs import read_sha256
 from prime_cli.envs.bundles.kept import Bundled
 from prime_cli.envs.bundles.reading import read_manifest, verify_bundle
 from prime_cli.envs.bundles.targeting import fitting_workspace
 from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
 from prime_cli.envs.installers import Tool
+from prime_cli.envs.local import find_local
 from prime_cli.envs.workspace import find_workspace
 from prime_cli.terminal.output import Output
 
@@ -47,6 +49,14 @@ def install(
     prerelease: Annotated[
         bool, typer.Option("--prerelease", help="Allow pre-releases of what it requires.")
     ] = False,
+    sha256: Annotated[
+        str | None,
+        typer.Option("--sha256", metavar="HEX", help="Take this very wheel, or none."),
+    ] = None,
+    require_signature: Annotated[
+        bool,
+        typer.Option("--require-signature", help="Take signed wheels only (`prime env signers`)."),
+    ] = False,
     dry_run: DryRunOpt = False,
     python: PythonOpt = None,
     yes: YesOpt = False,
@@ -64,14 +74,16 @@ def install(
     Example:
       prime env install starter/alphabet-sort
       prime env install ada/wordle@1.2 ./environments/my_env --dry-run
+      prime env install ada/wordle@1.2 --sha256 HEX --require-signature
       prime env install wordle.bundle
 
     See also: `prime env list --installed`, `prime env uninstall`, `prime env bundle`,
     `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    environments = _pinned(environments, sha256)
     show, here = session.output, Path.cwd()
-    gate = gate_of(session, yes=yes)
+    gate = gate_of(session, yes=yes, require_signature=require_signature)
     wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path, gate)
     workspace = find_workspace(python, here=here)
     named: Sequence[str | Bundled] = environments
@@ -100,6 +112,18 @@ def install(
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
     _show_done(plan, done, show)
+
+
+def _pinned(words: list[str], sha256: str | None) -> list[str]:
+    """The one environment with the sha256 that `--sha256` pins it to."""
+    if sha256 is None:
+        return words
+    if len(words) != 1 or find_local(words[0], Path.cwd()) is not None:
+        raise UsageError(
+            "`--sha256` pins one environment of a hub",
+            hint="pin each of several as `owner/name@version#sha256=HEX`",
+        )
+    return [f"{words[0]}#sha256={read_sha256(sha256)}"]
 
 
 def _ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:

@@ -34,7 +34,7 @@ def trust(
       prime env trust ada --context team
       prime env trust ada --remove
     \b
-    See also: `prime env install`, `prime eval run`.
+    See also: `prime env signers`, `prime env install`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context)
     listed = TrustedOwners(session.config.home.value)

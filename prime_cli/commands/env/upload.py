@@ -20,6 +20,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.publish import Destination, Published
 from prime_cli.envs.release import Bump, Release, next_version, open_release
+from prime_cli.envs.signing.attach import Sign, signer_from, signer_of
 from prime_cli.envs.upload import UploadOptions
 from prime_cli.envs.upload import upload as run_upload
 from prime_cli.session import Session
@@ -101,6 +102,14 @@ def upload(
         bool,
         typer.Option("--require-check", help="The same; publish nothing that fails a check."),
     ] = False,
+    sign: Annotated[
+        str | None,
+        typer.Option("--sign", metavar="KEY", help="Sign with this ssh key, or by `sigstore`."),
+    ] = None,
+    attestation: Annotated[
+        list[Path] | None,
+        typer.Option("--attestation", metavar="FILE", help="Keep this attestation (PEP 740) too."),
+    ] = None,
     allow_secrets: Annotated[
         list[str] | None,
         typer.Option("--allow-secrets", metavar="GLOB", help="A file that may look like a secret."),
@@ -120,6 +129,7 @@ def upload(
     Example:
       prime env upload my-env --auto-bump
       prime env upload dist/my_env-0.1.0-py3-none-any.whl --visibility PRIVATE
+      prime env upload --sign ~/.ssh/id_ed25519
       prime env upload --dry-run
     \b
     See also: `prime env build`, `prime env check`, `prime env versions`.
@@ -139,6 +149,7 @@ def upload(
             check=not no_check,
             offline=session.config.offline,
             examine=examiner(session, required=require_check) if check or require_check else None,
+            sign=_signers(sign, attestation or []),
         )
         published = run_upload(session.hub, release, options, session.progress)
     _report(session, published)
@@ -151,6 +162,10 @@ def _chosen_team(session: Session, owner: str | None) -> str | None:
         return None
     session.output.say(f"For the team `{context.team}` (from {context.team_source})")
     return context.team
+
+
+def _signers(key: str | None, attestations: list[Path]) -> tuple[Sign, ...]:
+    return (*([signer_of(key)] if key else []), *map(signer_from, attestations))
 
 
 def _choose_bump(flags: dict[Bump, bool]) -> Bump | None:
@@ -194,12 +209,15 @@ def _report(session: Session, published: Published) -> None:
         "url": url,
         "already": published.already,
         "locked": published.locked,
+        "signatures": published.signed,
         "check": None if published.checked is None else to_builtins(published.checked),
     }
     if published.already:
         sentence = f"{published.ref} is published already, with the same content"
     else:
         sentence = f"Published {published.ref} ({published.visibility.lower()})"
+    if published.signed:
+        sentence += f", and signed ({published.signed})"
     session.output.done(sentence, value=record)
     if url:
         session.output.say(url)

@@ -9,16 +9,14 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.envs.listing import list_versions
 from prime_cli.envs.names import resolve_name
 
-_COLUMNS = ("Version", "Created", "Content hash", "Files")
+_COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files")
 _SHOWN_HASH = 12
 
 
 def versions(
     ctx: typer.Context,
     environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
-    full_hashes: Annotated[
-        bool, typer.Option("--full-hashes", help="Print content hashes whole.")
-    ] = False,
+    full_hashes: Annotated[bool, typer.Option("--full-hashes", help="Print hashes whole.")] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -26,7 +24,8 @@ def versions(
 ) -> None:
     """List the versions of an environment.
 
-    The newest comes first. A content hash names the sources that a version was made of.
+    The newest comes first. A content hash names the sources that a version was made of,
+    and the sha256 is that of its wheel, as `--sha256` pins it.
 
     \b
     Example:
@@ -38,11 +37,13 @@ def versions(
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
     found = list_versions(session.hub.of(ref.owner), ref)
     remember("environments", [ref.slug])
+    shown = None if full_hashes else _SHOWN_HASH
     rows = [
         [
             each.version,
             each.created_at,
-            each.sha256 if full_hashes else each.sha256[:_SHOWN_HASH],
+            each.sha256[:shown],
+            (each.wheel_sha256 or "-")[:shown],
             str(each.artifacts),
         ]
         for each in found

@@ -34,6 +34,11 @@ def judge(
     return [_judge(each, statement, owner, wheel, signers) for each in signatures]
 
 
+def in_a_line(found: SignatureVerdict) -> str:
+    """`ssh ED25519 SHA256:… (allowed)`, as people read it."""
+    return f"{found.kind} {found.signer} ({found.verdict})"
+
+
 def require_allowed(ref: EnvRef, verdicts: list[SignatureVerdict]) -> None:
     """Raise NotTrusted unless one of the signatures is of an allowed signer."""
     if any(each.verdict == ALLOWED for each in verdicts):
@@ -43,11 +48,11 @@ def require_allowed(ref: EnvRef, verdicts: list[SignatureVerdict]) -> None:
             f"{ref} is not signed, and a signature is required",
             hint="ask its owner for `prime env upload --sign KEY`",
         )
-    told = "\n".join(f"{each.kind}: {each.verdict}, {each.signer}" for each in verdicts)
+    told = "\n".join(map(in_a_line, verdicts))
     raise NotTrusted(
         f"{ref} has no signature of an allowed signer of `{ref.owner}`, and one is required",
         detail=told,
-        hint=f"if you know the signer: `prime env signers add {ref.owner} --key KEY.pub`",
+        hint=f"if you know the signer: `prime env signers {ref.owner} --key KEY.pub`",
     )
 
 

@@ -43,7 +43,7 @@ def test_what_an_allowed_signer_signed_is_taken(hub: HubClient, tmp_path: Path) 
     sign(hub, home, key)
     with pytest.raises(NotTrusted, match="no signature of an allowed signer of `ada`") as refused:
         fetch(hub, home)
-    assert "ssh: unknown, ED25519 SHA256:" in (refused.value.detail or "")
+    assert "(unknown)" in (refused.value.detail or "")
     Signers(home).add_key("ada", public_line(key))
     fetched = fetch(hub, home)
     assert [each.verdict for each in judge_signatures(fetched, home)] == ["allowed"]
@@ -63,4 +63,4 @@ def test_a_signature_does_not_move_to_another_version(hub: HubClient, tmp_path: 
     hub.signatures.put(ref, Signatures(newer, old.signatures))
     with pytest.raises(NotTrusted) as refused:
         fetch(hub, home)
-    assert "ssh: bad" in (refused.value.detail or "")
+    assert "(bad)" in (refused.value.detail or "")

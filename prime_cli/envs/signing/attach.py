@@ -1,0 +1,73 @@
+"""Sign a wheel that was made here, and keep the signature beside its version on the hub."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.paths import storage_errors
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.signing import attestations, ssh
+from prime_cli.envs.signing.statement import make_statement
+from prime_cli.wire.signatures import FEATURE, MOST, Signature, Signatures
+
+SIGSTORE = "sigstore"
+"""In place of a key: the identity of the job."""
+
+Sign = Callable[[bytes, Path], Signature]
+"""Makes a signature of a statement about the wheel at a path."""
+
+
+def signer_of(word: str) -> Sign:
+    """What `--sign` names: an ssh key's file, or `sigstore`."""
+    if word == SIGSTORE:
+        return lambda statement, _: Signature("pep740", attestations.sign(statement))
+    return lambda statement, _: Signature("ssh", ssh.sign(Path(word), statement))
+
+
+def signer_from(file: Path) -> Sign:
+    """An attestation that was made elsewhere; raises UsageError or StorageFailed for no such."""
+    with storage_errors(file):
+        text = file.read_text(encoding="utf-8", errors="replace")
+    attestations.check_form(text)
+
+    def give(statement: bytes, wheel: Path) -> Signature:
+        sha256 = digest_file(wheel)
+        found = attestations.verify(text, statement, wheel=wheel.name, sha256=sha256, identities=[])
+        if found is None:
+            raise IntegrityError(f"{file} does not attest {wheel.name}, or cannot be believed")
+        return Signature("pep740", text)
+
+    return give
+
+
+def require_keeping(hub: HubClient) -> None:
+    """Raise UsageError for a hub that keeps no signatures."""
+    if FEATURE not in hub.capabilities().features:
+        raise UsageError(f"{hub.host} keeps no signatures", hint="publish without `--sign` there")
+
+
+def attach_signatures(
+    hub: HubClient, ref: EnvRef, wheel: Path, content_hash: str, signers: Sequence[Sign]
+) -> int:
+    """Sign `wheel` as the version `ref`; how many signatures there are then.
+
+    Only what lies here is signed: raises IntegrityError when the hub has another wheel. Those that
+    the version had stay.
+    """
+    detail = hub.environments.get(ref)
+    sha256 = digest_file(wheel)
+    if (detail.wheel_sha256, detail.content_hash) != (sha256, content_hash):
+        raise IntegrityError(
+            f"{ref} is not signed: its wheel on {hub.host} is not the one that was built here",
+            detail=f"sha256 here  {sha256}\nsha256 there {detail.wheel_sha256}",
+        )
+    spelled = EnvRef(detail.owner.name, detail.name, detail.semantic_version)
+    statement = make_statement(spelled, wheel.name, sha256, content_hash)
+    made = [sign(statement, wheel) for sign in signers]
+    before = hub.signatures.get(ref)
+    kept = before.signatures if before and before.wheel_sha256 == sha256 else ()
+    signatures = tuple(dict.fromkeys([*made, *kept]))[:MOST]
+    hub.signatures.put(ref, Signatures(sha256, signatures))
+    return len(signatures)
