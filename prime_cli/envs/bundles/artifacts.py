@@ -14,7 +14,7 @@ from packaging.markers import InvalidMarker, Marker
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.refs import normalize_name
 from prime_cli.runtime.locks import lock_to_requirements
-from prime_cli.runtime.pythons import Python
+from prime_cli.runtime.pythons import choose_python
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock, LockedPackage
 
@@ -41,7 +41,7 @@ class Artifact:
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
 
-def list_artifacts(lock: Lock, python: Python, *, offline: bool) -> dict[str, list[Artifact]]:
+def list_artifacts(lock: Lock, *, offline: bool) -> dict[str, list[Artifact]]:
     """The files of every package of `lock` by its name, those alone whose digest the lock names.
 
     Raises ResolveFailed for what comes from a repository or has no digest, Unreachable, Offline.
@@ -52,8 +52,9 @@ def list_artifacts(lock: Lock, python: Python, *, offline: bool) -> dict[str, li
         listed = folder / "locked.txt"
         listed.write_text(lock_to_requirements(lock), encoding="utf-8", newline="\n")
         words = ["pip", "compile", str(listed), "--no-deps", "--universal", "--quiet"]
-        words += ["--python", str(python.path), "--format", "pylock.toml", "--no-header"]
-        completed = run_uv([*words, "--no-annotate"], offline=offline, cwd=folder)
+        words += ["--python", str(choose_python(None).path), "--python-version", lock.python]
+        words += ["--format", "pylock.toml", "--no-header", "--no-annotate"]
+        completed = run_uv(words, offline=offline, cwd=folder)
     if not completed.ok:
         raise network_failure(completed, offline=offline) or ResolveFailed(
             "The index does not list the packages that are locked", detail=completed.last_lines()

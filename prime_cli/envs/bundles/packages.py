@@ -36,9 +36,7 @@ class Choice:
     sources: tuple[Artifact, ...]
 
 
-def choose_packages(
-    lock: Lock, machines: Sequence[Machine], python: Python, *, offline: bool
-) -> Choice:
+def choose_packages(lock: Lock, machines: Sequence[Machine], *, offline: bool) -> Choice:
     """The best wheel of each package for each machine; raises ResolveFailed where there is none.
 
     What has no wheel at all is to be built of its source archive. Raises Unreachable, Offline.
@@ -52,7 +50,7 @@ def choose_packages(
                 f"The packages were locked for one system, which is not {machine.target.platform}",
                 hint="leave out that `--platform`, or make the bundle on such a machine",
             )
-    listed = list_artifacts(lock, python, offline=offline)
+    listed = list_artifacts(lock, offline=offline)
     wheels: dict[str, Artifact] = {}
     sources: dict[str, Artifact] = {}
     for package in lock.packages:

@@ -27,7 +27,6 @@ from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.trust.gate import Gate
 from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock
-from prime_cli.runtime.pythons import choose_python
 from prime_cli.wire.locks import Lock
 
 if TYPE_CHECKING:
@@ -97,17 +96,16 @@ def plan_bundle(wish: Wish, around: Around) -> BundlePlan:
     """
     data = read_data(wish.data)
     fetched = _fetch(wish, around)
+    _check_pythons([each for each, _ in fetched], wish.pythons)
     lowest = min(wish.pythons, key=Version) if wish.pythons else None
     parts = tuple(Part(each, _lock(each, around, lowest), required) for each, required in fetched)
     pythons = wish.pythons or (max((part.lock.python for part in parts), key=Version),)
-    _check_pythons(parts, pythons)
     targets = tuple(sorted(Target(name, python) for name in wish.platforms for python in pythons))
     machines = tuple(map(Machine, targets))
     wheels: dict[str, Artifact] = {}
     sources: dict[str, Artifact] = {}
     for part in parts:
-        python = choose_python(f">={part.lock.python}")
-        choice = choose_packages(part.lock, machines, python, offline=around.offline)
+        choice = choose_packages(part.lock, machines, offline=around.offline)
         wheels |= {each.sha256: each for each in choice.wheels}
         sources |= {each.sha256: each for each in choice.sources}
     return BundlePlan(
@@ -160,13 +158,13 @@ def _lock(fetched: FetchedEnvironment, around: Around, lowest: str | None) -> Lo
     return made.lock
 
 
-def _check_pythons(parts: Sequence[Part], pythons: Sequence[str]) -> None:
-    for part in parts:
-        requires = SpecifierSet(part.fetched.package.facts.requires_python or "")
+def _check_pythons(fetched: Sequence[FetchedEnvironment], pythons: Sequence[str]) -> None:
+    for each in fetched:
+        requires = SpecifierSet(each.package.facts.requires_python or "")
         for python in pythons:
             if not (requires.contains(f"{python}.0") or requires.contains(f"{python}.99")):
                 raise ResolveFailed(
-                    f"{part.fetched.ref} requires Python {requires}, which {python} is not",
+                    f"{each.ref} requires Python {requires}, which {python} is not",
                     hint="name another one with `--python`",
                 )
 

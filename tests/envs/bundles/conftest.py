@@ -1,0 +1,90 @@
+"""A bundle that was made from a hub and an index of this machine, and machines to install it on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.digests import digest_file
+from prime_cli.core.paths import prime_home
+from prime_cli.core.progress import Silent
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.bundles.gathering import gather
+from prime_cli.envs.bundles.plan import Around, Wish, plan_bundle
+from prime_cli.envs.bundles.writing import write_bundle
+from prime_cli.envs.trust.gate import Gate
+from prime_cli.wire.locks import Lock, LockedPackage
+from tests.helpers.hubs import open_hub, publish
+from tests.helpers.package_index import index
+
+__all__ = ["index"]
+
+ENVIRONMENT = """
+import verifiers as vf
+
+def load_environment(**arguments):
+    return vf.SingleTurnEnv(**arguments)
+"""
+
+
+@pytest.fixture
+def hub(data: Path, tmp_path: Path, index: str) -> HubClient:
+    """A hub with `ada/tiny-env` 0.1.0, which requires verifiers and `native-tools`."""
+    client = open_hub(data)
+    publish_locked(client, tmp_path, "tiny-env", {"verifiers": "0.1.14", "native-tools": "1.0"})
+    return client
+
+
+def publish_locked(
+    hub: HubClient,
+    folder: Path,
+    name: str,
+    packages: Mapping[str, str],
+    *requires: str,
+    python: str = "3.11",
+) -> EnvRef:
+    """Publish an environment that requires `packages`, with a lock of them for `python`.
+
+    A search for one would take seconds for each test; here it is written from the index's files.
+    """
+    ref = publish(
+        hub,
+        folder / "projects",
+        name,
+        files={f"{name.replace('-', '_')}.py": ENVIRONMENT},
+        requires=(*(f"{each}=={version}" for each, version in packages.items()), *requires),
+    )
+    files = sorted((folder / "served" / "files").glob("*.*"))
+    locked = tuple(
+        LockedPackage(
+            each,
+            version,
+            sha256=tuple(
+                digest_file(path)
+                for path in files
+                if path.name.startswith(f"{each.replace('-', '_')}-{version}")
+            ),
+        )
+        for each, version in sorted(packages.items())
+    )
+    sha256 = hub.environments.get(ref).wheel_sha256 or ""
+    version = packages["verifiers"]
+    hub.locks.put(ref, Lock(1, sha256, version, "v0", python, "test", locked))
+    return ref
+
+
+@pytest.fixture
+def around(hub: HubClient) -> Around:
+    """Where bundles are made in these tests."""
+    return Around(hub, prime_home(), Silent(), Gate())
+
+
+def make(around: Around, wish: Wish, file: Path) -> Path:
+    """Plan, gather and write in one go."""
+    plan = plan_bundle(wish, around)
+    scratch = file.with_name(f"{file.name}.scratch")
+    scratch.mkdir()
+    gathered = gather(plan, around, scratch)
+    write_bundle(file, gathered.manifest, gathered.contents, Silent())
+    return file
