@@ -57,7 +57,7 @@ def admit_bundle(
         parts = [each for each in manifest.members if not _is_data(each)]
         for part in parts:
             _check_part(part)
-        todo = [(each, place) for each, place in data if check_place(place, each.size)]
+        todo = [(each, place) for each, place in data if check_place(place, each)]
         with progress.task(f"Unpacking {path.name}", total=manifest.size, unit="bytes") as task:
             if not (folder / MANIFEST).is_file():
                 _unpack(bundle, parts, folder, task)
@@ -91,7 +91,7 @@ def _check_part(member: Member) -> None:
 
 def _unpack(bundle: OpenBundle, parts: Iterable[Member], folder: Path, task: Task) -> None:
     make_folder(folder.parent)
-    aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    aside = make_folder(folder.with_name(f".{folder.name}.{secrets.token_hex(4)}"))
     try:
         for part in parts:
             bundle.copy(part, aside / part.path, task)

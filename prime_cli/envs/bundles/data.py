@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, NotFound, UnsafeContent, UsageError
-from prime_cli.envs.bundles.manifest import DATASETS, FILES, HUB, BundledData
+from prime_cli.core.paths import storage_errors
+from prime_cli.envs.bundles.manifest import DATASETS, FILES, HUB, BundledData, Member
 
 _REPOSITORY = re.compile(r"(datasets|models|spaces)--[A-Za-z0-9._-]+")
 """A folder of the Hub's cache: huggingface.co/docs/huggingface_hub/guides/manage-cache."""
@@ -50,12 +52,14 @@ def place_of(data: BundledData, kept: Path, environ: Mapping[str, str]) -> Path:
     return _caches(environ)[data.kind] / data.name
 
 
-def check_place(path: Path, size: int) -> bool:
-    """Whether a file is to be written at `path`; raises Conflict for one of another size."""
+def check_place(path: Path, member: Member) -> bool:
+    """Whether a file is to be written at `path`; raises Conflict for one with other content."""
     if not path.exists():
         return True
-    if path.is_file() and path.stat().st_size == size:
-        return False
+    if path.is_file() and path.stat().st_size == member.size:
+        with storage_errors(path):
+            if digest_file(path) == member.sha256:
+                return False
     raise Conflict(
         f"{path} is there already, and is not what the bundle has",
         hint="move it away, then install the bundle again",
