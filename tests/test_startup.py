@@ -54,6 +54,7 @@ run()
         "eval power --help",
         "eval view --help",
         "config show --help",
+        "doctor --help",
         "completion bash",
         "completion --help",
     ],

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from prime_cli.checks import (
+    completion,
     disk,
     encoding,
     hub,
@@ -40,6 +41,7 @@ CHECKS: dict[str, Check] = {
     "sandbox": sandbox.examine,
     "disk": disk.examine,
     "leftovers": leftovers.examine,
+    "completion": completion.examine,
 }
 """In the order in which they are told."""
 

@@ -23,7 +23,8 @@ class Place:
     """The folder `here`, the variables, and the settings or why they cannot be read.
 
     `transport` replaces the sockets to hubs. `encodings` are those of stdout and stderr, as they
-    are before anything is written. `limit` bounds each subject, in seconds.
+    are before anything is written. `limit` bounds each subject, in seconds; `script` gives the
+    completion script for a shell, None where nobody types.
     """
 
     here: Path
@@ -36,3 +37,4 @@ class Place:
     encodings: Mapping[str, str] = field(default_factory=dict)
     clock: Callable[[], datetime] = utc_now
     limit: float = 10.0
+    script: Callable[[str], str] | None = None

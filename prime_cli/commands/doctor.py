@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from prime_cli.answers import script
 from prime_cli.checks.doctor import examine
 from prime_cli.checks.findings import Finding, worst
 from prime_cli.checks.place import Place
@@ -56,6 +57,7 @@ def _place(session: Session) -> Place:
         trouble=trouble,
         offline=config.offline if config else bool(session.offline_flag),
         transport=session.transport,
+        script=script,
         encodings={
             name: encoding
             for name, stream in streams.items()

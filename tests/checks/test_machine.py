@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.checks import disk, encoding, leftovers, python, sandbox, uv, workspace
+from prime_cli.checks import completion, disk, encoding, leftovers, python, sandbox, uv, workspace
 from prime_cli.core.file_lock import locked
 from prime_cli.evals.folder import writing
 from prime_cli.evals.manifest import RUNNING
 from prime_cli.runtime.pythons import executable_in
+from prime_cli.shells.installation import MADE_BY, apply_change, plan_installation
+from prime_cli.shells.places import place_for
 from tests.checks.places import one, place, told
 from tests.evals.saving import save_run
 from tests.helpers.bubblewrap import needs_bubblewrap
@@ -138,3 +140,20 @@ def test_halves_are_told_when_nobody_can_be_writing_them(tmp_path: Path, home: P
     os.utime(half, (old, old))
     found = one(leftovers.examine(place(tmp_path)), "halves")
     assert (found.status, found.fix) == ("warning", f"`rm -r {half}`")
+
+
+def test_completion_of_an_earlier_prime_is_told(tmp_path: Path, home: Path) -> None:
+    def look(script: str) -> tuple[str, str, str | None]:
+        return told(one(completion.examine(place(tmp_path, script=lambda _: script))))
+
+    assert look("now")[:2] == ("ok", "Not installed; `prime completion install` does that")
+    fish = place_for("fish", home=home, prime_home=home / ".prime", environ={})
+    before = f"# {MADE_BY}\nbefore\n"
+    for change in plan_installation(fish, before):
+        apply_change(change)
+    assert look(before)[:2] == ("ok", "Installed for fish")
+    assert look(f"# {MADE_BY}\nnow\n") == (
+        "warning",
+        "Completion for fish is not this prime's",
+        "`prime completion install fish`",
+    )
