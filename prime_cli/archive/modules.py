@@ -58,7 +58,12 @@ class Modules:
             return None
         try:
             return Module(text, package, ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError):
+        except (
+            SyntaxError,
+            ValueError,
+            RecursionError,
+            MemoryError,
+        ):  # the last: too deep to parse
             return Module(text, package, None)
 
 

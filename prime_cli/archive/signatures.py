@@ -63,8 +63,15 @@ def _argument(name: str, annotation: ast.expr | None, default: ast.expr | None) 
 def _text(node: ast.expr | None) -> str | None:
     if node is None:
         return None
-    text = ast.unparse(node)
+    text = _source(node)
     return text if len(text) <= _LONGEST_DEFAULT else f"{text[: _LONGEST_DEFAULT - 1]}…"
+
+
+def _source(node: ast.AST) -> str:
+    try:
+        return ast.unparse(node)
+    except RecursionError:  # nested too deeply to be written
+        return "…"
 
 
 def _read_config(modules: Modules, module: str) -> tuple[Argument, ...] | None:
@@ -93,7 +100,7 @@ def _type_arguments(definition: ast.ClassDef) -> list[str]:
 
 
 def _is_config(name: str, definition: ast.ClassDef) -> bool:
-    bases = [ast.unparse(base).rpartition(".")[2] for base in definition.bases]
+    bases = [_source(base).rpartition(".")[2] for base in definition.bases]
     return name.endswith("Config") or any(base.endswith(_ENDS_OF_CONFIGS) for base in bases)
 
 
@@ -111,7 +118,7 @@ def _fields(
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name = statement.target.id
-            if not name.startswith("_") and "ClassVar" not in ast.unparse(statement.annotation):
+            if not name.startswith("_") and "ClassVar" not in _source(statement.annotation):
                 found[name] = _argument(name, statement.annotation, statement.value)
     return found
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -99,11 +100,9 @@ class _Use(ast.NodeVisitor):
 
     def add(self, text: str) -> None:
         self._aliases = {}
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            return
-        self.visit(tree)
+        # What is nested too deeply to be parsed or walked says nothing.
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            self.visit(ast.parse(text))
 
     def spans(self) -> Iterator[tuple[str, Span]]:
         for module, name in sorted(self.names - self.asked):

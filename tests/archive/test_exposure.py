@@ -74,6 +74,7 @@ NEITHER = {
     "stars in a circle": {"env/__init__.py": "from .a import *", "env/a.py": "from env import *"},
     "bases in a circle": {"env.py": "class A(B): ...\nclass B(A): ...\n__all__ = ['A']\n"},
     "a broken file": {"env.py": "def ("},
+    "a file too deep to be parsed": {"env.py": f"x = {'-' * 50_000}1"},
     "a null byte": {"env.py": "x = '\0'"},
     "too many dots": {"env.py": "from .....x import *\n"},
 }  # fmt: skip

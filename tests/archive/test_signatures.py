@@ -181,3 +181,8 @@ def test_circles_of_base_classes_end() -> None:
 def test_no_source_makes_the_reader_fail(source: str) -> None:
     for generation in ("v0", "v1"):
         read_arguments("env", generation, {"env.py": source}.get)
+
+
+def test_a_default_too_deep_to_be_written_is_left_out() -> None:
+    source = f"def load_environment(n={' + '.join(['1'] * 700)}): ..."
+    assert _read({"env.py": source}) == [Argument("n", None, "…")]

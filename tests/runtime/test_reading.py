@@ -133,7 +133,17 @@ def test_contradictions_leave_what_is_certain(tmp_path: Path) -> None:
     assert not reading.span.allows("0.4.0")
 
 
-@pytest.mark.parametrize("source", ["def broken(:", "\x00", "(" * 500])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def broken(:",
+        "\x00",
+        "(" * 500,
+        f"import verifiers\nx = {'-' * 50_000}1",
+        f"import verifiers\nx = {' + '.join(['1'] * 5_000)}",
+    ],
+    ids=["broken", "nul", "brackets", "deep", "long"],
+)
 def test_a_file_that_cannot_be_parsed_is_passed_over(tmp_path: Path, source: str) -> None:
     found = package(tmp_path, LOADER, files={"other.py": "import verifiers\n" + source})
 

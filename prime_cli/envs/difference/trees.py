@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -13,6 +13,7 @@ from prime_cli.archive.wheels import installed_path
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
 from prime_cli.envs.installed import Distribution
+from prime_cli.envs.installed_files import recorded_files
 
 LARGEST_TEXT = MEBIBYTE
 """A file above this is compared by its digest alone."""
@@ -74,33 +75,19 @@ def installed_tree(package: Distribution) -> Tree:
 
     Raises IntegrityError for a package without a RECORD.
     """
-    site = package.folder.parent
-    tree = _Growing()
-    for path in _recorded(package):
-        place = _place(path)
-        file = site / path
-        # A RECORD may be anybody's: nothing outside of site-packages is read.
-        if place is None or not file.resolve().is_relative_to(site.resolve()):
-            continue
-        if file.is_file():
-            with storage_errors(file), file.open("rb") as stream:
-                tree.add(place, stream)
-    return tree.files
-
-
-def _recorded(package: Distribution) -> Iterator[str]:
-    record = package.folder / "RECORD"
-    try:
-        lines = record.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    recorded = recorded_files(package)
+    if recorded is None:
         raise IntegrityError(
             f"{package.folder} has no RECORD, so its files are not known",
             hint=f"install it again with `prime env install {package.name}`",
-        ) from error
-    for line in lines:
-        path = line.rpartition(",")[0].rpartition(",")[0].strip('"')
-        if path and not path.endswith(".pyc"):
-            yield path
+        )
+    tree = _Growing()
+    for path, _ in recorded:
+        place, file = _place(path), package.folder.parent / path
+        if place is not None and not path.endswith(".pyc") and file.is_file():
+            with storage_errors(file), file.open("rb") as stream:
+                tree.add(place, stream)
+    return tree.files
 
 
 def _place(path: str) -> str | None:

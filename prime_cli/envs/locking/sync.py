@@ -10,9 +10,9 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.install import InstallPlan, Wanted, plan_install, run_install
 from prime_cli.envs.installed import Distribution, unmet_requirements
+from prime_cli.envs.installed_files import altered_files
 from prime_cli.envs.installers import uninstall
 from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment
-from prime_cli.envs.locking.intactness import altered_files
 from prime_cli.envs.owned import OpenHub
 from prime_cli.envs.workspace import Workspace
 
