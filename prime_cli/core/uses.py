@@ -6,11 +6,12 @@ was used last. `<home>/cache/uses/<kind>-<name>`.
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
-_held: dict[Path, BinaryIO] = {}
+_held: dict[Path, int] = {}
+"""Descriptors that stay open until the process ends."""
 
 
 def use_file(home: Path, kind: str, name: str) -> Path:
@@ -27,31 +28,34 @@ def hold(home: Path, kind: str, name: str) -> None:
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         while path not in _held:
-            file = path.open("ab")
-            _lock(file, shared=True)
-            if _is_at(path, file):
-                _held[path] = file
+            descriptor = _open(path)
+            _lock(descriptor, shared=True)
+            if _is_at(path, descriptor):
+                _held[path] = descriptor
             else:  # removed between opening and locking
-                file.close()
+                os.close(descriptor)
         os.utime(path)
 
 
-def take_over(path: Path) -> BinaryIO | None:
-    """The lock of a use file for oneself alone, held while the returned file is open.
+@contextmanager
+def taken_over(path: Path) -> Iterator[bool]:
+    """Whether nobody holds the thing of a use file, and nobody else can while the block lasts.
 
-    None when a process, this one too, holds the thing. The file is made when it is not there.
+    This process counts too. The file is made when it is not there. Raises OSError.
     """
     if path in _held:
-        return None
+        yield False
+        return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     there = path.exists()
-    file = path.open("ab")
-    if not _lock(file, shared=False):
-        file.close()
-        return None
-    if not there:
-        os.utime(path, (0, 0))  # nobody has used it
-    return file
+    descriptor = _open(path)
+    try:
+        alone = _lock(descriptor, shared=False)
+        if alone and not there:
+            os.utime(path, (0, 0))  # nobody has used it
+        yield alone
+    finally:
+        os.close(descriptor)
 
 
 def last_use(path: Path) -> float | None:
@@ -62,13 +66,17 @@ def last_use(path: Path) -> float | None:
         return None
 
 
-def _is_at(path: Path, file: BinaryIO) -> bool:
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
     with suppress(OSError):
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
     return False
 
 
-def _lock(file: BinaryIO, *, shared: bool) -> bool:
+def _lock(descriptor: int, *, shared: bool) -> bool:
     """Wait for a shared lock; take one for oneself alone only if that is possible at once."""
     if sys.platform == "win32":
         # An open file cannot be removed there, which is what a lock is for.
@@ -76,7 +84,7 @@ def _lock(file: BinaryIO, *, shared: bool) -> bool:
     import fcntl
 
     try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

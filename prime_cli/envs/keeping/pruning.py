@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.uses import take_over
+from prime_cli.core.uses import taken_over
 from prime_cli.envs.keeping.entries import LASTING, Entry, Kind, list_entries, use_of
 from prime_cli.runtime.layers import interpreters_folder, is_ready
 
@@ -71,15 +71,14 @@ def _remove(home: Path, entry: Entry, *, dry_run: bool) -> bool:
     use = use_of(home, entry)
     with storage_errors(use):
         there = use.exists()
-        lock = take_over(use)
-    if lock is None:
-        return False
-    with lock:
-        if not dry_run:
-            _delete(entry.path)
-        if not (dry_run and there):
-            with suppress(OSError):
-                use.unlink()
+        with taken_over(use) as alone:
+            if not alone:
+                return False
+            if not dry_run:
+                _delete(entry.path)
+            if not (dry_run and there):
+                with suppress(OSError):
+                    use.unlink()
     return True
 
 

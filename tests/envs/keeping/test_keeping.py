@@ -1,0 +1,137 @@
+"""What is kept is listed, verified and pruned; what is used, and what is no cache, stays."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.progress import Silent
+from prime_cli.core.uses import hold
+from prime_cli.envs.keeping.entries import Entry, Kind, list_entries
+from prime_cli.envs.keeping.pruning import choose_old, prune
+from prime_cli.envs.keeping.verifying import verify
+from prime_cli.runtime.layers import is_ready
+
+DAY = 24 * 3600
+INTERPRETER = "ab" * 16
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A home with one entry of most kinds, none used for 40 days."""
+    home = tmp_path / "home"
+    wheel = b"bytes of a wheel"
+    sha256 = digest_bytes(wheel)
+    for path, content in {
+        f"wheels/{sha256}/x-1.0-py3-none-any.whl": wheel,
+        f"locks/{sha256}.json": b"{}",
+        "cache/responses/ab/cdef.json": b"{}",
+        "cache/builds/left/over": b"",
+        "hub/blobs/aa": b"published",
+        "config.toml": b"",
+        "credentials.toml": b"key",
+        f"interpreters/by-wheel/{INTERPRETER}.json": b'{"layers": ["' + b"ab" * 16 + b'"]}',
+    }.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(content)
+    interpreter = home / "interpreters" / INTERPRETER
+    command = [sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(interpreter)]
+    subprocess.run(command, check=True)
+    (interpreter / "prime-ready").touch()
+    old = time.time() - 40 * DAY
+    for entry in list_entries(home):
+        os.utime(entry.path, (old, old))
+    return home
+
+
+def _find(home: Path, kind: Kind) -> Entry:
+    (entry,) = list_entries(home, frozenset({kind}))
+    return entry
+
+
+def test_what_is_listed_has_a_size_and_a_last_use(kept: Path) -> None:
+    entries = {entry.kind: entry for entry in list_entries(kept)}
+    assert set(entries) == {
+        Kind.INTERPRETERS, Kind.WHEELS, Kind.LOCKS, Kind.RESPONSES, Kind.BUILDS,
+    }  # fmt: skip
+    assert entries[Kind.WHEELS].size == 16
+    assert entries[Kind.WHEELS].used < time.time() - 39 * DAY
+
+
+def test_what_was_used_lately_and_locks_stay(kept: Path) -> None:
+    hold(kept, "interpreters", INTERPRETER)
+    old = choose_old(kept, now=time.time(), older_than=30 * DAY)
+    assert {entry.kind for entry in old} == {Kind.WHEELS, Kind.RESPONSES, Kind.BUILDS}
+    assert choose_old(kept, now=time.time(), older_than=50 * DAY) == []
+
+
+def test_pruning_leaves_what_is_no_cache(kept: Path) -> None:
+    done = prune(kept, choose_old(kept, now=time.time(), older_than=None), Silent(), dry_run=False)
+    assert len(done.removed) == 4
+    assert [entry.kind for entry in list_entries(kept)] == [Kind.LOCKS]
+    left = sorted(path.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file())
+    assert [name for name in left if not name.startswith("locks/")] == [
+        "config.toml", "credentials.toml", "hub/blobs/aa",
+    ]  # fmt: skip
+
+
+def test_locks_go_when_they_are_named(kept: Path) -> None:
+    kinds = frozenset({Kind.LOCKS})
+    old = choose_old(kept, now=time.time(), older_than=30 * DAY, kinds=kinds)
+    assert [entry.kind for entry in old] == [Kind.LOCKS]
+
+
+def test_a_dry_run_removes_nothing(kept: Path) -> None:
+    before = sorted(kept.rglob("*"))
+    old = choose_old(kept, now=time.time(), older_than=None)
+    assert len(prune(kept, old, Silent(), dry_run=True).removed) == 4
+    assert [path for path in sorted(kept.rglob("*")) if "uses" not in path.parts] == before
+
+
+def test_what_a_running_command_uses_stays(kept: Path) -> None:
+    old = choose_old(kept, now=time.time(), older_than=30 * DAY)
+    hold(kept, "interpreters", INTERPRETER)
+    done = prune(kept, old, Silent(), dry_run=False)
+    assert [entry.kind for entry in done.busy] == [Kind.INTERPRETERS]
+    assert is_ready(kept / "interpreters" / INTERPRETER)
+
+
+def test_work_in_progress_is_left_alone_for_an_hour(kept: Path) -> None:
+    (kept / "cache" / "builds" / "now").mkdir()
+    (kept / "interpreters" / f".{INTERPRETER}.12ab").mkdir()
+    names = [entry.name for entry in choose_old(kept, now=time.time(), older_than=None)]
+    assert "cache/builds/now" not in names
+    assert f"interpreters/.{INTERPRETER}.12ab" not in names
+
+
+def test_all_that_is_whole_passes(kept: Path) -> None:
+    kinds = frozenset({Kind.INTERPRETERS, Kind.WHEELS, Kind.RESPONSES})
+    assert verify(list_entries(kept, kinds), Silent()) == (3, [])
+
+
+def test_a_changed_wheel_is_named(kept: Path) -> None:
+    wheel = next(_find(kept, Kind.WHEELS).path.glob("*.whl"))
+    wheel.write_bytes(b"other")
+    _, (broken,) = verify(list_entries(kept, frozenset({Kind.WHEELS})), Silent())
+    assert "another sha256" in broken.why
+
+
+def test_an_interpreter_that_does_not_start_is_named(kept: Path) -> None:
+    python = kept / "interpreters" / INTERPRETER / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\necho no >&2\nexit 3\n", encoding="utf-8")
+    python.chmod(0o700)
+    _, (broken,) = verify(list_entries(kept, frozenset({Kind.INTERPRETERS})), Silent())
+    assert broken.why == "it does not start: no"
+    python.unlink()
+    _, (broken,) = verify(list_entries(kept, frozenset({Kind.INTERPRETERS})), Silent())
+    assert "is gone" in broken.why
+
+
+def test_a_lock_that_cannot_be_read_is_named(kept: Path) -> None:
+    _, (broken,) = verify(list_entries(kept, frozenset({Kind.LOCKS})), Silent())
+    assert "cannot be read" in broken.why
