@@ -34,11 +34,14 @@ def judge(
         return Verdict("yes", "Scores stay comparable: these are the same bytes")
     if a.generation != b.generation:
         return Verdict("no", f"Scores are not comparable: {_was(a)} became {_was(b)}")
-    if rewards:
-        return Verdict("no", f"Scores are not comparable: reward code changed ({_some(rewards)})")
+    unread = [name for side in scoring for name in side.broken]
+    # What is missing where a module cannot be parsed may be there all the same.
+    certain = [name for name, status in rewards.items() if status == "changed" or not unread]
+    if certain:
+        return Verdict("no", f"Scores are not comparable: reward code changed ({_some(certain)})")
     code = list(_changed_code(a, b))
     if code:
-        return Verdict("unsure", _about_code(code, scoring))
+        return Verdict("unsure", _about_code(code, unread, scoring))
     if dependencies:
         return Verdict(
             "unsure",
@@ -48,9 +51,10 @@ def judge(
     return Verdict("yes", "Scores stay comparable: no code, no data and no dependency changed")
 
 
-def _about_code(changed: Sequence[str], scoring: tuple[ScoringCode, ScoringCode]) -> str:
+def _about_code(
+    changed: Sequence[str], unread: Sequence[str], scoring: tuple[ScoringCode, ScoringCode]
+) -> str:
     """For code that changed and is not known to score."""
-    unread = [name for side in scoring for name in side.broken]
     if unread:
         return f"Whether scores stay comparable is unknown: {_some(unread)} cannot be parsed"
     if not all(side.parts for side in scoring):
