@@ -33,6 +33,7 @@ _prime_step() {
     'prime env info') at='prime env info' ;;
     'prime env status') at='prime env status' ;;
     'prime env list') at='prime env list' ;;
+    'prime env verify') at='prime env verify' ;;
     'prime env versions') at='prime env versions' ;;
     'prime env delete') at='prime env delete' ;;
     'prime env inspect') at='prime env inspect' ;;
@@ -191,6 +192,9 @@ _prime_offers() {
     'prime env list --python') offers='@files' ;;
     'prime env list --output'|'prime env list -o') offers='table plain json jsonl' ;;
     'prime env list --context') offers='local prime @contexts' ;;
+    'prime env verify --version'|'prime env verify -v') offers='' ;;
+    'prime env verify --output'|'prime env verify -o') offers='table plain json jsonl' ;;
+    'prime env verify --context') offers='local prime @contexts' ;;
     'prime env versions --output'|'prime env versions -o') offers='table plain json jsonl' ;;
     'prime env versions --context') offers='local prime @contexts' ;;
     'prime env delete --output'|'prime env delete -o') offers='table plain json jsonl' ;;
@@ -487,6 +491,7 @@ _prime_offers() {
     'prime env pull 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env info 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env status 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env verify 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env versions 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env delete 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env inspect 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
@@ -541,7 +546,7 @@ _prime_offers() {
 _prime_words() {
   case $1 in
     'prime') words='env eval hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list versions delete inspect' options='-h --help' ;;
+    'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -559,6 +564,7 @@ _prime_words() {
     'prime env info') words='' options='--version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env status') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env list') words='' options='--num -n --limit -l --page -p --owner --visibility --search -s --tag -t --tags --sort --order --mine --starred --installed --python --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env verify') words='' options='--version -v --require-signature --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
@@ -605,18 +611,18 @@ _prime_words() {
     'prime whoami') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime switch') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams') words='list members' options='-h --help' ;;
-    'prime teams list') words='' options='--output -o --context --offline -h --help' ;;
-    'prime teams members') words='' options='--output -o --context --offline -h --help' ;;
+    'prime teams list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime teams members') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime context') words='list use show add rename delete' options='-h --help' ;;
     'prime context list') words='' options='--output -o -h --help' ;;
     'prime context use') words='' options='--output -o --quiet -q -h --help' ;;
-    'prime context show') words='' options='--output -o -h --help' ;;
+    'prime context show') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context add') words='' options='--web-url --team --allow-http --output -o --quiet -q -h --help' ;;
     'prime context rename') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context delete') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;
     'prime config') words='show get set unset use path import' options='-h --help' ;;
     'prime config show') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime config get') words='' options='--output -o --context --offline -h --help' ;;
+    'prime config get') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime config set') words='' options='--output -o --quiet -q --context -h --help' ;;
     'prime config unset') words='' options='--output -o --quiet -q --context -h --help' ;;
     'prime config use') words='' options='--output -o --quiet -q -h --help' ;;

@@ -33,6 +33,10 @@ app = group(
         "info": (f"{_HERE}.info:info", "Show an environment and the ways to use it."),
         "status": (f"{_HERE}.status:status", "Show who sees an environment and what is newest."),
         "list": (f"{_HERE}.list:list_published", "List environments on the hub."),
+        "verify": (
+            f"{_HERE}.verify:verify",
+            "Rebuild a published wheel from its sources, and compare the two.",
+        ),
         "versions": (f"{_HERE}.versions:versions", "List the versions of an environment."),
         "delete": (f"{_HERE}.delete:delete", "Delete an environment or one version of it."),
         "inspect": (f"{_HERE}.inspect:inspect", "Look into the files of a published version."),

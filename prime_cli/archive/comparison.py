@@ -1,0 +1,135 @@
+"""Compare two wheels member by member, past what every builder stamps in its own way."""
+
+import base64
+import csv
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.archive.wheels import Wheel, open_wheel
+
+_GENERATOR = "Generator:"
+
+
+@dataclass(frozen=True)
+class MemberDifference:
+    """A member that is not the same in both; `found` says how, as people read it."""
+
+    member: str
+    found: str
+
+
+@dataclass(frozen=True)
+class WheelComparison:
+    """What differs, and what was `normalised`: differences that say nothing of the content."""
+
+    differences: tuple[MemberDifference, ...]
+    normalised: tuple[str, ...]
+
+
+def compare_wheels(published: Path, rebuilt: Path) -> WheelComparison:
+    """Compare the content of two wheels of one version.
+
+    Passed over, and told: the line of the builder's name and version in WHEEL, the order of the
+    fields of METADATA, the order of RECORD and its rows for those members; also the order, times,
+    modes and compression of the archive itself. Raises IntegrityError or UnsafeContent for what is
+    no safe wheel.
+    """
+    with open_wheel(published) as old, open_wheel(rebuilt) as new:
+        comparison = _Comparison(old, new)
+        for member in sorted(old.members.keys() | new.members.keys()):
+            comparison.look_at(member)
+        comparison.look_at_records()
+    return WheelComparison(tuple(comparison.differences), tuple(comparison.normalised))
+
+
+class _Comparison:
+    """The findings, as they are made."""
+
+    def __init__(self, old: Wheel, new: Wheel) -> None:
+        self._old, self._new = old, new
+        self._info = old.dist_info()
+        self._alike: set[str] = set()
+        self.differences: list[MemberDifference] = []
+        self.normalised: list[str] = []
+
+    def look_at(self, member: str) -> None:
+        """Compare one member, if it is not RECORD."""
+        if member == f"{self._info}/RECORD":
+            return
+        if member not in self._new.members:
+            self._differ(member, "only in the published wheel")
+        elif member not in self._old.members:
+            self._differ(member, "only in the rebuilt wheel")
+        elif _digest(self._old, member) != _digest(self._new, member):
+            self._look_closer(member)
+
+    def _look_closer(self, member: str) -> None:
+        old, new = self._old.text(member) or "", self._new.text(member) or ""
+        told = ""
+        if member == f"{self._info}/WHEEL" and _without_generator(old) == _without_generator(new):
+            told = f"the builder's name in {member}: {_generator(old)}, here {_generator(new)}"
+        elif member == f"{self._info}/METADATA" and _fields(old) == _fields(new):
+            told = f"the order of the fields in {member}"
+        if told:
+            self._alike.add(member)
+            self.normalised.append(told)
+        elif member == f"{self._info}/METADATA":
+            self._differ(member, f"other metadata: {_changed_fields(old, new)}")
+        else:
+            self._differ(member, "other content")
+
+    def look_at_records(self) -> None:
+        """RECORD of each must list what is in it; then it can only differ as the members do."""
+        name = f"{self._info}/RECORD"
+        for wheel, which in ((self._old, "published"), (self._new, "rebuilt")):
+            wrong = _wrong_in_record(wheel, name)
+            if wrong:
+                self._differ(name, f"that of the {which} wheel is not true of `{wrong}`")
+        if self._old.text(name) != self._new.text(name) and not self.differences:
+            self.normalised.append(f"the order of {name}, and its rows for what is named here")
+
+    def _differ(self, member: str, found: str) -> None:
+        self.differences.append(MemberDifference(member, found))
+
+
+def _without_generator(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith(_GENERATOR)]
+
+
+def _generator(text: str) -> str:
+    lines = (line for line in text.splitlines() if line.startswith(_GENERATOR))
+    return next(lines, "").removeprefix(_GENERATOR).strip() or "nobody"
+
+
+def _fields(metadata: str) -> tuple[list[str], str]:
+    """The header lines, sorted (a folded one stays with its first), and the body."""
+    head, _, body = metadata.replace("\r\n", "\n").partition("\n\n")
+    return sorted(head.replace("\n ", "\0 ").splitlines()), body
+
+
+def _changed_fields(old: str, new: str) -> str:
+    (before, body), (after, other) = _fields(old), _fields(new)
+    lines = set(before) ^ set(after)
+    names = sorted({line.partition(":")[0] for line in lines})
+    return ", ".join([*names, *(["the description"] if body != other else [])]) or "repeated fields"
+
+
+def _wrong_in_record(wheel: Wheel, name: str) -> str | None:
+    """The first member of which RECORD does not say the truth, None if there is none."""
+    rows = csv.reader((wheel.text(name) or "").splitlines())
+    told = {row[0]: row[1] if len(row) > 1 else "" for row in rows if row}
+    unlisted = {name, f"{name}.jws", f"{name}.p7s"}
+    for member in wheel.members:
+        if member not in unlisted and told.get(member) != f"sha256={_digest(wheel, member)}":
+            return member
+    return next((member for member in sorted(told) if member not in wheel.members), None)
+
+
+def _digest(wheel: Wheel, member: str) -> str:
+    """As RECORD has it: urlsafe base64 without padding."""
+    digest = hashlib.sha256()
+    with wheel.open(member) as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()

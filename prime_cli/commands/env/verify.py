@@ -1,0 +1,82 @@
+"""`prime env verify`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    VersionOpt,
+    YesOpt,
+    at_version,
+    open_session,
+)
+from prime_cli.commands.trusting import gate_of
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.signing.verdicts import in_a_line
+from prime_cli.envs.verifying import Verification, require_same, verify_environment
+
+
+def verify(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
+    ],
+    version: VersionOpt = None,
+    require_signature: Annotated[
+        bool,
+        typer.Option("--require-signature", help="Fail without that of an allowed signer."),
+    ] = False,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Rebuild a published wheel from its sources, and compare the two.
+
+    They are compared member by member; what builders stamp in their own way is passed over and
+    named. Exits 1 when something differs, 9 when the sources do not build.
+
+    \b
+    Example:
+      prime env verify starter/alphabet-sort
+      prime env verify ada/wordle@1.2 --require-signature --output json
+    \b
+    See also: `prime env info`, `prime env signers`, `prime env install`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
+    found = verify_environment(
+        session.hub,
+        ref,
+        gate=gate_of(session, yes=yes, require_signature=require_signature),
+        progress=session.progress,
+        offline=session.config.offline,
+    )
+    session.output.show(found, lines=_lines(found))
+    require_same(found)
+
+
+def _lines(found: Verification) -> list[tuple[str, str]]:
+    lines = [
+        ("environment", found.environment),
+        ("wheel", found.wheel),
+        ("published", f"sha256 {found.wheel_sha256}"),
+        ("rebuilt", f"sha256 {found.rebuilt_sha256}"),
+        ("result", _result(found)),
+        ("differs", "\n".join(f"{each.member}: {each.found}" for each in found.differences)),
+        ("passed over", "\n".join(found.normalised)),
+        ("signed", "\n".join(map(in_a_line, found.signatures)) or "no"),
+    ]
+    return [(label, text) for label, text in lines if text]
+
+
+def _result(found: Verification) -> str:
+    if not found.same:
+        count = len(found.differences)
+        return f"{count} difference{'s' if count > 1 else ''}"
+    return "the same bytes" if found.identical else "the same content"
