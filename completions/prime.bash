@@ -614,7 +614,7 @@ _prime_words() {
     'prime teams list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams members') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime context') words='list use show add rename delete' options='-h --help' ;;
-    'prime context list') words='' options='--output -o -h --help' ;;
+    'prime context list') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context use') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context show') words='' options='--output -o --quiet -q -h --help' ;;
     'prime context add') words='' options='--web-url --team --allow-http --output -o --quiet -q -h --help' ;;
@@ -626,7 +626,7 @@ _prime_words() {
     'prime config set') words='' options='--output -o --quiet -q --context -h --help' ;;
     'prime config unset') words='' options='--output -o --quiet -q --context -h --help' ;;
     'prime config use') words='' options='--output -o --quiet -q -h --help' ;;
-    'prime config path') words='' options='--output -o -h --help' ;;
+    'prime config path') words='' options='--output -o --quiet -q -h --help' ;;
     'prime config import') words='' options='--storage --dry-run --output -o --quiet -q -h --help' ;;
     'prime cache') words='list prune verify' options='-h --help' ;;
     'prime cache list') words='' options='--kind --output -o --quiet -q -h --help' ;;

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config.registry import as_text, refuse_secret, unknown_setting
 
 
@@ -12,6 +12,7 @@ def get(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
@@ -26,7 +27,7 @@ def get(
 
     See also: `prime config show`, `prime config set`.
     """
-    session = open_session(ctx, output=output, context=context, offline=offline)
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     refuse_secret(name)
     settings = {each.name: each for each in session.config.settings()}
     found = settings.get(name.replace("-", "_").lower())

@@ -3,11 +3,11 @@
 import typer
 
 from prime_cli.commands.config.writing import writable
-from prime_cli.commands.options import OutputOpt, open_session
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.credentials.file import credentials_file
 
 
-def path(ctx: typer.Context, output: OutputOpt = None) -> None:
+def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
     """Print where config.toml is.
 
     It need not be there yet. JSON names the file of keys and prime's home as well.
@@ -18,7 +18,7 @@ def path(ctx: typer.Context, output: OutputOpt = None) -> None:
 
     See also: `prime config show`, `prime config set`.
     """
-    session = open_session(ctx, output=output)
+    session = open_session(ctx, output=output, quiet=quiet)
     config = writable()
     home = config.home.value
     record = {"config": config.file, "credentials": credentials_file(home), "home": home}

@@ -10,7 +10,7 @@ from prime_cli.commands.context.places import (
     record_of,
     settings_of_file,
 )
-from prime_cli.commands.options import OutputOpt, open_session
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.config.contexts import find_context
 
 
@@ -21,6 +21,7 @@ def show(
         typer.Argument(metavar="[NAME]", help="The context.", show_default="the current one"),
     ] = None,
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
 ) -> None:
     """Show one context: its addresses, its team, and where its key is kept.
 
@@ -30,7 +31,7 @@ def show(
     \b
     See also: `prime context list`, `prime whoami`.
     """
-    session = open_session(ctx, output=output)
+    session = open_session(ctx, output=output, quiet=quiet)
     config = settings_of_file()
     found = find_context(name, config.file) if name else session.config.context
     record = record_of(found, kept_keys(config), name_of_current(session))

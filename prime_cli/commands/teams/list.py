@@ -2,13 +2,14 @@
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.wire.codec import to_builtins
 
 
 def list_(
     ctx: typer.Context,
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
@@ -22,7 +23,7 @@ def list_(
     """
     from prime_cli.accounts.teams import list_teams
 
-    session = open_session(ctx, output=output, context=context, offline=offline)
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     teams = list_teams(session.hub)
     now = session.config.context.team
     rows = [

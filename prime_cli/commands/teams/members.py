@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, open_session
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import UsageError
 
 
@@ -17,6 +17,7 @@ def members(
         ),
     ] = None,
     output: OutputOpt = None,
+    quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
@@ -30,7 +31,7 @@ def members(
     """
     from prime_cli.accounts.teams import find_team, list_members
 
-    session = open_session(ctx, output=output, context=context, offline=offline)
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     wanted = team or session.config.context.team
     if wanted is None:
         raise UsageError("No team is chosen", hint="name one, as `prime teams list` shows them")

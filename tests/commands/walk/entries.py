@@ -1,0 +1,309 @@
+"""With which words each command is run, so that it has something to show.
+
+A new command needs an entry here: the words after `prime`, in which `{run}` and the like are
+fields of `world.World`. `changes` says that it changes its world and is given one of its own.
+"""
+
+from dataclasses import dataclass
+
+BOX = "the hub in this process"
+SERVED = "a hub with accounts"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One way to run a command.
+
+    `code` is the exit code that it ends with. `wrong` are other words, of the same command, that
+    fail with `wrong_code`, because of something else than their form. `is_text` says that it
+    prints a text as it is, and no columns. `hub` is BOX or SERVED; `stdin` is what it reads.
+    """
+
+    words: str
+    code: int = 0
+    wrong: str = ""
+    wrong_code: int = 6
+    changes: bool = False
+    is_text: bool = False
+    slow: bool = False
+    hub: str = BOX
+    stdin: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+
+
+WITHOUT_OUTPUT = {
+    "prime completion bash": "prints a script, for a shell to read",
+    "prime completion fish": "prints a script, for a shell to read",
+    "prime completion powershell": "prints a script, for a shell to read",
+    "prime completion zsh": "prints a script, for a shell to read",
+    "prime eval view": "takes the whole screen, and a terminal is asked for",
+    "prime hub serve": "serves until it is ended, and prints variables for a shell once",
+}
+"""Commands that have no `--output`, and why."""
+
+_BUILT = "--offline --no-check"
+_RUN = "-m builtin/oracle -n 2 -r 1"
+
+ENTRIES: dict[str, tuple[Entry, ...]] = {
+    # --- the root ---
+    "prime whoami": (
+        Entry("whoami"),
+        Entry("whoami", hub=SERVED),
+    ),
+    "prime login": (
+        Entry(
+            "login --hub https://other.example.org --token-stdin --storage file",
+            wrong="login --hub ftp://other.example.org --token-stdin",
+            wrong_code=2,
+            hub=SERVED,
+            stdin="{key}",
+            changes=True,
+        ),
+    ),
+    "prime logout": (Entry("logout team", wrong="logout no-such", hub=SERVED, changes=True),),
+    "prime switch": (Entry("switch lab", wrong="switch no-such", hub=SERVED, changes=True),),
+    "prime doctor": (Entry("doctor --offline", code=1, slow=True),),
+    # --- teams ---
+    "prime teams list": (Entry("teams list", hub=SERVED),),
+    "prime teams members": (Entry("teams members lab", wrong="teams members no-such", hub=SERVED),),
+    # --- context ---
+    "prime context list": (Entry("context list"),),
+    "prime context show": (Entry("context show team", wrong="context show no-such"),),
+    "prime context add": (
+        Entry(
+            "context add new https://new.example.org",
+            wrong="context add team https://new.example.org",
+            wrong_code=7,
+            changes=True,
+        ),
+    ),
+    "prime context use": (
+        Entry("context use team", wrong="context use no-such", wrong_code=2, changes=True),
+    ),
+    "prime context rename": (
+        Entry(
+            "context rename team crew",
+            wrong="context rename no-such crew",
+            wrong_code=2,
+            changes=True,
+        ),
+    ),
+    "prime context delete": (
+        Entry("context delete team --yes", wrong="context delete no-such --yes", changes=True),
+    ),
+    # --- cache ---
+    "prime cache list": (Entry("cache list"),),
+    "prime cache prune": (Entry("cache prune --all", changes=True),),
+    "prime cache verify": (Entry("cache verify"),),
+    # --- completion ---
+    "prime completion install": (
+        Entry(
+            "completion install zsh --yes",
+            wrong="completion install tcsh",
+            wrong_code=2,
+            changes=True,
+        ),
+    ),
+    "prime completion uninstall": (Entry("completion uninstall --yes", changes=True),),
+    # --- config ---
+    "prime config get": (Entry("config get owner", wrong="config get no-such", wrong_code=2),),
+    "prime config set": (
+        Entry(
+            "config set upstream none",
+            wrong="config set offline perhaps",
+            wrong_code=2,
+            changes=True,
+        ),
+    ),
+    "prime config unset": (
+        Entry("config unset upstream", wrong="config unset no-such", wrong_code=2, changes=True),
+    ),
+    "prime config use": (
+        Entry("config use team", wrong="config use no-such", wrong_code=2, changes=True),
+    ),
+    "prime config path": (Entry("config path"),),
+    "prime config import": (
+        Entry("config import {here} --storage file", wrong="config import ./no", changes=True),
+    ),
+    "prime config show": (Entry("config show", wrong="config show --context no-such"),),
+    # --- env ---
+    "prime env init": (
+        Entry("env init new-env", wrong="env init tiny-env", wrong_code=7, changes=True),
+    ),
+    "prime env build": (
+        Entry(f"env build tiny-env {_BUILT}", wrong="env build ./nowhere", changes=True),
+    ),
+    "prime env check": (Entry("env check tiny-env", wrong="env check ./nowhere", slow=True),),
+    "prime env upload": (
+        Entry("env upload tiny-env --dry-run", wrong="env upload ./nowhere"),
+        Entry(f"env upload tiny-env --auto-bump {_BUILT}", changes=True),
+    ),
+    "prime env install": (
+        Entry("env install ada/wordle --dry-run", wrong="env install ada/nothing"),
+        Entry("env install ada/wordle", changes=True),
+    ),
+    "prime env uninstall": (
+        Entry("env uninstall tiny-env", wrong="env uninstall nothing", changes=True),
+    ),
+    "prime env pull": (Entry("env pull ada/wordle", wrong="env pull ada/nothing", changes=True),),
+    "prime env info": (Entry("env info ada/wordle", wrong="env info ada/nothing"),),
+    "prime env status": (Entry("env status ada/wordle", wrong="env status ada/nothing"),),
+    "prime env list": (
+        Entry("env list"),
+        Entry("env list --search no-such-thing"),
+        Entry(
+            "env list --installed",
+            wrong="env list --installed --python ./nowhere",
+            wrong_code=9,
+        ),
+    ),
+    "prime env versions": (Entry("env versions ada/tiny-env", wrong="env versions ada/nothing"),),
+    "prime env delete": (
+        Entry("env delete ada/tiny-env --yes", wrong="env delete ada/nothing", changes=True),
+    ),
+    "prime env inspect": (
+        Entry("env inspect ada/wordle"),
+        Entry("env inspect ada/wordle README.md", is_text=True, wrong="env inspect ada/wordle no"),
+    ),
+    "prime env trust": (Entry("env trust"), Entry("env trust bob", hub=SERVED, changes=True)),
+    "prime env signers": (Entry("env signers"),),
+    "prime env lock": (
+        Entry("env lock ada/wordle --offline", wrong="env lock ada/nothing", changes=True),
+    ),
+    "prime env sync": (Entry("env sync --dry-run --offline"),),
+    "prime env outdated": (Entry("env outdated", wrong="env outdated nothing"),),
+    "prime env diff": (
+        Entry("env diff ada/tiny-env@0.1.0 ada/tiny-env@0.2.0", wrong="env diff ada/nothing"),
+    ),
+    "prime env bundle": (
+        Entry(
+            "env bundle ada/wordle -o w.bundle",
+            wrong="env bundle ada/nothing -o no.bundle",
+            slow=True,
+        ),
+    ),
+    # --- eval ---
+    "prime eval run": (Entry(f"eval run tiny-env {_RUN}", wrong="eval run ./nowhere", slow=True),),
+    "prime eval list": (
+        Entry("eval list"),
+        Entry("eval list --env nothing"),
+        Entry("eval list --hub"),
+    ),
+    "prime eval show": (
+        Entry("eval show {run}", wrong="eval show no-such-run"),
+        Entry("eval show {run} --example 0"),
+        Entry("eval show {run} --rollout 1.0", wrong="eval show {run} --rollout 7.7"),
+        Entry("eval show {run} --errors"),
+    ),
+    "prime eval rerun": (Entry("eval rerun {made}", wrong="eval rerun no-such-run", slow=True),),
+    "prime eval rescore": (
+        Entry("eval rescore {made}", wrong="eval rescore no-such-run", slow=True),
+    ),
+    "prime eval compare": (
+        Entry("eval compare {run} {other}", wrong="eval compare {run} no-such-run"),
+    ),
+    "prime eval power": (
+        Entry("eval power -d 0.1 --rate 0.5", wrong="eval power no-such-run -d 0.1"),
+    ),
+    "prime eval leaderboard": (
+        Entry("eval leaderboard {suite}", wrong="eval leaderboard no-such-suite"),
+    ),
+    "prime eval gate": (
+        Entry("eval gate {run} --fail-under 0.2", wrong="eval gate no-such-run"),
+        Entry("eval gate {run} --fail-under 0.9", code=1),
+    ),
+    "prime eval prices": (Entry("eval prices gpt-4.1-mini"), Entry("eval prices no-such-model")),
+    "prime eval export": (
+        Entry("eval export {run}", wrong="eval export no-such-run", changes=True),
+    ),
+    "prime eval push": (
+        Entry("eval push {other}", wrong="eval push no-such-run", changes=True),
+        Entry("eval push {run} {other}", changes=True),
+    ),
+    "prime eval get": (
+        Entry("eval get {evaluation}", wrong="eval get ev_nothing"),
+        Entry("eval get {evaluation} --save", changes=True),
+    ),
+    "prime eval samples": (Entry("eval samples {evaluation}", wrong="eval samples ev_nothing"),),
+    "prime eval logs": (
+        Entry("eval logs {evaluation}", wrong="eval logs ev_nothing", is_text=True),
+    ),
+    "prime eval delete": (
+        Entry("eval delete {evaluation} --yes", wrong="eval delete ev_nothing", changes=True),
+    ),
+    # --- hub ---
+    "prime hub user add": (
+        Entry(
+            "hub user add eve --data {served}",
+            wrong="hub user add ada --data {served}",
+            wrong_code=7,
+            changes=True,
+        ),
+    ),
+    "prime hub user list": (
+        Entry("hub user list --data {served}", wrong="hub user list --data {here}"),
+    ),
+    "prime hub user remove": (
+        Entry(
+            "hub user remove bob --yes --data {served}",
+            wrong="hub user remove eve --yes --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub team add": (
+        Entry(
+            "hub team add crew --member bob --data {served}",
+            wrong="hub team add crew --member eve --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub team list": (Entry("hub team list --data {served}"),),
+    "prime hub team remove": (
+        Entry(
+            "hub team remove lab --yes --data {served}",
+            wrong="hub team remove crew --yes --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub token add": (
+        Entry(
+            "hub token add bob --data {served}",
+            wrong="hub token add eve --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub token list": (Entry("hub token list --data {served}"),),
+    "prime hub token remove": (
+        Entry(
+            "hub token remove {token} --data {served}",
+            wrong="hub token remove no-such --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub approve": (
+        Entry(
+            "hub approve {login} --user bob --data {served}",
+            wrong="hub approve AAAA-AAAA --user bob --data {served}",
+            changes=True,
+        ),
+    ),
+    "prime hub audit": (Entry("hub audit --data {served}"),),
+    "prime hub migrate": (Entry("hub migrate --data {served}"),),
+    "prime hub gc": (Entry("hub gc --data {served}", changes=True),),
+    "prime hub backup": (
+        Entry(
+            "hub backup new.tar --data {served}",
+            wrong="hub backup {backup} --data {served}",
+            wrong_code=7,
+            changes=True,
+        ),
+    ),
+    "prime hub restore": (
+        Entry(
+            "hub restore {backup} --data {here}/restored",
+            wrong="hub restore no.tar --data {here}/restored",
+            changes=True,
+        ),
+    ),
+}
+"""By the command's path; add those of a new group below a line of its own."""

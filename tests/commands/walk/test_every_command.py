@@ -1,0 +1,129 @@
+"""Every command in every mode: what it prints is parsed, and holds what the mode promises."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from prime_cli.commands.tree import read_tree
+from prime_cli.core.errors import ExitCode
+from tests.commands.walk.entries import ENTRIES, WITHOUT_OUTPUT, Entry
+from tests.commands.walk.printed import MODES, check_data, check_failure, check_quiet
+from tests.commands.walk.walking import Walker, prepare, with_run
+from tests.commands.walk.world import World, make_world
+
+COMMANDS = {node.path: node for node in read_tree().walk() if not node.commands}
+
+
+def _entries() -> Iterator[Any]:
+    for entries in ENTRIES.values():
+        for entry in entries:
+            marks = [pytest.mark.slow] if entry.slow else []
+            name = entry.words + (" (served)" if entry.hub != Entry("").hub else "")
+            for mode in MODES:
+                yield pytest.param(entry, mode, id=f"{name} {mode}", marks=marks)
+
+
+def _failures() -> Iterator[Any]:
+    for entries in ENTRIES.values():
+        for entry in entries:
+            for mode in MODES if entry.wrong else ():
+                yield pytest.param(entry, mode, id=f"{entry.wrong} {mode}")
+
+
+@pytest.fixture(scope="module")
+def quick_world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """One world for all that only look at it."""
+    return prepare(make_world(tmp_path_factory.mktemp("walk") / "world"))
+
+
+@pytest.fixture(scope="module")
+def slow_world(tmp_path_factory: pytest.TempPathFactory, quick_world: World) -> World:
+    """The same with a run that was really made."""
+    return with_run(quick_world.copy(tmp_path_factory.mktemp("walk") / "slow-world"))
+
+
+@pytest.fixture
+def world(entry: Entry, request: pytest.FixtureRequest) -> World:
+    """What the entry needs."""
+    found: World = request.getfixturevalue("slow_world" if entry.slow else "quick_world")
+    return found
+
+
+@pytest.fixture
+def walk(capfd: pytest.CaptureFixture[str]) -> Walker:
+    return Walker(capfd, {})
+
+
+@pytest.mark.parametrize(("entry", "mode"), list(_entries()))
+def test_what_is_printed_can_be_parsed(
+    entry: Entry, mode: str, world: World, walk: Walker, tmp_path: Path
+) -> None:
+    results = []
+    for flags in ((), ("-q",)):
+        with _for(entry, world, tmp_path) as own:
+            results.append(walk(own, entry, entry.words, "--output", mode, *flags))
+    loud, quiet = results
+    assert loud.code == entry.code, loud.err
+    for result in results:
+        check_data(mode, result, is_text=entry.is_text)
+    check_quiet(mode, loud, quiet)
+
+
+@pytest.mark.parametrize(("entry", "mode"), list(_failures()))
+def test_a_failure_has_its_code_its_form_and_a_next_step(
+    entry: Entry, mode: str, world: World, walk: Walker
+) -> None:
+    result = walk(world, entry, entry.wrong, "--output", mode)
+    assert result.code == entry.wrong_code, result.err
+    assert result.out == ""
+    check_failure(mode, result)
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_a_word_that_is_no_option_is_a_failure_like_others(
+    path: str, quick_world: World, walk: Walker
+) -> None:
+    for mode in ("json", "plain"):
+        flags = () if path in WITHOUT_OUTPUT else ("--output", mode)
+        result = walk(
+            quick_world, Entry(""), path.removeprefix("prime "), "--no-such-option", *flags
+        )
+        assert (result.code, result.out) == (ExitCode.USAGE, "")
+        check_failure(mode if flags else "table", result)
+
+
+def test_every_command_is_walked_in_every_mode() -> None:
+    missing = [path for path in COMMANDS if path not in ENTRIES and path not in WITHOUT_OUTPUT]
+    assert missing == [], (
+        "add an Entry for these to ENTRIES in tests/commands/walk/entries.py: the words to run "
+        "them with, so that they have something to show"
+    )
+    gone = [path for path in (*ENTRIES, *WITHOUT_OUTPUT) if path not in COMMANDS]
+    assert gone == [], "these commands are no more: take their entries out of entries.py"
+
+
+def test_every_command_takes_an_output_and_can_be_quiet() -> None:
+    for path, node in COMMANDS.items():
+        names = {name for option in node.options for name in option.names}
+        lacks = {"--output", "--quiet"} - names
+        if path in WITHOUT_OUTPUT:
+            assert "--output" in lacks, f"`{path}` has an --output: it needs no reason any more"
+        else:
+            assert lacks == set(), (
+                f"`{path}` has no {lacks}: add OutputOpt and QuietOpt of commands.options, or a "
+                "reason to WITHOUT_OUTPUT in tests/commands/walk/entries.py"
+            )
+
+
+@contextmanager
+def _for(entry: Entry, world: World, folder: Path) -> Iterator[World]:
+    """A world of its own for what changes it, until the end of the block."""
+    if not entry.changes:
+        yield world
+        return
+    with TemporaryDirectory(dir=folder) as place:
+        yield world.copy(Path(place) / "world")

@@ -1,0 +1,176 @@
+"""A small world in which every command has something to show: hubs, environments, runs.
+
+It is made once; a command that changes something is given a copy of its own.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from prime_cli.api.client import HubClient
+from prime_cli.api.embedded import AppTransport
+from prime_cli.envs.starters import mark_published
+from prime_cli.hub.app import create_app
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.opening import open_hub as open_data
+from prime_cli.hub.services.keyring import issue_key
+from prime_cli.hub.services.logins import begin_login
+from prime_cli.hub.services.teams import create_team, set_member
+from prime_cli.hub.services.users import create_user
+from prime_cli.hub.settings import HubSettings
+from prime_cli.runtime.uv_tool import find_uv
+from tests.evals.rows import row
+from tests.evals.saving import save_run
+from tests.evals.suites.test_record import kept
+from tests.helpers.environments import V0
+from tests.helpers.hubs import publish
+from tests.helpers.wild import Shape, write_project, write_wheel
+from tests.hub.routes.test_logins import pem
+
+SERVED_URL = "https://hub.example.org"
+_MOST_BYTES = 20_000_000
+_OPERATOR = Caller.operator()
+
+
+@dataclass(frozen=True)
+class World:
+    """Names that the words of an entry may hold, as `{run}`; `root` is where everything is.
+
+    `here` is the folder to run commands in, `home` prime's, `served` the data of a hub with
+    accounts and `key` a key of its admin `ada`. On the hub in the box are `ada/wordle@1.2` and
+    two versions of `ada/tiny-env`, one of which the workspace `here/.venv` has; `run` and `other`
+    are runs of wordle, the first of which is also the evaluation `evaluation`; `made` is one that
+    was really run, of the project `tiny-env`.
+    """
+
+    root: Path
+    key: str = ""
+    token: str = ""
+    login: str = ""
+    run: str = ""
+    other: str = ""
+    evaluation: str = ""
+    suite: str = ""
+    made: str = ""
+
+    @property
+    def here(self) -> Path:
+        return self.root / "here"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def served(self) -> Path:
+        return self.root / "served"
+
+    @property
+    def backup(self) -> Path:
+        return self.root / "backup.tar"
+
+    @property
+    def python(self) -> Path:
+        return (
+            self.here
+            / ".venv"
+            / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+        )
+
+    def copy(self, folder: Path) -> "World":
+        """The same, somewhere else; what packages installed is linked, or the disk would fill."""
+        shutil.copytree(self.root, folder, symlinks=True, copy_function=_copy_or_link)
+        return replace(self, root=folder)
+
+    def filled(self, words: str) -> list[str]:
+        """The words of an entry with the names in them replaced."""
+        names = {field.name: str(getattr(self, field.name)) for field in fields(self)}
+        places = ("here", "home", "served", "backup", "python")
+        names |= {name: str(getattr(self, name)) for name in places}
+        return [word.format(**names) for word in words.split()]
+
+    def served_transport(self) -> AppTransport:
+        """The way to the served hub, without a socket."""
+        return AppTransport(create_app(self._settings()))
+
+    def served_data(self) -> Hub:
+        """Its data, as its operator has them."""
+        return open_data(self._settings())
+
+    def _settings(self) -> HubSettings:
+        return HubSettings(data=self.served, owner="nobody", accounts=True, public_url=SERVED_URL)
+
+
+def make_world(root: Path) -> World:
+    """The world in the new folder `root`; without what only `prime` itself can make."""
+    world = World(root)
+    for folder in (world.here, world.home, world.root / "tmp"):
+        folder.mkdir(parents=True)
+    _fill_box(world)
+    _fill_served(world)
+    write_project(world.here / "environments" / "tiny_env", Shape(dependencies=("verifiers<0.2",)))
+    _fill_workspace(world)
+    official = {"api_key": "pit_official", "base_url": "https://old.example.org"}
+    (world.here / "config.json").write_text(json.dumps(official), encoding="utf-8")
+    runs = [
+        save_run(world.here, row(0, reward=1.0), row(1, reward=reward), planned=2)
+        for reward in (0.0, 1.0)
+    ]
+    data = world.served_data()
+    return replace(
+        world,
+        key=issue_key(data, _OPERATOR, "ada", scope="admin").key,
+        token=issue_key(data, _OPERATOR, "bob").id,
+        login=begin_login(data, "192.0.2.7", pem(_new_key().public_key())).challenge,
+        run=runs[0].run_id,
+        other=runs[1].run_id,
+        suite=kept(world.here).suite_id,
+    )
+
+
+def _fill_box(world: World) -> None:
+    data = world.home / "hub"
+    mark_published(data)
+    transport = AppTransport(create_app(HubSettings(data=data, owner="ada")))
+    hub = HubClient("http://hub.local", transport=transport)
+    publish(hub, world.root / "wordle", "wordle", version="1.2", requires=())
+    for version in ("0.1.0", "0.2.0"):
+        publish(hub, world.root / "tiny", version=version, requires=(), tags=("tiny",))
+
+
+def _fill_workspace(world: World) -> None:
+    """A workspace whose verifiers is an empty wheel: the real one would be half a gigabyte."""
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", "--symlinks", world.here / ".venv"],
+        check=True,
+    )
+    wheel = write_wheel(world.root / "dist", {"verifiers.py": ""}, name="verifiers", version=V0)
+    words = ["pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(world.python)]
+    subprocess.run([find_uv(), *words, str(wheel)], check=True)
+
+
+def _fill_served(world: World) -> None:
+    data = world.served_data()
+    for user, admin in (("ada", True), ("bob", False)):
+        create_user(data, _OPERATOR, user, admin=admin)
+    create_team(data, _OPERATOR, "lab")
+    set_member(data, _OPERATOR, "lab", "ada", "admin")
+    set_member(data, _OPERATOR, "lab", "bob", "member")
+
+
+def _new_key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def _copy_or_link(source: str, target: str) -> str:
+    """uv and prime replace what is in site-packages; nothing writes into its files."""
+    if "site-packages" in source:
+        os.link(source, target)
+        return target
+    return str(shutil.copy2(source, target))
