@@ -192,7 +192,8 @@ class Output:
     def _draw_table(
         self, columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None
     ) -> None:
-        cells = [[_one_line(cell) for cell in row] for row in rows]
+        # Before columns are measured: what a console lacks may take more room, as `...` does.
+        cells = [[self._out.fit(_one_line(cell)) for cell in row] for row in rows]
         if self._out.is_tty:
             from prime_cli.terminal.tables import draw
 

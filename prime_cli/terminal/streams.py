@@ -36,6 +36,10 @@ class Stream:
         """Whether any character can be written."""
         return self.encoding.lower().startswith("utf")
 
+    def fit(self, text: str) -> str:
+        """`text` as it will be written: in the characters that the stream has."""
+        return encodable(text, self.target) if self.target else text
+
     def write(self, text: str) -> None:
         """Write and flush; raises StorageFailed when the file behind the stream is full."""
         if self.target is None or self.target.closed:
