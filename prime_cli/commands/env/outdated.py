@@ -88,7 +88,8 @@ def _show(session: Session, found: tuple[Freshness, ...], *, everything: bool) -
     if not found:
         session.output.say("Nothing is installed from a hub or locked here")
     elif not shown:
-        session.output.say(f"All {len(found)} environments are current")
+        noun = "environment is" if len(found) == 1 else "environments are"
+        session.output.say(f"{len(found)} {noun} here, and nothing is outdated")
     if rows or session.output.is_json:
         page = {"environments": shown, "total": len(found)}
         session.output.table(_COLUMNS, rows, records=shown, page=page)
