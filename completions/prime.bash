@@ -532,10 +532,10 @@ _prime_offers() {
     'prime context rename 0') offers='' ;;
     'prime context rename 1') offers='' ;;
     'prime context delete 0') offers='' ;;
-    'prime config get 0') offers='' ;;
-    'prime config set 0') offers='' ;;
+    'prime config get 0') offers='context team owner offline upstream storage trust require_signature' ;;
+    'prime config set 0') offers='context team owner offline upstream storage trust require_signature' ;;
     'prime config set 1') offers='' ;;
-    'prime config unset 0') offers='' ;;
+    'prime config unset 0') offers='context team owner offline upstream storage trust require_signature' ;;
     'prime config use 0') offers='local prime @contexts' ;;
     'prime config import 0') offers='@files' ;;
     'prime completion install 0') offers='bash zsh fish powershell' ;;

@@ -51,10 +51,14 @@ class Session:
 
     @cached_property
     def config(self) -> "Config":
-        """What is set, and where each value came from."""
+        """What is set, and where each value came from; files open to others are closed first."""
         from prime_cli.core.config import load_config
+        from prime_cli.core.private import repair_modes
 
-        return load_config(context=self.context_name, offline=self.offline_flag)
+        config = load_config(context=self.context_name, offline=self.offline_flag)
+        for sentence in repair_modes(config.home.value):
+            self.output.warn(sentence)
+        return config
 
     @cached_property
     def credential(self) -> "Credential":
@@ -81,7 +85,10 @@ class Session:
         context = self.config.context
         if context.base_url is None:
             return self._box
-        return self.hub_at(context.base_url, self.credential.key)
+        credential = self.credential
+        if credential.trouble:
+            self.output.warn(credential.trouble, hint="`prime login --storage file` needs none")
+        return self.hub_at(context.base_url, credential.key)
 
     def hub_at(self, base_url: str, key: str | None = None) -> "HubClient":
         """The hub at an address, which need not be that of a context, asked with `key`."""

@@ -5,6 +5,8 @@ A command tells what its argument or option takes by its metavar alone; Tab comp
 
 import re
 
+from prime_cli.core.config.registry import SETTINGS
+
 _OFFERS: dict[str, tuple[str, ...]] = {
     "CONTEXT": ("local", "prime", "@contexts"),
     "DIR": ("@folders",),
@@ -18,6 +20,7 @@ _OFFERS: dict[str, tuple[str, ...]] = {
     "PROJECT": ("@projects",),
     "PYTHON": ("@files",),
     "REF": ("@starters", "@environments"),
+    "SETTING": tuple(known.name for known in SETTINGS),
     "RUN": ("@runs", "@folders"),
     "WHEEL": ("@wheels",),
 }

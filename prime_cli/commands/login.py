@@ -50,8 +50,9 @@ def login(
         bool, typer.Option("--token-stdin", help="Read a key from stdin, and open no page.")
     ] = False,
     storage: Annotated[
-        Storage, typer.Option("--storage", help="Where to keep the key.")
-    ] = Storage.AUTO,
+        Storage | None,
+        typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
+    ] = None,
     allow_http: HttpOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
@@ -80,7 +81,8 @@ def login(
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
     logged_in = session.hub_at(target.base_url, key)
     account = try_key(logged_in)
-    kept = keep_login(session.config, target, account, key, storage)
+    chosen = storage or Storage(session.config.storage.value)
+    kept = keep_login(session.config, target, account, key, chosen)
     _report(session, kept, _team(session, target, logged_in))
 
 
