@@ -29,6 +29,12 @@ def test_scripts_read_the_findings_with_their_fixes(prime: Prime, tmp_path: Path
     assert {len(line.split("\t")) for line in lines} == {4}
 
 
+def test_every_check_is_documented(prime: Prime, tmp_path: Path) -> None:
+    page = prime("doctor", "--offline", "--output", "json", cwd=tmp_path).ok().json
+    text = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert [each for each in page["findings"] if f"| `{each['name']}` |" not in text] == []
+
+
 def test_a_broken_config_is_a_finding_and_the_rest_is_looked_at(
     prime: Prime, home: Path, tmp_path: Path
 ) -> None:
