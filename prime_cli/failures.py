@@ -1,20 +1,35 @@
 """Any exception as the failure that is told to the user."""
 
 import os
+import re
 import traceback
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from prime_cli.core.errors import InternalError, PrimeError, StorageFailed
 from prime_cli.core.paths import prime_home, storage_failure, write_atomically
 
+_PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_BEARER = re.compile(r"(?<=\bBearer )[\w.~+/=-]+")
+"""Whatever a header or an address held, known or not."""
 
-def as_failure(error: Exception) -> PrimeError:
+
+def as_failure(error: Exception, keys: Iterable[str] = ()) -> PrimeError:
     """`error` itself if it is ours; a StorageFailed for the disk; else a bug of ours.
 
     The traceback of a bug goes to a file in prime's home, or, with PRIME_DEBUG=1, to stderr
-    together with that of any other failure.
+    together with that of any other failure. Neither has a value of a local variable, and from
+    both, and from what the failure says, `keys` and those of the environment are taken out.
     """
+    failure = _told(error, tuple(keys))
+    failure.message = _without_keys(failure.message, keys)
+    failure.hint = failure.hint and _without_keys(failure.hint, keys)
+    failure.detail = failure.detail and _without_keys(failure.detail, keys)
+    return failure
+
+
+def _told(error: Exception, keys: tuple[str, ...]) -> PrimeError:
     debug = os.environ.get("PRIME_DEBUG") == "1"
     detail = "".join(traceback.format_exception(error)) if debug else None
     if isinstance(error, PrimeError):
@@ -26,16 +41,26 @@ def as_failure(error: Exception) -> PrimeError:
         return failure
     return InternalError(
         f"This is a bug in prime: {type(error).__name__}: {error}",
-        hint=None if debug else _report(error),
+        hint=None if debug else _report(error, keys),
         detail=detail,
     )
 
 
-def _report(error: Exception) -> str:
+def _report(error: Exception, keys: Iterable[str]) -> str:
     """Write the traceback to a file, and say where it is."""
     path = prime_home() / "bugs" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
     try:
-        write_atomically(path, "".join(traceback.format_exception(error)).encode())
+        text = _without_keys("".join(traceback.format_exception(error)), keys)
+        write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except StorageFailed:
         return "run the same command with PRIME_DEBUG=1 to see where it comes from"
     return f"please report it with the traceback in {path}"
+
+
+def _without_keys(text: str, keys: Iterable[str]) -> str:
+    from prime_cli.core.secret_names import secrets_among
+    from prime_cli.evals.scrub import Scrubber
+
+    known = {f"key {number}": key for number, key in enumerate(keys, start=1)}
+    scrubbed = Scrubber(secrets_among(os.environ) | known).text(text)
+    return _BEARER.sub("[key]", _PASSWORD.sub("[password]", scrubbed))

@@ -58,9 +58,15 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 the last stop
-        failure = as_failure(error)
+        failure = as_failure(error, _keys_seen(session))
     session.output.fail(failure)
     return int(failure.exit_code)
+
+
+def _keys_seen(session: "Session") -> "list[str]":
+    """The key that was looked for; nothing is asked now, as a keyring may take its time."""
+    credential = vars(session).get("credential")
+    return [credential.key] if credential is not None and credential.key else []
 
 
 def _columns() -> int:

@@ -77,6 +77,24 @@ def test_with_prime_debug_the_traceback_is_shown(monkeypatch: pytest.MonkeyPatch
     assert "NotFound: no" in (as_failure(NotFound("no")).detail or "")
 
 
+def test_no_key_is_in_what_is_told_of_a_failure(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_API_KEY", "pit_planted")
+    monkeypatch.setenv("HF_TOKEN", "hf_planted_in_tests")
+    words = (
+        "pit_planted hf_planted_in_tests kept_planted Bearer any_planted http://ada:planted@hub/"
+    )
+    error = KeyError(words)
+    told = as_failure(error, ["kept_planted"])
+    [report] = (home / ".prime" / "bugs").iterdir()
+    monkeypatch.setenv("PRIME_DEBUG", "1")
+    debug = as_failure(error, ["kept_planted"])
+    mine = as_failure(NotFound(words, hint=words), ["kept_planted"])
+    texts = [told.message, report.read_text("utf-8"), debug.detail, mine.message, mine.hint]
+    assert [text for text in texts if text is None or "planted" in text] == []
+
+
 def test_a_full_disk_anywhere_is_a_storage_failure() -> None:
     failure = as_failure(OSError(errno.ENOSPC, "No space left on device", "/x/y"))
     assert (failure.exit_code, failure.message) == (74, "The disk is full: /x/y was not written")

@@ -9,6 +9,10 @@ _OURS = "PRIME_HUB_"
 """Only `prime hub serve` reads these, and a database's address among them may be a secret."""
 _PROXY = "_PROXY"
 
+_ALWAYS = ("OPENAI_API_KEY", "PRIME_API_KEY")
+_LONG = 16
+"""A shorter value of another variable may be a word, which would be missed everywhere."""
+
 INDEX_PREFIXES = ("UV_", "PIP_", "AWS_", "GIT_", "GH_", "GITHUB_", "GITLAB_", "CI_JOB_")
 """Credentials of package indexes, buckets and git servers, which installers log in with."""
 
@@ -17,6 +21,15 @@ def names_a_secret(name: str) -> bool:
     """Whether a variable of this name holds a credential by all custom, as OPENAI_API_KEY does."""
     upper = name.upper()
     return upper.endswith(_ENDINGS) or upper in _WHOLE
+
+
+def secrets_among(environ: Mapping[str, str]) -> dict[str, str]:
+    """The values that must never be told, by the names of their variables."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in _ALWAYS or (names_a_secret(name) and len(value) >= _LONG)
+    }
 
 
 def without_secrets(environ: Mapping[str, str], *, keep: tuple[str, ...] = ()) -> dict[str, str]:

@@ -4,14 +4,11 @@ from collections.abc import Mapping
 from itertools import count
 from urllib.parse import unquote, urlsplit
 
-from prime_cli.core.secret_names import names_a_secret
+from prime_cli.core.secret_names import secrets_among
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.variables import PROXIES
-
-_LONG = 16
-"""A value this long under such a name is taken for a secret without being told."""
 
 _SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
@@ -26,7 +23,7 @@ def secrets_of(
 
     `passed` are variables that the environment may read; its judges may be entries of `registry`.
     """
-    found = {name: value for name, value in environ.items() if _is_secret(name, value)}
+    found = secrets_among(environ)
     found.update(passed)
     for name in sorted(PROXIES & environ.keys()):
         _add(found, f"{name} password", _passwords_in(environ[name]))
@@ -63,9 +60,3 @@ def _passwords_in(url: str) -> set[str]:
     except ValueError:
         return set()
     return {password, unquote(password)} if password else set()
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if name in ("OPENAI_API_KEY", "PRIME_API_KEY"):
-        return True
-    return names_a_secret(name) and len(value) >= _LONG
