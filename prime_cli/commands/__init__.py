@@ -53,8 +53,8 @@ app = group(
             "Look for what is wrong with this machine or its settings.",
         ),
         "completion": (
-            "prime_cli.commands.completion:completion",
-            "Print shell completion for bash, zsh, fish or PowerShell.",
+            "prime_cli.commands.completion:app",
+            "Complete commands, options and names with Tab.",
         ),
     },
     aliases={"team": "teams"},

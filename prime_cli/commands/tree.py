@@ -1,4 +1,4 @@
-"""Read the command tree, and write completion scripts and `docs/commands.md` from it.
+"""Read the command tree; write completion scripts, manual pages and `docs/commands.md` from it.
 
 Run `python -m prime_cli.commands.tree` in the root of a checkout after a change of any command.
 """
@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from prime_cli.answers import FILES, HELP_COLUMNS, REFERENCE, bash, fish, powershell, zsh
+from prime_cli.answers import FILES, HELP_COLUMNS, REFERENCE, bash, fish, manual, powershell, zsh
 from prime_cli.answers.tree import Argument, Node, Option
 from prime_cli.answers.values import offers_of
 from prime_cli.commands.invoke import invoke
@@ -25,6 +25,7 @@ _RENDER = {
     "fish": fish.render,
     "powershell": powershell.render,
 }
+MANUALS = "man"
 _HELP_TEXT = "Show this message and exit."
 _HELP = Option(("-h", "--help"), _HELP_TEXT, shown="-h, --help", about=_HELP_TEXT)
 _OF_FILES = ("path", "file", "filename", "directory")
@@ -45,6 +46,15 @@ def reference() -> dict[str, str]:
     """The help of every command, by the path of the page that holds it."""
     sections = [_section(node.path) for node in read_tree().walk()]
     return {f"docs/{REFERENCE}": "# Commands\n" + "".join(sections)}
+
+
+def manuals() -> dict[str, str]:
+    """The manual page of every command, by its path in the checkout."""
+    root = read_tree()
+    return {
+        f"{MANUALS}/{manual.page_name(node.path)}.{manual.SECTION}": manual.render(node, root)
+        for node in root.walk()
+    }
 
 
 def _section(path: str) -> str:
@@ -130,7 +140,10 @@ def _starters() -> tuple[str, ...]:
 def main() -> None:
     """Write all generated texts into the current folder, which is a checkout's root."""
     os.environ["COLUMNS"] = str(HELP_COLUMNS)
-    for name, text in {**scripts(), **reference()}.items():
+    texts = {**scripts(), **reference(), **manuals()}
+    for left in {path.as_posix() for path in Path(MANUALS).glob("*")} - texts.keys():
+        Path(left).unlink()
+    for name, text in texts.items():
         path = Path(name)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

@@ -72,6 +72,8 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("-c team env list", "`--context`"),
         ("config set-api-key k", "prime login --token-stdin"),
         ("config set-base-url http://127.0.0.1", "PRIME_API_BASE_URL"),
+        ("--install-completion", "`prime completion install`"),
+        ("--show-completion bash", "`prime completion bash`"),
         ("env eval wordle", "type `prime eval run`"),
         ("env list --offset 20", "`--page`"),
         ("eval logs ev_1 --follow", "`tail -f`"),

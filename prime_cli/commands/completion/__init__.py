@@ -4,7 +4,7 @@ from prime_cli.commands.lazy import group
 
 _HERE = "prime_cli.commands.completion"
 app = group(
-    "Print shell completion for bash, zsh, fish or PowerShell.",
+    "Complete commands, options and names with Tab.",
     {
         "install": (f"{_HERE}.install:install", "Have a shell complete prime's words."),
         "uninstall": (f"{_HERE}.uninstall:uninstall", "Undo what install did."),
@@ -15,4 +15,3 @@ app = group(
     },
     aliases={"pwsh": "powershell"},
 )
-completion = app
