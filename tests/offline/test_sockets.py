@@ -1,0 +1,68 @@
+"""`--offline` opens no socket: every command is tried with all of them refused."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from prime_cli.answers.tree import Node
+from prime_cli.commands.tree import read_tree
+from prime_cli.core.errors import ExitCode
+from prime_cli.envs.starters import mark_published
+from tests.helpers.cli import Prime
+from tests.helpers.wild import Shape, write_project
+from tests.offline.commands import ELSEWHERE, NEED_A_HUB, WORDS
+from tests.offline.watching import Opened, no_connection
+
+COMMANDS = {
+    node.path.removeprefix("prime "): node for node in read_tree().walk() if not node.commands
+}
+WALKED = [pytest.param(name, id=name) for name in COMMANDS if name not in ELSEWHERE]
+SERVED = {"PRIME_API_BASE_URL": "https://hub.invalid", "PRIME_API_KEY": "pit_1234567890abcdef"}
+BOXED = {"PRIME_UPSTREAM": "https://upstream.invalid"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, home: Path) -> Path:
+    """A place with a project, beside a hub that needs no starters."""
+    mark_published(home / ".prime" / "hub")
+    write_project(tmp_path / "tiny", Shape())
+    return tmp_path
+
+
+def test_every_command_is_walked() -> None:
+    assert set(COMMANDS) - set(ELSEWHERE) <= set(WORDS)
+
+
+def test_a_connection_would_be_seen(prime: Prime, folder: Path) -> None:
+    with no_connection() as tried:
+        prime("env", "info", "ada/wordle", cwd=folder, env=SERVED)
+    assert tried
+
+
+@pytest.mark.parametrize("name", WALKED)
+def test_no_socket_is_opened_for_a_hub_elsewhere(name: str, prime: Prime, folder: Path) -> None:
+    code = _walk(name, prime, folder, SERVED)
+    if name in NEED_A_HUB:
+        assert code == ExitCode.UNREACHABLE
+
+
+@pytest.mark.parametrize("name", WALKED)
+def test_no_socket_is_opened_by_the_hub_in_the_box(name: str, prime: Prime, folder: Path) -> None:
+    _walk(name, prime, folder, BOXED)
+
+
+def _walk(name: str, prime: Prime, folder: Path, env: dict[str, str]) -> int:
+    argv = [*name.split(), *shlex.split(WORDS[name]), *_flag(COMMANDS[name])]
+    with no_connection() as tried:
+        result = prime(*argv, cwd=folder, env={**env, "PRIME_OFFLINE": "1"})
+    told = f"$ prime {shlex.join(argv)}\n{result.out}{result.err}[exit {result.code}]"
+    assert tried == [], told
+    assert result.code not in (ExitCode.INTERNAL, ExitCode.INTERRUPTED), told
+    assert Opened.__name__ not in result.err, told
+    return result.code
+
+
+def _flag(command: Node) -> list[str]:
+    has = any("--offline" in option.names for option in command.options)
+    return ["--offline"] if has else []
