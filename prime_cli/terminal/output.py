@@ -96,7 +96,7 @@ class Output:
         if self.is_json and value is not None:
             self._write_json(value)
         if not self.quiet:
-            self._talk(sentence)
+            self._talk(clean(sentence))
 
     def say(self, text: str) -> None:
         """One line about a choice that was made for the user."""
