@@ -7,10 +7,12 @@ import re
 
 from prime_cli.core.config.registry import SETTINGS
 
+_ENVIRONMENT = ("@starters", "@environments", "@projects", "@files")
 _OFFERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("A", "B"), _ENVIRONMENT),  # the sides of `prime env diff`
     "CONTEXT": ("local", "prime", "@contexts"),
     "DIR": ("@folders",),
-    "ENVIRONMENT": ("@starters", "@environments", "@projects", "@files"),
+    "ENVIRONMENT": _ENVIRONMENT,
     "EVALUATION": ("@evaluations",),
     "FILE": ("@files",),
     "FOLDER": ("@folders",),

@@ -18,7 +18,7 @@ def logout(
     ctx: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The context.", show_default="the current one"),
+        typer.Argument(metavar="[CONTEXT]", help="The context.", show_default="the current one"),
     ] = None,
     everywhere: Annotated[
         bool, typer.Option("--all", help="Forget the keys of all contexts.")

@@ -10,7 +10,7 @@ from prime_cli.commands.options import NoQuestionOpt, OutputOpt, QuietOpt, open_
 
 def delete(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The context.")],
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
     yes: NoQuestionOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,

@@ -10,8 +10,8 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 
 def rename(
     ctx: typer.Context,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The context.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="What to call it.")],
+    old: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
+    new: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:

@@ -18,7 +18,7 @@ def show(
     ctx: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The context.", show_default="the current one"),
+        typer.Argument(metavar="[CONTEXT]", help="The context.", show_default="the current one"),
     ] = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,

@@ -12,7 +12,7 @@ from prime_cli.core.config.editing import use_context
 
 def use(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The context.")],
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:

@@ -114,7 +114,9 @@ FailUnderOpt = Annotated[
 ]
 BaselineOpt = Annotated[
     str | None,
-    typer.Option("--baseline", metavar="RUN", help="A run, or a hub evaluation, to compare with."),
+    typer.Option(
+        "--baseline", metavar="RUN|EVALUATION", help="A run to compare with, here or on a hub."
+    ),
 ]
 MaxDropOpt = Annotated[
     float | None,

@@ -24,7 +24,11 @@ from prime_cli.evals.verdict import check_errors
 def rerun(
     ctx: typer.Context,
     run: Annotated[
-        str, typer.Argument(help="A run's id or folder, or an evaluation of the hub by id.")
+        str,
+        typer.Argument(
+            metavar="RUN|EVALUATION",
+            help="A run's id or folder, or an evaluation of the hub by id.",
+        ),
     ],
     model: flags.ModelOpt = None,
     max_concurrent: flags.PaceOpt = None,
