@@ -5,8 +5,10 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installed_files import altered_files
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
 from prime_cli.evals.manifest import InterpreterFacts
 from prime_cli.evals.plan import EvalPlan
@@ -37,7 +39,9 @@ def choose_interpreter(
     """
     found = None
     if pinned is None and (before is None or before.found_by == WORKSPACE):
-        found = workspace_interpreter(plan, subject, cwd=around.cwd, environ=around.environ)
+        found = workspace_interpreter(
+            plan, subject, cwd=around.cwd, environ=around.environ, progress=around.progress
+        )
     if found is not None:
         around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
         return found
@@ -55,9 +59,16 @@ def choose_interpreter(
 
 
 def workspace_interpreter(
-    plan: EvalPlan, subject: Subject, *, cwd: Path, environ: Mapping[str, str]
+    plan: EvalPlan,
+    subject: Subject,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
 ) -> Interpreter | None:
     """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
+
+    Files that were edited since are not these bytes, and that is said.
 
     Not when the plan asks for a verifiers, a Python or a sandbox. What fits is read from the
     wheel's source: to import it here would cost seconds, and the worker does so anyway.
@@ -77,6 +88,10 @@ def workspace_interpreter(
         return None
     reading = read_requirements(subject.package.path, facts)
     if own.origin.sha256 != subject.package.sha256 or not reading.span.allows(library.version):
+        return None
+    altered = next(altered_files(own), None)
+    if altered is not None:
+        (progress or Silent()).say(f"{workspace.folder} is not used: {altered} was edited there")
         return None
     return Interpreter(
         python=workspace.python,

@@ -69,6 +69,9 @@ def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
         subject_of(tmp_path)
 
 
+EMPTY = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+"""The sha256 of a file without content, as RECORD writes it."""
+
 ORIGIN = '{"ref": "ada/tiny-env@0.1.0", "sha256": "SHA"}'
 
 
@@ -78,6 +81,8 @@ def workspace(folder: Path, verifiers: str, sha256: str) -> Path:
     files: Mapping[str, str] = {
         "tiny_env-0.1.0.dist-info/METADATA": "Name: tiny-env\nVersion: 0.1.0\n",
         "tiny_env-0.1.0.dist-info/prime.json": ORIGIN.replace("SHA", sha256),
+        "tiny_env-0.1.0.dist-info/RECORD": f"tiny_env.py,sha256={EMPTY},0\n",
+        "tiny_env.py": "",
         f"verifiers-{verifiers}.dist-info/METADATA": f"Name: verifiers\nVersion: {verifiers}\n",
         "../../../bin/python": "",
         "../../../pyvenv.cfg": "version = 3.11.7\n",
@@ -146,3 +151,14 @@ def test_declared_defaults_come_from_the_published_sources(tmp_path: Path) -> No
     with zipfile.ZipFile(subject.package.path) as wheel:
         assert "pyproject.toml" not in wheel.namelist()
     assert subject.defaults == EvalDefaults(num_examples=-1, max_tokens=64)
+
+
+def test_a_workspace_in_which_a_file_was_edited_is_not_used_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    python = workspace(tmp_path, "0.1.14", subject.package.sha256)
+    (tmp_path / ".venv/lib/python3.11/site-packages/tiny_env.py").write_text("x = 1\n")
+    progress = Silent()
+    assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
+    assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited there"]

@@ -107,7 +107,7 @@ def install(
     if dry_run:
         _show_plan(plan, show)
         return
-    _ask_about_verifiers(plan, show, yes=yes)
+    ask_about_verifiers(plan, show, yes=yes)
     done = run_install(plan, wanted, session.progress)
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
@@ -126,7 +126,8 @@ def _pinned(words: list[str], sha256: str | None) -> list[str]:
     return [f"{words[0]}#sha256={read_sha256(sha256)}"]
 
 
-def _ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
+def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
+    """Warn of a move of the workspace's verifiers, and ask on a terminal; raises UsageError."""
     move = plan.moved_verifiers
     if move is None:
         return

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.env.install import ask_about_verifiers
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -180,6 +181,8 @@ def _sync(
         here=Path.cwd(),
         progress=session.progress,
     )
+    if plan.install is not None:
+        ask_about_verifiers(plan.install, session.output, yes=yes)
     run_sync(plan, workspace, wanted, session.progress)
     _show_done(plan, lock, workspace, session)
 
