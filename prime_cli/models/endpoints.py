@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
+from prime_cli.core.config.contexts import PRIME_API_URL, hub_of_the_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
 from prime_cli.models.prices import Price
@@ -156,6 +157,16 @@ def _builtin(name: str) -> Endpoint:
     return Endpoint(model=name, builtin=True)
 
 
+def _check_public_key(environ: Mapping[str, str]) -> None:
+    """Raise UsageError where PRIME_API_KEY is not the public hub's, whose service would get it."""
+    hub = hub_of_the_key(environ)
+    if environ.get("PRIME_API_KEY") and hub != PRIME_API_URL:
+        raise UsageError(
+            f"PRIME_API_KEY is the key of {hub}, and `-p prime` is another service",
+            hint="put the key of the service into a variable, and name that with `-k VARIABLE`",
+        )
+
+
 def _check_key_flag(key_var: str | None) -> None:
     if key_var is not None and not is_variable_name(key_var):
         raise UsageError(
@@ -202,6 +213,8 @@ def _from_flags(
     environ: Mapping[str, str],
 ) -> Endpoint:
     service = find_provider(provider) if provider else OPENAI
+    if service.name == "prime" and key_var is None:
+        _check_public_key(environ)
     default = environ.get("OPENAI_BASE_URL") if provider is None else None
     url, changed = clean_url(base_url or default or service.url)
     source = KeySource.parse(key_var or service.key_var)

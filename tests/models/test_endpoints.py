@@ -125,6 +125,17 @@ def test_providers_are_known_by_name(provider: str, environ: dict[str, str], url
     assert (endpoint.url, endpoint.model) == (url, "qwen")
 
 
+def test_the_key_of_another_hub_is_not_sent_to_the_public_hubs_inference() -> None:
+    environ = {"PRIME_API_KEY": "sk-team", "PRIME_API_BASE_URL": "https://hub.example.org"}
+    with pytest.raises(UsageError, match=r"is the key of https://hub.example.org"):
+        resolve_endpoint("m", None, None, Registry(), environ, provider="prime")
+    named = {**environ, "PINFERENCE": "sk-own"}
+    endpoint = resolve_endpoint("m", None, "PINFERENCE", Registry(), named, provider="prime")
+    assert key_of(endpoint) == "sk-own"
+    public = {"PRIME_API_KEY": "sk-own"}
+    assert key_of(resolve_endpoint("m", None, None, Registry(), public, provider="prime"))
+
+
 def test_an_unknown_provider_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="`nobody` is not a known provider"):
         resolve_endpoint("m", None, None, Registry(), {}, provider="nobody")

@@ -173,7 +173,10 @@ def _announce(output: Output, started: "Started") -> None:
         "PRIME_TRACES_OPT_OUT": "1",
     }
     if started.admin_key is None:
-        output.hint("clients need these; make keys with `prime hub token add USER`")
+        output.hint(
+            f"clients need these, or `prime login --hub {started.url}`; "
+            "make keys with `prime hub token add USER`"
+        )
         for name, value in variables.items():
             output.say(f"  export {name}={value or '...'}")
         return

@@ -54,7 +54,7 @@ def choose_context(
     nothing defines, UsageError for values that cannot be used.
     """
     context = _nearest(flag, table, environ, file)
-    context = replace(context, takes_key_variable=context.base_url == _hub_of_the_key(environ))
+    context = replace(context, takes_key_variable=context.base_url == hub_of_the_key(environ))
     for variable in TEAM_VARIABLES:
         if (team := environ.get(variable, "").strip()) and not context.embedded:
             chosen = None if team == PERSONAL else team
@@ -132,8 +132,11 @@ def _of_url(
     return found
 
 
-def _hub_of_the_key(environ: Mapping[str, str]) -> str:
-    """Whose key PRIME_API_KEY is: that of the hub which a variable names, else the public one's."""
+def hub_of_the_key(environ: Mapping[str, str]) -> str:
+    """Whose key PRIME_API_KEY is: that of the hub that a variable names, else the public one's.
+
+    Raises UsageError for a variable that names no hub.
+    """
     named = [url for variable in URL_VARIABLES if (url := environ.get(variable))]
     return hub_address(named[0], "PRIME_API_BASE_URL") if named else PRIME_API_URL
 
