@@ -1,0 +1,44 @@
+"""Whoever talks to a hub can be told which: `--context`, on every such command."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from prime_cli.answers.tree import Node
+from prime_cli.commands.lazy import load
+from prime_cli.commands.tree import read_tree
+
+
+def _commands(node: Node, target: str) -> Iterator[tuple[Node, str]]:
+    table = load(target).table
+    for each in node.commands:
+        target = table[each.name][0]
+        if each.commands:
+            yield from _commands(each, target)
+        else:
+            yield each, target
+
+
+def _source(target: str) -> str:
+    spec = find_spec(target.partition(":")[0])
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+COMMANDS = [
+    pytest.param(node, _source(target), id=node.path)
+    for node, target in _commands(read_tree(), "prime_cli.commands:app")
+]
+
+
+@pytest.mark.parametrize(("command", "source"), COMMANDS)
+def test_a_command_that_talks_to_a_hub_can_be_told_which(command: Node, source: str) -> None:
+    has_option = any("--context" in option.names for option in command.options)
+    if "session.hub" in source:
+        assert has_option
+    if has_option:
+        # What is asked for on the line has to reach the session.
+        assert "context=context" in source or "open_session(ctx, **" in source
