@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from prime_cli.core.paths import open_descriptor
+
 _held: dict[Path, int] = {}
 """Descriptors that stay open until the process ends."""
 
@@ -67,7 +69,7 @@ def last_use(path: Path) -> float | None:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    return open_descriptor(path, os.O_RDWR | os.O_CREAT)
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
