@@ -1,9 +1,7 @@
 """Every command in every mode: what it prints is parsed, and holds what the mode promises."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,8 +10,8 @@ from prime_cli.commands.tree import read_tree
 from prime_cli.core.errors import ExitCode
 from tests.commands.walk.entries import ENTRIES, WITHOUT_OUTPUT, Entry
 from tests.commands.walk.printed import MODES, check_data, check_failure, check_quiet
-from tests.commands.walk.walking import Walker, prepare, with_run
-from tests.commands.walk.world import World, make_world
+from tests.commands.walk.walking import Walker, world_for
+from tests.commands.walk.world import World
 
 COMMANDS = {node.path: node for node in read_tree().walk() if not node.commands}
 
@@ -34,37 +32,13 @@ def _failures() -> Iterator[Any]:
                 yield pytest.param(entry, mode, id=f"{entry.wrong} {mode}")
 
 
-@pytest.fixture(scope="module")
-def quick_world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """One world for all that only look at it."""
-    return prepare(make_world(tmp_path_factory.mktemp("walk") / "world"))
-
-
-@pytest.fixture(scope="module")
-def slow_world(tmp_path_factory: pytest.TempPathFactory, quick_world: World) -> World:
-    """The same with a run that was really made."""
-    return with_run(quick_world.copy(tmp_path_factory.mktemp("walk") / "slow-world"))
-
-
-@pytest.fixture
-def world(entry: Entry, request: pytest.FixtureRequest) -> World:
-    """What the entry needs."""
-    found: World = request.getfixturevalue("slow_world" if entry.slow else "quick_world")
-    return found
-
-
-@pytest.fixture
-def walk(capfd: pytest.CaptureFixture[str]) -> Walker:
-    return Walker(capfd, {})
-
-
 @pytest.mark.parametrize(("entry", "mode"), list(_entries()))
 def test_what_is_printed_can_be_parsed(
     entry: Entry, mode: str, world: World, walk: Walker, tmp_path: Path
 ) -> None:
     results = []
     for flags in ((), ("-q",)):
-        with _for(entry, world, tmp_path) as own:
+        with world_for(entry, world, tmp_path) as own:
             results.append(walk(own, entry, entry.words, "--output", mode, *flags))
     loud, quiet = results
     assert loud.code == entry.code, loud.err
@@ -117,13 +91,3 @@ def test_every_command_takes_an_output_and_can_be_quiet() -> None:
                 f"`{path}` has no {lacks}: add OutputOpt and QuietOpt of commands.options, or a "
                 "reason to WITHOUT_OUTPUT in tests/commands/walk/entries.py"
             )
-
-
-@contextmanager
-def _for(entry: Entry, world: World, folder: Path) -> Iterator[World]:
-    """A world of its own for what changes it, until the end of the block."""
-    if not entry.changes:
-        yield world
-        return
-    with TemporaryDirectory(dir=folder) as place:
-        yield world.copy(Path(place) / "world")

@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -43,6 +45,16 @@ def within(world: World, entry: Entry, variables: Mapping[str, str]) -> Iterator
         patch.setattr("sys.stdin", io.StringIO(entry.stdin.format(key=world.key)))
         patch.chdir(world.here)
         yield Session(world.served_transport() if entry.hub == SERVED else None)
+
+
+@contextmanager
+def world_for(entry: Entry, world: World, folder: Path) -> Iterator[World]:
+    """A world of its own for what changes it, until the end of the block."""
+    if not entry.changes:
+        yield world
+        return
+    with TemporaryDirectory(dir=folder) as place:
+        yield world.copy(Path(place) / "world")
 
 
 def prepare(world: World) -> World:
