@@ -44,6 +44,13 @@ def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence
 
 def test_a_misspelt_command_is_seen_through_the_short_form(prime: Prime) -> None:
     assert "hint: did you mean `prime eval run`?" in prime("eval", "rnu", "my-env").err
+
+
+def test_the_nearest_of_the_words_that_an_option_takes_is_named(prime: Prime) -> None:
+    assert "hint: did you mean `updated_at`?" in prime("env", "list", "--sort", "updatd_at").err
+    assert "hint: did you mean `json`?" in prime("env", "list", "-o", "jsn").err
+    assert "hint: did you mean `bash`?" in prime("completion", "install", "bsh").err
+    assert "hint: see `prime env list --help`" in prime("env", "list", "-o", "xml").err
     assert "hint: see `prime eval run --help`" in prime("eval", "my-env", "another").err
 
 

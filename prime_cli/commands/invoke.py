@@ -52,7 +52,16 @@ def _explain(error: Any) -> int:
         raise _unknown_option(error.ctx, path, unknown) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
-    raise UsageError(_reworded(error), hint=_command_meant(error.ctx) or hint) from error
+    meant = _value_meant(error) or _command_meant(error.ctx)
+    raise UsageError(_reworded(error), hint=meant or hint) from error
+
+
+def _value_meant(error: Any) -> str | None:
+    """The nearest of the words that an option takes, where it was given none of them."""
+    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
+    given = re.match(r"'([^']*)' is not one of", getattr(error, "message", ""))
+    nearest = difflib.get_close_matches(given[1], map(str, choices), n=1) if given else []
+    return f"did you mean `{nearest[0]}`?" if nearest else None
 
 
 def _command_meant(context: typer.Context | None) -> str | None:

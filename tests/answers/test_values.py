@@ -67,6 +67,7 @@ def test_models_contexts_and_baselines_are_offered_after_their_options(
 def test_no_offer_needs_quoting(nodes: dict[str, Node]) -> None:
     allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-@")
     for node in nodes.values():
-        for each in (*node.options, *node.arguments):
-            for offer in each.offers or ():
-                assert set(offer) <= allowed, (node.path, offer)
+        taken = [each.offers or () for each in node.options]
+        taken += [each.offers for each in node.arguments]
+        for offer in (offer for offers in taken for offer in offers):
+            assert set(offer) <= allowed, (node.path, offer)
