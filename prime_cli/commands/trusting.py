@@ -2,22 +2,20 @@
 
 from pathlib import Path
 
-from prime_cli.envs.locking.pins import pinned_hash
 from prime_cli.envs.trust.gate import Gate, Newcomer, nobody
+from prime_cli.envs.trust.settings import gate_from
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 
 def gate_of(session: Session, *, yes: bool = False, require_signature: bool = False) -> Gate:
     """What decides about strangers in this invocation: settings, list, a person, or `--yes`."""
-    config = session.config
-    return Gate(
-        home=config.home.value,
-        named=frozenset(config.trust.value),
+    return gate_from(
+        session.config,
+        Path.cwd(),
         ask=lambda newcomer: ask_about(newcomer, session.output),
         yes=yes,
-        require_signature=require_signature or config.require_signature.value,
-        pins=lambda ref: pinned_hash(ref, Path.cwd()),
+        require_signature=require_signature,
     )
 
 

@@ -12,6 +12,7 @@ from prime_cli.envs.project import load_project
 from prime_cli.envs.publish import Destination, Published
 from prime_cli.envs.pull import Pulled, pull_sources
 from prime_cli.envs.release import Bump, open_release
+from prime_cli.envs.trust.settings import gate_from
 from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.workspace import find_workspace
 from prime_cli.session import Session
@@ -110,10 +111,12 @@ class Environments:
     def install(self, *refs: str, python: str | None = None) -> tuple[Item, ...]:
         """Install into the workspace, or into that of `python`; what is new there.
 
-        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError.
+        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError, and
+        NotTrusted for an owner who is new here, unless PRIME_TRUST or a `#sha256=` vouches.
         """
         session = self._session
-        wanted = Wanted(offline=session.config.offline)
+        gate = gate_from(session.config, Path.cwd())
+        wanted = Wanted(offline=session.config.offline, gate=gate)
         plan = plan_install(
             refs,
             find_workspace(python, here=Path.cwd()),
