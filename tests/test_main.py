@@ -30,9 +30,9 @@ def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
         (["config", "show", "--ouptut"], "error: `prime config show` has no option `--ouptut`"),
         (["config", "show", "--output"], "error: Option `--output` requires an argument"),
         (["config", "show", "x"], "error: Nothing takes `x` here"),
-        (["completion"], "error: `prime completion` needs SHELL"),
+        (["context", "use"], "error: `prime context use` needs CONTEXT"),
         (["env", "list", "-n", "0"], "error: `--num`: 0 is not in the range"),
-        (["completion", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
+        (["completion", "install", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
     ],
 )
 def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence: str) -> None:
