@@ -66,7 +66,7 @@ def place_context(
     if contexts[name].base_url != url:
         raise Conflict(
             f"The context `{name}` is the hub {contexts[name].base_url}",
-            hint=f"choose another name with `--name`, or first `prime context delete {name}`",
+            hint=f"choose another name, or first `prime context delete {name}`",
         )
     return _of_context(contexts[name], allow_http=allow_http)
 

@@ -1,0 +1,207 @@
+"""`prime login` and what it leaves: a context, a key, and no trace of the key elsewhere."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.helpers.cli import COMMAND, Result
+from tests.helpers.cli import prime_process as prime
+from tests.helpers.scripted_hub import ScriptedHub
+from tests.helpers.team_hub import TeamHub
+
+KEY = "pit_planted_key"
+
+
+def log_in(url: str, *argv: str, key: str = KEY, **variables: str) -> Result:
+    words = ("login", "--hub", url, "--token-stdin", *argv)
+    return prime(*words, stdin=f"{key}\n", env=variables)
+
+
+def settings(home: Path) -> dict[str, object]:
+    path = home / ".prime" / "config.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def everything(home: Path) -> str:
+    return "\n".join(
+        path.read_text(encoding="utf-8", errors="replace")
+        for path in home.rglob("*")
+        if path.is_file() and path.name != "credentials.toml"
+    )
+
+
+def start(*argv: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*COMMAND, *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def read_code(stderr: IO[str] | None) -> str:
+    assert stderr is not None
+    for line in stderr:
+        if found := re.search(r"/dashboard/tokens/challenge\?code=(\S+)", line):
+            return found[1]
+    raise AssertionError("no code was shown")
+
+
+def test_a_login_from_an_empty_home_to_its_end(team_hub: TeamHub, home: Path) -> None:
+    user = team_hub.add_user()
+    with start("login", "--hub", team_hub.url, "--name", "team", "-q") as login:
+        team_hub.approve(read_code(login.stderr), user)
+        said, _ = login.communicate(timeout=120)
+    assert (login.returncode, said) == (0, "")
+    assert settings(home) == {"context": "team", "contexts": {"team": {"base_url": team_hub.url}}}
+    assert prime("whoami", "-o", "json").ok().json["slug"] == user
+    assert team_hub.keys_of(user) == ["login from 127.0.0.1"]
+    gone = prime("logout").ok()
+    assert "its key is revoked and forgotten" in gone.err
+    assert team_hub.keys_of(user) == []
+    assert prime("whoami", "--context", "team").code == 4
+
+
+def test_a_key_from_stdin_is_tried_and_kept(team_hub: TeamHub, home: Path) -> None:
+    user = team_hub.add_user()
+    key = team_hub.add_key(user)
+    kept = log_in(team_hub.url, "--name", "team", "-o", "json", key=key).ok()
+    assert kept.json == {
+        "context": "team",
+        "hub": team_hub.url,
+        "id": kept.json["id"],
+        "owner": user,
+        "team": None,
+        "storage": "file",
+    }
+    told = prime("whoami").ok().out
+    assert re.search(rf"owner +{user} ", told)
+    assert "write environments, evaluations, secrets" in told
+    assert key not in everything(home) + kept.out + kept.err + told
+    assert (home / ".prime" / "credentials.toml").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: Path) -> None:
+    result = log_in(team_hub.url, "--name", "team")
+    assert result.code == 4
+    assert "does not know this key; nothing was kept" in result.err
+    assert not (home / ".prime").exists()
+
+
+@pytest.mark.parametrize("text", ["", "two words", "zwölf", "x" * 20_000, "a\x00b"])
+def test_what_is_no_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
+    result = log_in(scripted.url, key=text)
+    assert result.code in (2, 4)
+    assert scripted.seen == []
+    assert not text or text not in result.err
+
+
+def test_a_key_that_was_given_stays_good_unless_one_says_otherwise(team_hub: TeamHub) -> None:
+    user = team_hub.add_user()
+    key = team_hub.add_key(user)
+    log_in(team_hub.url, key=key).ok()
+    assert "still good on the hub" in prime("logout").ok().err
+    assert team_hub.keys_of(user) == ["given"]
+    log_in(team_hub.url, key=key).ok()
+    assert "revoked" in prime("logout", "--revoke").ok().err
+    assert team_hub.keys_of(user) == []
+
+
+def test_logging_out_offline_and_twice_asks_nobody(scripted: ScriptedHub) -> None:
+    scripted.grant(KEY)
+    log_in(scripted.url, "--name", "team").ok()
+    scripted.seen.clear()
+    prime("logout", "--offline").ok()
+    again = prime("logout", "team").ok()
+    assert "No key is kept for `team`" in again.err
+    assert scripted.seen == []
+
+
+def test_a_hub_that_cannot_revoke_is_told_and_the_key_forgotten(scripted: ScriptedHub) -> None:
+    scripted.grant(KEY)
+    log_in(scripted.url, "--name", "team").ok()
+    refused = prime("logout", "--revoke")
+    assert refused.code == 4
+    assert "lets no key revoke itself" in refused.err
+    done = prime("logout").ok()
+    assert "this hub revokes none by itself" in done.err
+    assert "No key is kept here" in prime("logout", "--all").ok().err
+
+
+def test_a_hub_that_is_gone_does_not_keep_one_logged_in(home: Path) -> None:
+    with ScriptedHub() as hub:
+        hub.grant(KEY)
+        log_in(hub.url, "--name", "team").ok()
+    done = prime("logout", "--all").ok()
+    assert "could not be revoked" in done.err
+    assert KEY not in (home / ".prime" / "credentials.toml").read_text(encoding="utf-8")
+
+
+def test_a_variable_that_wins_is_named(scripted: ScriptedHub) -> None:
+    scripted.grant(KEY)
+    result = log_in(scripted.url, "--name", "team", PRIME_CONTEXT="local")
+    assert "warning: PRIME_CONTEXT is set, so commands here use `local`" in result.ok().err
+    result = log_in(scripted.url, PRIME_API_BASE_URL=scripted.url, PRIME_API_KEY="another")
+    assert "PRIME_API_KEY is set, and is used instead" in result.ok().err
+
+
+def test_a_context_of_another_hub_is_left_as_it_is(scripted: ScriptedHub, home: Path) -> None:
+    scripted.grant(KEY)
+    prime("context", "add", "team", "https://hub.example.org").ok()
+    result = log_in(scripted.url, "--name", "team")
+    assert result.code == 7
+    assert settings(home) == {"contexts": {"team": {"base_url": "https://hub.example.org"}}}
+    assert scripted.seen == []
+
+
+def test_the_comments_of_a_hand_written_file_survive(scripted: ScriptedHub, home: Path) -> None:
+    path = home / ".prime" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('# mine\nowner = "ada"  # me\n', encoding="utf-8")
+    scripted.grant(KEY)
+    log_in(scripted.url, "--name", "team").ok()
+    assert path.read_text(encoding="utf-8").startswith('# mine\nowner = "ada"  # me\n')
+
+
+def test_a_key_does_not_travel_unencrypted() -> None:
+    result = prime("login", "--hub", "http://hub.example.org", "--token-stdin")
+    assert result.code == 2
+    assert "--allow-http" in result.err
+
+
+@pytest.mark.parametrize(
+    "whoami",
+    [
+        {"data": {"id": 7}},
+        {"data": []},
+        b"\x00\x01",
+        {"data": {"id": "user_1", "scope": "all"}},
+    ],
+)
+def test_an_account_that_is_none_keeps_nothing(
+    scripted: ScriptedHub, home: Path, whoami: object
+) -> None:
+    scripted.grant(KEY)
+    scripted.answer("GET /user/whoami", whoami)
+    result = log_in(scripted.url)
+    assert (result.code, result.err.count("\n")) == (5, 2)
+    assert not (home / ".prime" / "credentials.toml").exists()
+
+
+def test_escape_codes_of_a_hub_do_not_reach_the_screen(scripted: ScriptedHub) -> None:
+    scripted.grant(KEY)
+    scripted.answer("GET /user/whoami", {"data": {"id": "u", "slug": "a\x1b[2Jda", "scope": {}}})
+    said = log_in(scripted.url).ok()
+    assert "\x1b" not in said.out + said.err
+    assert "\x1b" not in prime("whoami").ok().out
+
+
+def test_offline_no_login_is_begun(scripted: ScriptedHub) -> None:
+    assert prime("login", "--hub", scripted.url, "--offline").code == 5
+    assert scripted.seen == []

@@ -1,0 +1,89 @@
+"""Logging in and choosing a team at a real terminal."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.helpers.cli import prime_process
+from tests.helpers.scripted_hub import ScriptedHub
+from tests.helpers.terminal import Terminal
+
+pytestmark = pytest.mark.usefixtures("needs_terminal")
+
+KEY = "pit_planted_key"
+TEAMS = [
+    {
+        "teamId": f"cmteam{number}",
+        "name": name,
+        "slug": slug,
+        "role": "ADMIN",
+        "createdAt": "2026-11-21T02:16:21Z",
+    }
+    for number, (slug, name) in enumerate([("acme", "Acme Research"), ("evil", "\x1b[2JEvil")])
+]
+
+
+@pytest.fixture
+def hub() -> Iterator[ScriptedHub]:
+    """A hub that lets everybody in, who is then in two teams."""
+    with ScriptedHub() as scripted:
+        scripted.grant(KEY)
+        scripted.answer("GET /user/teams", {"data": TEAMS, "total_count": 2})
+        yield scripted
+
+
+def log_in(hub: ScriptedHub) -> None:
+    words = ("login", "--hub", hub.url, "--name", "team", "--token-stdin")
+    prime_process(*words, stdin=KEY).ok()
+
+
+def test_the_page_is_shown_while_a_bar_says_what_is_waited_for(hub: ScriptedHub) -> None:
+    with Terminal("login", "--hub", hub.url) as terminal:
+        terminal.wait_for("Waiting for CB241826 to be approved")
+        terminal.wait_for("Logged in to")
+        assert terminal.end() == 0
+        assert f"{hub.url}/dashboard/tokens/challenge?code=CB241826" in terminal.text
+        assert "Waiting" not in terminal.text
+        assert "prime switch" in terminal.text
+        assert KEY not in "".join(terminal.seen)
+
+
+def test_ctrl_c_ends_the_waiting_cleanly(hub: ScriptedHub) -> None:
+    hub.grant_result(lambda _: None)
+    with Terminal("login", "--hub", hub.url) as terminal:
+        terminal.wait_for("Waiting for CB241826")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+        assert "Traceback" not in terminal.text
+    assert prime_process("context", "list", "-o", "json").ok().json["current"] == "local"
+
+
+def test_a_key_that_is_typed_is_not_seen(hub: ScriptedHub) -> None:
+    with Terminal("login", "--hub", hub.url, "--token-stdin") as terminal:
+        terminal.wait_for("Key:")
+        terminal.type(f"{KEY}\n")
+        terminal.wait_for("Logged in to")
+        assert terminal.end() == 0
+        assert KEY not in "".join(terminal.seen)
+
+
+@pytest.mark.parametrize(("answer", "team"), [("1", None), ("2", "acme"), ("3", "evil")])
+def test_a_team_is_chosen_by_its_number(hub: ScriptedHub, answer: str, team: str | None) -> None:
+    log_in(hub)
+    with Terminal("switch") as terminal:
+        screen = terminal.wait_for("[1-3]")
+        assert re.search(r"2 +acme \(Acme Research\), admin", screen)
+        terminal.type(f"{answer}\n")
+        assert terminal.end() == 0
+    shown = prime_process("context", "show", "-o", "json").ok().json
+    assert shown["team"] == team
+
+
+def test_a_context_with_a_key_is_deleted_after_a_yes(hub: ScriptedHub) -> None:
+    log_in(hub)
+    with Terminal("context", "delete", "team") as terminal:
+        terminal.wait_for("Forget `team` and its key?")
+        terminal.type("n\n")
+        assert terminal.end() == 0
+    assert prime_process("whoami").ok()
