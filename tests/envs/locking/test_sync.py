@@ -13,6 +13,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.install import Wanted, plan_install, run_install
 from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installers import uninstall
 from prime_cli.envs.locking.file import EnvironmentLock, make_lock
 from prime_cli.envs.locking.place import LockPlace
 from prime_cli.envs.locking.resolve import resolve_lock
@@ -20,6 +21,7 @@ from prime_cli.envs.locking.sync import SyncChange, compare, plan_sync, run_sync
 from prime_cli.envs.locking.wants import LockOrder
 from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
 from tests.helpers.hubs import publish
+from tests.helpers.served import served_hub
 
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
@@ -186,3 +188,29 @@ def test_nothing_is_asked_of_the_hub_when_all_is_as_locked(
     )
     assert plan.install is None
     run_sync(replace(plan), workspace, Wanted(), Silent())
+
+
+def test_pinned_wheels_of_a_stranger_need_no_answer_and_no_second_visit_to_the_hub(
+    tmp_path: Path, workspace: Workspace, hub: HubClient, data: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    with served_hub(data) as url:
+        away = HubClient(url, attempts=1, connect_seconds=5.0)
+        lock = lock_of(away, "ada/wordle")
+        sync(lock, workspace, away)
+    uninstall(workspace, ["wordle"])
+    progress = Silent()
+
+    plan = plan_sync(
+        lock,
+        changes(lock, workspace),
+        workspace,
+        Wanted(),
+        hub=lambda: away,
+        here=tmp_path,
+        progress=progress,
+    )
+    run_sync(plan, workspace, Wanted(), progress)
+
+    assert installed(workspace)["wordle"].version == "0.1.0"
+    assert any("taken as it was fetched before" in text for text in progress.warned)
