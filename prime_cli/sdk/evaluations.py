@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from prime_cli.envs.trust.settings import gate_from
 from prime_cli.evals.comparison.compare import Terms, compare_all, require_statistics
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.comparison.sides import side_of
@@ -107,6 +108,7 @@ class Evaluations:
             hub=lambda: session.hub,
             offline=session.config.offline,
             owner=session.config.owner.value,
+            gate=gate_from(session.config, Path.cwd()),
         )
 
     def _surroundings(self) -> Surroundings:
