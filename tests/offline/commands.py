@@ -26,7 +26,7 @@ WORDS: dict[str, str] = {
     "env inspect": REF,
     "env version list": "ada/wordle",
     "env version delete": f"{REF} --yes",
-    "eval run": f"{REF} -m some-model",
+    "eval run": f"{REF} -m some-model -b https://model.invalid/v1",
     "eval list": "--hub",
     "eval show": "abcd1234",
     "eval rerun": "abcd1234",
