@@ -8,8 +8,10 @@ methods that score in place of a rubric. What these use in the same package belo
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from prime_cli.archive.limits import MEBIBYTE
 from prime_cli.archive.modules import ReadModule
 from prime_cli.envs.difference.names import Binding, Names
 from prime_cli.envs.difference.scopes import Scope, last_name, own_calls, own_nodes
@@ -18,6 +20,10 @@ _RUBRIC = "Rubric"
 _DECORATORS = frozenset({"reward", "group_reward", "metric", "group_metric"})
 _ADDING = frozenset({"add_reward_func", "add_metric", "add_rubric"})
 _KEYWORDS = frozenset({"funcs", "reward_funcs", "weights", "reward_weights"})
+_MOST_BYTES = 8 * MEBIBYTE
+"""Source that is read of one package; a syntax tree is a hundred times as large."""
+
+_LARGEST_DIGESTED = MEBIBYTE // 4
 _METHODS = frozenset({"score_rollout", "score_rollouts", "score_group", "score"})
 
 
@@ -26,8 +32,8 @@ class ScoringCode:
     """The parts of a package that decide about rewards, each with a digest of what it does.
 
     A part is named by where it is, as `wordle.load_environment.right`. Comments, docstrings and
-    layout are not in the digest. `broken` are modules that cannot be parsed; `outside` are the
-    import names of other packages that the parts use.
+    layout are not in the digest. `broken` are modules that cannot be parsed or are too much to be
+    read; `outside` are the import names of other packages that the parts use.
     """
 
     parts: dict[str, str] = field(default_factory=dict)
@@ -36,8 +42,8 @@ class ScoringCode:
 
 
 def read_scoring(modules: Iterable[str], read: ReadModule) -> ScoringCode:
-    """The scoring code of a package whose modules have these import names."""
-    names = Names(read)
+    """The scoring code of a package whose modules have these import names, the first read first."""
+    names = Names(_bounded(read, _MOST_BYTES))
     code = ScoringCode()
     reach = _Reach(names, code)
     for name in modules:
@@ -64,12 +70,27 @@ def changed_parts(before: ScoringCode, after: ScoringCode) -> Mapping[str, str]:
 def digest_code(text: str) -> str:
     """A digest of what a module does, docstrings included: tools are described by theirs.
 
-    Of its very text where it cannot be parsed.
+    Of its very text where it cannot be parsed or is large.
     """
-    try:
-        return _digest([ast.parse(text)], docstrings=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    if len(text) <= _LARGEST_DIGESTED:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return _digest([ast.parse(text)], docstrings=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _bounded(read: ReadModule, most: int) -> ReadModule:
+    """`read` until `most` characters were read; then there are no more modules."""
+    left = most
+
+    def bounded(path: str) -> str | None:
+        nonlocal left
+        text = read(path)
+        if text is None or len(text) > left:
+            return None
+        left -= len(text)
+        return text
+
+    return bounded
 
 
 class _Reach:

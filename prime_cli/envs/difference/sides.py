@@ -60,8 +60,9 @@ class Side:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The import names of its modules, without those of tests."""
-        return tuple(sorted(_modules(self.files)))
+        """The import names of its modules, its own ones first, without those of tests."""
+        names = sorted(_modules(self.files))
+        return tuple(sorted(names, key=lambda name: name.split(".")[0] != self.module))
 
     @property
     def arguments(self) -> Mapping[str, Argument]:

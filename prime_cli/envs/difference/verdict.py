@@ -56,7 +56,7 @@ def _about_code(
 ) -> str:
     """For code that changed and is not known to score."""
     if unread:
-        return f"Whether scores stay comparable is unknown: {_some(unread)} cannot be parsed"
+        return f"Whether scores stay comparable is unknown: {_some(unread)} cannot be read"
     if not all(side.parts for side in scoring):
         return f"Scores may not be comparable: {_some(changed)} changed, no reward code was found"
     return (

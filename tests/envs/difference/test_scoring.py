@@ -200,3 +200,11 @@ def test_any_text_is_read(source: str) -> None:
 def test_layout_and_comments_are_no_change_and_docstrings_are() -> None:
     assert digest_code("def f(a,b): return a") == digest_code("def f(a, b):  # x\n    return a\n")
     assert digest_code('def f():\n    "one"\n') != digest_code('def f():\n    "two"\n')
+
+
+def test_a_package_of_too_much_code_is_read_in_part_and_that_is_said() -> None:
+    large = "x = 1\n" * 1_500_000
+    found = scoring(V0, large=large, helpers=HELPERS)
+    assert found.broken == ["large"]
+    assert "helpers.close" in found.parts
+    assert digest_code(large) != digest_code(f"{large}# more\n")
