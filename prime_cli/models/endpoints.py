@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
-from prime_cli.core.config.contexts import PRIME_API_URL, hub_of_the_key
+from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_the_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
 from prime_cli.models.prices import Price
@@ -221,8 +221,9 @@ def _from_flags(
     key, missing = _key_for(url, source, environ)
     found = f"OPENAI_BASE_URL is set: {url} is called" if default and not base_url else None
     headers: dict[str, str] = {}
-    if service.name == "prime" and environ.get("PRIME_TEAM_ID"):
-        headers["X-Prime-Team-ID"] = environ["PRIME_TEAM_ID"]
+    team = environ.get("PRIME_TEAM_ID", "").strip()
+    if service.name == "prime" and team not in ("", PERSONAL):
+        headers["X-Prime-Team-ID"] = team
     return Endpoint(name, url, key, headers, said=_join(found, changed, missing))
 
 
