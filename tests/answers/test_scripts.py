@@ -1,10 +1,11 @@
 """The scripts do in real shells what the user's Tab key asks of them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from prime_cli.answers import fish, powershell
+from prime_cli.answers import fish, powershell, script
 from tests.answers.shells import SHELLS, offered, run_shell
 from tests.answers.trees import TREE
 
@@ -109,6 +110,22 @@ def test_fish_and_zsh_offer_files_where_files_are_meant(project: Path) -> None:
     }
     assert offered("zsh", ["prime", "eval", "run", "--junit", ""], TREE, cwd=project) == {"FILES "}
     assert offered("zsh", ["prime", "env", "upload", ""], TREE, cwd=project) == {"FILES -g *.whl"}
+
+
+def test_powershell_can_read_the_script_as_far_as_quotes_and_brackets_tell() -> None:
+    """There is no PowerShell on the machines that run this; it is seen as data only."""
+    text = script("powershell")
+    bare = re.sub(r"'(?:[^'\n]|'')*'|\"[^\"\n]*\"", "", text)
+    assert "'" not in bare.replace("prime's", "")
+    assert '"' not in bare
+    pairs = {")": "(", "]": "[", "}": "{"}
+    opened: list[str] = []
+    for letter in re.sub(r"^\s*#.*$", "", bare, flags=re.MULTILINE):
+        if letter in pairs.values():
+            opened.append(letter)
+        elif letter in pairs:
+            assert opened.pop() == pairs[letter]
+    assert opened == []
 
 
 def test_powershell_has_the_same_offers_as_data() -> None:

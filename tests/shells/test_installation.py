@@ -37,6 +37,23 @@ def test_tab_completes_in_a_new_shell(
     assert not (tmp_path / "owned").exists()
 
 
+def test_zsh_also_finds_the_script_in_a_folder_of_fpath(
+    clean_environment: Path, tmp_path: Path
+) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not on this machine")
+    (tmp_path / "_prime").write_text(script("zsh"), encoding="utf-8")
+    (clean_environment / ".zshrc").write_text(
+        f"fpath=({tmp_path} $fpath)\nautoload -Uz compinit\ncompinit -D -i\n", encoding="utf-8"
+    )
+    with Terminal(program=["zsh", "-i"], cwd=tmp_path, columns=100) as terminal:
+        terminal.type('prime() { echo got "$@" }\n')
+        terminal.type("prime env insta\tstarter/ca\t--with\tp\t\n")
+        terminal.wait_for("got env install starter/calculator --with pip")
+        terminal.type("exit\n")
+        terminal.end()
+
+
 _FUNCTION = {
     "bash": 'prime() { echo got "$@"; }\n',
     "fish": "function prime; echo got $argv; end\n",
