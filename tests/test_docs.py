@@ -2,9 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prime_cli.core.config.registry import SETTINGS, Known
 from prime_cli.core.errors import ExitCode
 from prime_cli.evals.checking.inspection import ORDER
 from prime_cli.evals.folder import RunFolder
@@ -14,6 +16,7 @@ from prime_cli.evals.rows import Row
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ENVIRONMENTS = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
+SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 EVALUATIONS = (ROOT / "docs" / "evaluations.md").read_text(encoding="utf-8")
 
 _READ = re.compile(r'(?:environ(?:\.get)?[\[(]|for variable in \()\s*"((?:PRIME|OPENAI)_[A-Z_]+)"')
@@ -25,12 +28,19 @@ def variables() -> set[str]:
 
 
 def test_the_variables_are_found_in_the_source() -> None:
-    assert {"PRIME_HOME", "PRIME_OWNER", "PRIME_API_BASE_URL", "OPENAI_BASE_URL"} <= variables()
+    assert {"PRIME_HOME", "PRIME_FRONTEND_URL", "OPENAI_BASE_URL"} <= variables()
 
 
 @pytest.mark.parametrize("name", sorted(variables()))
 def test_every_variable_that_is_read_is_documented(name: str) -> None:
-    assert f"`{name}`" in EVALUATIONS
+    assert f"`{name}`" in SETTINGS_PAGE
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_documented_as_the_registry_has_it(setting: Known[Any]) -> None:
+    variables = ", ".join(f"`{name}`" for name in setting.variables)
+    cells = (f"`{setting.name}`", setting.summary, setting.form, setting.usual, variables)
+    assert f"| {' | '.join(cells)} |" in SETTINGS_PAGE.splitlines()
 
 
 @pytest.mark.parametrize("code", ExitCode)
