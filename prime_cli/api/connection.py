@@ -16,6 +16,7 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.api import answers, retries
+from prime_cli.api.transport import open_client
 from prime_cli.core.credentials.checked import check_key
 from prime_cli.core.errors import Unreachable
 
@@ -136,11 +137,11 @@ class Connection:
 
     @cached_property
     def _hub(self) -> httpx.Client:
-        return httpx.Client(transport=self._transport, timeout=self._timeout)
+        return open_client(self._transport, self._timeout)
 
     @cached_property
     def _outside(self) -> httpx.Client:
-        return httpx.Client(transport=self._outside_transport, timeout=self._timeout)
+        return open_client(self._outside_transport, self._timeout)
 
     def _is_hub(self, url: httpx.URL) -> bool:
         return _origin(url) == _origin(self.base_url)

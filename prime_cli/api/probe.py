@@ -9,6 +9,7 @@ import httpx
 
 from prime_cli import __version__
 from prime_cli.api.connection import API, parse_url
+from prime_cli.api.transport import open_client
 from prime_cli.core.errors import Unreachable
 
 
@@ -32,7 +33,7 @@ def probe(
     """Ask once who the key belongs to; nothing is repeated, followed or read.
 
     `base_url` is an origin. Each step (connecting, the head of the answer) may take `seconds`.
-    Raises Unreachable.
+    Raises Unreachable, and UsageError as `open_client` does.
     """
     url = parse_url(f"{base_url.rstrip('/')}{API}/user/whoami")
     headers = {"user-agent": f"prime/{__version__}"}
@@ -41,7 +42,7 @@ def probe(
     began = time.monotonic()
     try:
         with (
-            httpx.Client(transport=transport, timeout=seconds) as client,
+            open_client(transport, httpx.Timeout(seconds)) as client,
             client.stream("GET", url, headers=headers) as response,
         ):
             passed = time.monotonic() - began
@@ -52,8 +53,7 @@ def probe(
             f"{url.host} did not answer within {seconds:g} seconds",
             hint="see whether the hub is up, and whether a proxy is in the way",
         ) from error
-    except (httpx.TransportError, httpx.InvalidURL, ValueError, ImportError) as error:
-        # The last two are what httpx says of proxies in variables that it cannot use.
+    except httpx.TransportError as error:
         raise Unreachable(
             f"{url.host} cannot be reached: {error}", hint=_step(str(error))
         ) from error

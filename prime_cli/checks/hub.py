@@ -7,7 +7,7 @@ from prime_cli.checks.findings import Finding, failed, ok, skipped, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
 from prime_cli.core.credentials import find_credential
-from prime_cli.core.errors import PrimeError, Unreachable
+from prime_cli.core.errors import PrimeError, Unreachable, UsageError
 
 SECONDS = 3.0
 """How long a hub may take: one that is up answers this in a fraction of it."""
@@ -36,7 +36,7 @@ def examine(place: Place) -> list[Finding]:
         return [skipped(name, "Not asked: prime is offline") for name in ("hub", _CLOCK)]
     try:
         answered = probe(url, key=_key(config), transport=place.transport, seconds=SECONDS)
-    except Unreachable as error:
+    except (Unreachable, UsageError) as error:
         return [_unreachable(error, config), skipped(_CLOCK, "No hub told the time")]
     return [_judge(answered, url, config), judge_clock(answered, place)]
 
@@ -70,8 +70,10 @@ def _judge(answered: Answered, url: str, config: Config) -> Finding:
     return ok("hub", f"{who} answers in {answered.seconds:.1f} s{knows}")
 
 
-def _unreachable(error: Unreachable, config: Config) -> Finding:
+def _unreachable(error: PrimeError, config: Config) -> Finding:
     if config.context.base_url is not None:
+        if isinstance(error, UsageError):
+            return failed("hub", error.message, "see `proxy` and `certificates`")
         return failed("hub", error.message, error.hint or "see `prime config show`")
     fix = "nothing local needs it; `prime config set upstream none` stops asking"
     return warned("hub", f"In this process; its upstream: {error.message}", fix)

@@ -55,12 +55,12 @@ def judge_certificates(environ: Mapping[str, str]) -> Finding:
     if folder:
         if not Path(folder).is_dir():
             return failed("certificates", f"SSL_CERT_DIR is {folder}, no folder", "correct it")
-        return ok("certificates", f"Authorities are those in {folder} (SSL_CERT_DIR)")
+        return ok("certificates", f"The authorities in {folder} (SSL_CERT_DIR)")
     other = next((name for name in _NOT_READ if environ.get(name)), None)
     if other is not None:
         sentence = f"{other} is set, which neither prime nor uv reads"
         return warned("certificates", sentence, f'`export SSL_CERT_FILE="${other}"`')
-    return ok("certificates", "Authorities are the usual ones")
+    return ok("certificates", "The usual authorities")
 
 
 def _judge_file(file: str) -> Finding:
@@ -74,7 +74,7 @@ def _judge_file(file: str) -> Finding:
         sentence = f"SSL_CERT_FILE ({file}) cannot be read: {error.strerror}"
         return failed(name, sentence, "correct the path, or `unset SSL_CERT_FILE`")
     count = len(context.get_ca_certs())
-    return ok(name, f"{count} authorities are those in {file} (SSL_CERT_FILE)")
+    return ok(name, f"{count} authorities, those in {file} (SSL_CERT_FILE)")
 
 
 def _trouble(name: str, value: str) -> Finding | None:

@@ -28,8 +28,8 @@ def doctor(
 ) -> None:
     """Look for what is wrong with this machine or its settings.
 
-    Each check is one line, with what to do about it below. Nothing is changed, and no key is
-    shown. Exits 1 when a check failed; warnings are no failure.
+    Each check is one line, with what to do about it below. No key is shown. Exits 1 when a
+    check failed; warnings are no failure.
 
     \b
     Example:

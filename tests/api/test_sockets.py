@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import NotFound, Unreachable
+from prime_cli.core.errors import NotFound, Unreachable, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.locks import Lock
@@ -49,3 +49,15 @@ def test_a_port_where_nobody_listens_is_unreachable() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1 cannot be reached"):
         hub.accounts.whoami()
     hub.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SSL_CERT_FILE", "/nowhere.pem"), ("ALL_PROXY", "gopher://a:1"), ("ALL_PROXY", "socks5://a")],
+)
+def test_variables_that_cannot_be_used_are_no_bug_of_ours(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match="proxies or certificates cannot be used"):
+        HubClient("http://hub.example.org").accounts.whoami()
