@@ -34,16 +34,22 @@ app = group(
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
-        "login": ("prime_cli.commands.login:login", "Log in to a hub."),
+        "login": (
+            "prime_cli.commands.login:login",
+            "Log in to a hub, and make it the current one.",
+        ),
         "logout": ("prime_cli.commands.logout:logout", "Forget the key of a hub."),
         "whoami": ("prime_cli.commands.whoami:whoami", "Show who you are on which hub."),
-        "switch": ("prime_cli.commands.switch:switch", "Choose the team that you work for."),
+        "switch": (
+            "prime_cli.commands.switch:switch",
+            "Choose the team that you work for, or yourself.",
+        ),
         "teams": ("prime_cli.commands.teams:app", "See the teams that you are in."),
         "context": (
             "prime_cli.commands.context:app",
             "See, choose and change the hubs that are known here.",
         ),
-        "config": ("prime_cli.commands.config:app", "See what prime is set to, and why."),
+        "config": ("prime_cli.commands.config:app", "See and change what prime is set to."),
         "cache": (
             "prime_cli.commands.cache:app",
             "See what is kept on this disk, check it, and remove what is old.",

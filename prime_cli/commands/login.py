@@ -71,7 +71,7 @@ def login(
       prime login --hub https://hub.example.org --name team
       prime login --token-stdin < key.txt
     \b
-    See also: `prime logout`, `prime whoami`, `prime switch`, `prime context list`.
+    See also: `prime logout`, `prime whoami`, `prime context list`.
     """
     from prime_cli.accounts.login import keep_login, try_key
     from prime_cli.accounts.targets import choose_target

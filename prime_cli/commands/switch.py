@@ -27,10 +27,10 @@ def switch(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Choose the team that you work for on the current hub, or yourself.
+    """Choose the team that you work for, or yourself.
 
-    What you upload and push from now on is the team's, unless you say otherwise. A variable
-    PRIME_TEAM or PRIME_TEAM_ID wins over it.
+    What you upload to the current hub and push there is the team's then, unless you say
+    otherwise. A variable PRIME_TEAM or PRIME_TEAM_ID wins over it.
 
     \b
     Example:

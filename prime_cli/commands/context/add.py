@@ -27,7 +27,7 @@ def add(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a hub known under a name, without logging in to it.
+    """Make a hub known, without logging in to it.
 
     \b
     Example:

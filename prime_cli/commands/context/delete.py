@@ -15,7 +15,7 @@ def delete(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Forget a hub and the key that is kept for it.
+    """Forget a hub and its key.
 
     The key stays good on the hub: `prime logout` revokes it first.
 

@@ -15,7 +15,7 @@ def rename(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Call a context otherwise; its key goes along.
+    """Call a context otherwise, with its key.
 
     \b
     Example:

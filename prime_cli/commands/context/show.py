@@ -23,7 +23,9 @@ def show(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Show one context: its addresses, its team, and where its key is kept.
+    """Show a context.
+
+    That is its addresses, its team, and where its key is kept; never the key.
 
     \b
     Example:
