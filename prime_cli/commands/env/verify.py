@@ -65,8 +65,8 @@ def _lines(found: Verification) -> list[tuple[str, str]]:
     lines = [
         ("environment", found.environment),
         ("wheel", found.wheel),
-        ("published", f"sha256 {found.wheel_sha256}"),
-        ("rebuilt", f"sha256 {found.rebuilt_sha256}"),
+        ("sha256", found.wheel_sha256),
+        ("rebuilt", found.rebuilt_sha256),
         ("result", _result(found)),
         ("differs", "\n".join(f"{each.member}: {each.found}" for each in found.differences)),
         ("passed over", "\n".join(found.normalised)),
