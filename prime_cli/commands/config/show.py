@@ -27,6 +27,8 @@ def show(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     credential = session.credential
+    if credential.trouble:
+        session.output.warn(credential.trouble)
     key = Setting("key", "set" if credential.key else None, credential.source)
     settings = [*session.config.settings(), key]
     session.output.table(

@@ -166,7 +166,7 @@ def _comparable(table: Table) -> Table:
 def _read(file: Path) -> str:
     with storage_errors(file):
         try:
-            return file.read_bytes().decode("utf-8")
+            return file.read_bytes().decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             return ""
 

@@ -34,7 +34,8 @@ def read_table(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise StorageFailed(f"{file} cannot be read: {error.strerror}") from error
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        # Windows' editors put a mark before the first word.
+        return tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{file} is not valid TOML: {error}", hint="correct the file, or move it away"

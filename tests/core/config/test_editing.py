@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -157,6 +159,27 @@ def test_many_writers_at_once_lose_nothing(file: Path) -> None:
         list(pool.map(lambda name: save_context(file, name, {"base_url": HUB}), names))
     assert set(tomllib.loads(_read(file))["contexts"]) == {"work", "home", *names}
     assert "# ask Grace for a key" in _read(file)
+
+
+def test_processes_that_write_at_once_lose_nothing(file: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path;"
+        "from prime_cli.core.config.editing import save_context\n"
+        "for number in range(8):\n"
+        f"    save_context(Path(sys.argv[1]), sys.argv[2] + str(number), {{'base_url': '{HUB}'}})"
+    )
+    _write(file, WRITTEN_BY_HAND)
+    argv = [sys.executable, "-c", program, str(file)]
+    writers = [subprocess.Popen([*argv, name]) for name in ("a", "b", "c")]
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
+    assert len(tomllib.loads(_read(file))["contexts"]) == 2 + 3 * 8
+    assert "# ask Grace for a key" in _read(file)
+
+
+def test_a_mark_of_windows_editors_is_no_word(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + b'owner = "ada"\r\n# mine\r\n')
+    assert set_value(file, "owner", "eve")
+    assert file.read_bytes() == b'owner = "eve"\r\n# mine\r\n'
 
 
 @pytest.mark.skipif(not os.path.ismount("/proc"), reason="needs a folder nobody can write")

@@ -214,10 +214,13 @@ def test_where_none_can_be_no_backend_is_loaded(
     assert threading.active_count() == before
 
 
-def test_a_read_only_home_gives_its_keys(folder: Path) -> None:
+def test_a_key_is_found_without_writing_anything(folder: Path) -> None:
     save_credential(folder, "team", HUB, KEY, Storage.FILE)
+    (folder / "credentials.lock").unlink()
+    before = {path.name: path.stat().st_mtime_ns for path in (folder, *folder.iterdir())}
     folder.chmod(0o500)
     try:
         assert find_credential(load_config(context="team")).key == KEY
     finally:
         folder.chmod(0o700)
+    assert {path.name: path.stat().st_mtime_ns for path in (folder, *folder.iterdir())} == before
