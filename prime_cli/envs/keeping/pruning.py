@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.uses import taken_over
+from prime_cli.core.uses import taken_over, use_file
 from prime_cli.envs.keeping.entries import LASTING, Entry, Kind, list_entries, use_of
 from prime_cli.runtime.layers import interpreters_folder, is_ready
 
@@ -58,7 +58,7 @@ def prune(home: Path, entries: Iterable[Entry], progress: Progress, *, dry_run: 
         for entry in todo:
             (removed if _remove(home, entry, dry_run=dry_run) else busy).append(entry)
             task.advance()
-    if not dry_run and any(entry.kind is Kind.INTERPRETERS for entry in removed):
+    if not dry_run:
         _forget_missing(home)
     return Pruned(tuple(removed), tuple(busy))
 
@@ -94,10 +94,15 @@ def _delete(path: Path) -> None:
 
 
 def _forget_missing(home: Path) -> None:
-    """Remove the notes about interpreters that are no longer there."""
+    """Remove the notes about what is no longer there."""
     folder = interpreters_folder(home)
     for note in folder.glob("by-wheel/*.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
             layers = json.loads(note.read_bytes())["layers"]
             if not all(is_ready(folder / layer) for layer in layers):
                 note.unlink()
+    for use in use_file(home, "", "").parent.glob("*-*"):
+        kind, _, name = use.name.partition("-")
+        with suppress(OSError), taken_over(use) as alone:
+            if alone and not (home / kind / name).exists():
+                use.unlink()

@@ -79,6 +79,15 @@ def test_pruning_leaves_what_is_no_cache(kept: Path) -> None:
     ]  # fmt: skip
 
 
+def test_marks_of_what_is_gone_go_too(kept: Path) -> None:
+    marks = kept / "cache" / "uses"
+    marks.mkdir()
+    (marks / f"wheels-{'0' * 64}").touch()
+    (marks / f"interpreters-{INTERPRETER}").touch()
+    prune(kept, [], Silent(), dry_run=False)
+    assert [path.name for path in marks.iterdir()] == [f"interpreters-{INTERPRETER}"]
+
+
 def test_locks_go_when_they_are_named(kept: Path) -> None:
     kinds = frozenset({Kind.LOCKS})
     old = choose_old(kept, now=time.time(), older_than=30 * DAY, kinds=kinds)
