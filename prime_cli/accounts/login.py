@@ -1,5 +1,6 @@
 """Keeping a login: the key is tried, and only then is anything written."""
 
+import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from prime_cli.core.config import Config
 from prime_cli.core.config.editing import save_context, use_context
 from prime_cli.core.credentials import Kept, Storage, save_credential
 from prime_cli.core.errors import NotLoggedIn
+from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.wire.accounts import Account
 
 if TYPE_CHECKING:
@@ -21,6 +23,13 @@ class LoggedIn:
     target: Target
     account: Account
     kept: Kept
+
+
+def require_storage(config: Config) -> None:
+    """Raise StorageFailed where nothing could be kept, before anybody approves anything."""
+    home = make_folder(config.home.value)
+    with storage_errors(home), tempfile.TemporaryFile(dir=home):
+        pass
 
 
 def try_key(hub: "HubClient") -> Account:

@@ -12,12 +12,19 @@ _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
 _NO_TRACES = "evaluations send no traces: leave it out"
 
+_KEY_LIMITS = (
+    "--max-concurrent-sandboxes", "--max-sandbox-creations-per-hour", "--max-sandbox-cpu-cores",
+    "--max-sandbox-gpu-count", "--max-concurrent-tunnels", "--max-tunnel-creations-per-hour",
+    "--max-tunnel-ttl-hours",
+)  # fmt: skip
+
 _OPTIONS = {
     "prime": {
         "-c": "name the hub with `--context`; `-c` is the concurrency of `prime eval run`",
         "--install-completion": "type `prime completion install`",
         "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
     },
+    "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: leave it out"),
     "prime env list": {
         "--offset": "turn pages with `--page`",
         "--show-actions": "environments have no actions: leave it out",

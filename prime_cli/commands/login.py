@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prime_cli.accounts.login import LoggedIn
     from prime_cli.accounts.targets import Target
     from prime_cli.api.client import HubClient
+    from prime_cli.wire.accounts import Team
 
 HttpOpt = Annotated[
     bool,
@@ -73,17 +74,25 @@ def login(
     \b
     See also: `prime logout`, `prime whoami`, `prime context list`.
     """
-    from prime_cli.accounts.login import keep_login, try_key
+    from prime_cli.accounts.login import keep_login, require_storage, try_key
+    from prime_cli.accounts.logout import revoke
     from prime_cli.accounts.targets import choose_target
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     target = choose_target(session.config, hub=hub, name=name, web_url=None, allow_http=allow_http)
+    require_storage(session.config)
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
     logged_in = session.hub_at(target.base_url, key)
     account = try_key(logged_in)
     chosen = storage or Storage(session.config.storage.value)
-    kept = keep_login(session.config, target, account, key, chosen)
-    _report(session, kept, _team(session, target, logged_in))
+    try:
+        kept = keep_login(session.config, target, account, key, chosen)
+    except PrimeError:
+        if not token_stdin:
+            # Nobody else has it, and now nobody will.
+            revoke(logged_in, wanted=None)
+        raise
+    _report(session, kept, _teams_of(logged_in))
 
 
 def _read_key(session: Session) -> str:
@@ -105,40 +114,41 @@ def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def _team(session: Session, target: "Target", hub: "HubClient") -> str | None:
-    """The team that the context goes on working for; one that the user has left is taken out."""
-    from prime_cli.accounts.teams import keep_team, list_teams
+def _teams_of(hub: "HubClient") -> "list[Team] | None":
+    """The teams of the user; None where the hub does not say: the login is done without them."""
+    from prime_cli.accounts.teams import list_teams
 
     try:
-        teams = list_teams(hub)
-    except PrimeError:  # it is only for a hint, and the login is done
-        return target.team
-    if target.team is None:
-        if teams:
-            session.output.hint("`prime switch` chooses a team to publish for")
+        return list_teams(hub)
+    except PrimeError:
         return None
-    if any(target.team in (team.slug, team.team_id) for team in teams):
-        return target.team
-    session.output.warn(f"You are not in the team `{target.team}`, so you work for yourself now")
-    keep_team(session.config.file, target.name, None)
-    return None
 
 
-def _report(session: Session, done: "LoggedIn", team: str | None) -> None:
+def _report(session: Session, done: "LoggedIn", teams: "list[Team] | None") -> None:
     from prime_cli.accounts.login import owner_of
+    from prime_cli.accounts.teams import keep_team
 
+    target, team = done.target, done.target.team
+    has_left = bool(team) and teams is not None and not _is_among(teams, team)
     owner = owner_of(done.account)
     record: dict[str, Any] = {
-        "context": done.target.name,
-        "hub": done.target.base_url,
+        "context": target.name,
+        "hub": target.base_url,
         "id": done.account.id,
         "owner": owner,
-        "team": team,
+        "team": None if has_left else team,
         "storage": done.kept.storage,
     }
-    session.output.done(
-        f"Logged in to {done.target.base_url} as {owner} (context `{done.target.name}`)",
-        value=record,
-    )
+    told = f"Logged in to {target.base_url} as {owner} (context `{target.name}`)"
+    session.output.done(told, value=record)
     session.output.say(done.kept.sentence)
-    warn_overruled(session, done.target.name)
+    if has_left:
+        keep_team(session.config.file, target.name, None)
+        session.output.warn(f"You are not in the team `{team}`, so you work for yourself now")
+    elif teams and team is None:
+        session.output.hint("`prime switch` chooses a team to publish for")
+    warn_overruled(session, target.name)
+
+
+def _is_among(teams: "list[Team]", wanted: str | None) -> bool:
+    return any(wanted in (team.slug, team.team_id) for team in teams)

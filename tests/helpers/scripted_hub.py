@@ -69,9 +69,11 @@ class ScriptedHub:
         self._thread.join(10)
         self._server.server_close()
 
-    def answer(self, call: str, body: Any, status: int = 200, **headers: str) -> None:
+    def answer(
+        self, call: str, body: Any, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
         """Say `body` from now on."""
-        self.answers[call] = Reply(body, status, headers)
+        self.answers[call] = Reply(body, status, headers or {})
 
     def grant(self, key: str) -> None:
         """Let every login in with `key`, as the public hub does, and know whose it is."""

@@ -91,7 +91,8 @@ def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: P
     result = log_in(team_hub.url, "--name", "team")
     assert result.code == 4
     assert "does not know this key; nothing was kept" in result.err
-    assert not (home / ".prime").exists()
+    assert not settings(home)
+    assert not (home / ".prime" / "credentials.toml").exists()
 
 
 @pytest.mark.parametrize("text", ["", "two words", "zwölf", "x" * 20_000, "a\x00b"])
@@ -100,6 +101,25 @@ def test_what_is_no_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
     assert result.code in (2, 4)
     assert scripted.seen == []
     assert not text or text not in result.err
+
+
+def test_a_key_that_cannot_be_kept_does_not_stay_on_the_hub(team_hub: TeamHub, home: Path) -> None:
+    user = team_hub.add_user()
+    with start("login", "--hub", team_hub.url, "--storage", "keyring") as login:
+        team_hub.approve(read_code(login.stderr), user)
+        _, said = login.communicate(timeout=120)
+    assert login.returncode == 74
+    assert "`--storage file`" in said
+    assert team_hub.keys_of(user) == []
+
+
+def test_nobody_is_asked_to_approve_what_could_not_be_kept(
+    scripted: ScriptedHub, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    result = log_in(scripted.url, PRIME_HOME=str(tmp_path / "file" / "home"))
+    assert result.code == 74
+    assert scripted.seen == []
 
 
 def test_a_key_that_was_given_stays_good_unless_one_says_otherwise(team_hub: TeamHub) -> None:
