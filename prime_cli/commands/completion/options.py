@@ -48,6 +48,7 @@ def carry_out(
     if dry_run or (any(change.is_users for change in changes) and not yes):
         _show(session, changes, as_data=dry_run)
     if dry_run:
+        session.output.say("Nothing was written" if changes else "Nothing would change")
         return
     users = [change.path for change in changes if change.is_users]
     if users and not session.output.confirm(f"Change {users[0]}?", yes=yes):
