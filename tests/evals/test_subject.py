@@ -158,7 +158,7 @@ def test_a_workspace_in_which_a_file_was_edited_is_not_used_and_that_is_said(
 ) -> None:
     subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
     python = workspace(tmp_path, "0.1.14", subject.package.sha256)
-    (tmp_path / ".venv/lib/python3.11/site-packages/tiny_env.py").write_text("x = 1\n")
+    (tmp_path / ".venv/lib/python3.11/site-packages/tiny_env.py").write_text("x = 1\n", "utf-8")
     progress = Silent()
     assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
     assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited there"]

@@ -143,7 +143,7 @@ def test_what_is_not_locked_cannot_be_removed(tmp_path: Path) -> None:
 
 def test_a_project_on_this_disk_is_not_locked(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "pyproject.toml").write_text('[project]\nname = "mine"\n')
+    (tmp_path / "mine" / "pyproject.toml").write_text('[project]\nname = "mine"\n', "utf-8")
     with pytest.raises(UsageError, match="is on this disk"):
         resolve_words(["./mine"], no_hub, tmp_path, Silent())
 
