@@ -125,8 +125,10 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
         [str(each.fetched.ref), f"verifiers {each.lock.verifiers}", _size(each.fetched)]
         for each in plan.parts
     ]
-    rows += [[each.filename, each.name, _maybe(each.size)] for each in plan.wheels]
-    rows += [[each.filename, "to be built", _maybe(each.size)] for each in plan.sources]
+    rows += [[*_parts(each.filename), _maybe(each.size)] for each in plan.wheels]
+    rows += [
+        [f"{each.name} {each.version}", "to be built", _maybe(each.size)] for each in plan.sources
+    ]
     rows += [
         [f"data/{data.name}", data.kind, shown_bytes(sum(p.stat().st_size for p in files.values()))]
         for data, files in plan.data
@@ -154,7 +156,7 @@ def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
         for each in manifest.environments
     ]  # fmt: skip
     rows += [
-        [name.partition("/")[2], "wheel", shown_bytes(size)]
+        [*_parts(name.partition("/")[2]), shown_bytes(size)]
         for name, size in sizes.items()
         if name.startswith("wheels/")
     ]
@@ -195,3 +197,9 @@ def _size(fetched: FetchedEnvironment) -> str:
 
 def _maybe(size: int | None) -> str:
     return "-" if size is None else shown_bytes(size)
+
+
+def _parts(wheel: str) -> tuple[str, str]:
+    """Name and version of a wheel's file name, and the first of its tags: what fits a screen."""
+    name, version, tags = wheel.removesuffix(".whl").split("-", 2)
+    return f"{name} {version}", tags.partition(".")[0]
