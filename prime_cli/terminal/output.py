@@ -11,6 +11,7 @@ from prime_cli.terminal.progress import Lines, Quiet
 from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask, read_secret
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
+from prime_cli.terminal.wrapping import wrapped
 
 MODES = ("table", "plain", "json", "jsonl")
 _RED, _YELLOW, _DIM, _OFF = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
@@ -130,11 +131,11 @@ class Output:
                 "hint": error.hint,
                 "detail": error.detail,
             }
-            self._talk(as_json({"error": told}, ascii_only=not self._err.is_unicode))
+            self._tell(as_json({"error": told}, ascii_only=not self._err.is_unicode))
             return
         self._talk(f"{self._painted(_RED, 'error:')} {clean(error.message)}")
         for line in (error.detail or "").rstrip().splitlines():
-            self._talk(f"  {clean(line)}".rstrip())
+            self._tell(f"  {clean(line)}".rstrip())
         if error.hint:
             self._talk(f"{self._painted(_DIM, 'hint:')} {clean(error.hint)}")
 
@@ -168,7 +169,12 @@ class Output:
     def _write(self, text: str) -> None:
         self._out.write(text)
 
-    def _talk(self, line: str) -> None:
+    def _talk(self, sentence: str) -> None:
+        """A sentence of ours, broken at words; what other programs said keeps its lines."""
+        columns = self._err.columns
+        self._tell(sentence if columns is None else wrapped(self._err.fit(sentence), columns))
+
+    def _tell(self, line: str) -> None:
         (self._above_bars or self._err.write)(f"{line}\n")
 
     def _painted(self, colour: str, text: str) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from prime_cli.core.errors import UsageError
-from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.streams import Stream, in_ci
 from prime_cli.terminal.words import clean
 
 _LONGEST_SECRET = 16 * 1024
@@ -40,7 +40,10 @@ def read_secret(label: str, err: Stream) -> str:
     if can_ask(err):
         import getpass
 
-        return getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
+        try:
+            return getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
+        except EOFError:  # Ctrl-D
+            return ""
     text = sys.stdin.read(_LONGEST_SECRET + 1) if sys.stdin is not None else ""
     if len(text) > _LONGEST_SECRET:
         raise UsageError(f"stdin holds more than a {label.lower()}")
@@ -48,8 +51,8 @@ def read_secret(label: str, err: Stream) -> str:
 
 
 def can_ask(err: Stream) -> bool:
-    """Whether a person reads stderr and types into stdin."""
-    return err.is_tty and sys.stdin is not None and sys.stdin.isatty()
+    """Whether a person reads stderr and types into stdin; nobody does so in a job of CI."""
+    return err.is_tty and not in_ci() and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _answer(question: str, err: Stream) -> str:

@@ -9,12 +9,16 @@ from typing import TextIO
 from prime_cli.core.errors import StorageFailed
 from prime_cli.terminal.words import encodable
 
+_OFF = frozenset({"", "0", "false", "no", "off"})
+_FORCING = ("FORCE_COLOR", "CLICOLOR_FORCE")
+
 
 class Stream:
     """A text stream that writes what it can and remembers when its reader has gone.
 
-    `can_draw` says that its cursor can be moved, for bars; `colour` that colour is wanted, too:
-    NO_COLOR (https://no-color.org) speaks of nothing else.
+    `can_draw` says that its cursor can be moved, for bars, and somebody looks; `colour` that
+    colour is wanted, of which alone NO_COLOR and FORCE_COLOR speak (https://no-color.org,
+    https://force-color.org, https://bixense.com/clicolors).
 
     A reader that leaves early (`| head`) is no failure: later text is dropped, and the command
     ends with the code that its work deserves.
@@ -22,14 +26,29 @@ class Stream:
 
     def __init__(self, target: TextIO | None, environ: Mapping[str, str] = os.environ) -> None:
         self.target = target
+        self._environ = environ
         self.is_tty = target is not None and not target.closed and target.isatty()
-        self.can_draw = self.is_tty and _takes_escapes(environ)
-        self.colour = self.can_draw and not environ.get("NO_COLOR")
+        takes_escapes = self.is_tty and _takes_escapes(environ)
+        self.can_draw = takes_escapes and not in_ci(environ)
+        self.colour = _wants_colour(environ, otherwise=takes_escapes)
 
     @property
     def encoding(self) -> str:
         """The stream's encoding; UTF-8 where it does not say."""
         return getattr(self.target, "encoding", None) or "utf-8"
+
+    @property
+    def columns(self) -> int | None:
+        """The width of the terminal behind it; None where there is none, or it does not say."""
+        if not self.is_tty or self.target is None:
+            return None
+        told = self._environ.get("COLUMNS", "")
+        if told.isdecimal() and int(told):
+            return int(told)
+        try:
+            return os.get_terminal_size(self.target.fileno()).columns or None
+        except (OSError, ValueError):
+            return None
 
     @property
     def is_unicode(self) -> bool:
@@ -67,3 +86,16 @@ def _takes_escapes(environ: Mapping[str, str]) -> bool:
     if environ.get("TERM") == "dumb":
         return False
     return os.name != "nt" or "WT_SESSION" in environ
+
+
+def in_ci(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether this is a job that nobody watches or answers, even where it has a terminal."""
+    return environ.get("CI", "").strip().lower() not in _OFF
+
+
+def _wants_colour(environ: Mapping[str, str], *, otherwise: bool) -> bool:
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "").strip().lower() not in _OFF for name in _FORCING):
+        return True
+    return otherwise and environ.get("CLICOLOR") != "0"

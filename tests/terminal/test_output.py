@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.terminal.output import Output
+from prime_cli.terminal.progress import Lines
 
 COLUMNS = ["Environment", "Description"]
 ROWS = [["ada/wordle", "Guess a word,\nin six"], ["bob/漢字", "…"]]
@@ -151,6 +152,68 @@ def test_a_terminal_gets_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Captured(tty=True)
     shown.output.fail(NotFound("x"))
     assert shown.err.getvalue() == "\x1b[31merror:\x1b[0m x\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "tty", "colour"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"CLICOLOR": "0"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"CLICOLOR_FORCE": "1"}, False, True),
+        ({"FORCE_COLOR": "0"}, False, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ({"CI": "true"}, True, True),
+    ],
+)
+def test_colour_is_as_users_are_used_to(
+    variables: dict[str, str], tty: bool, colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    shown = Captured(tty=tty)
+    shown.output.fail(NotFound("x"))
+    assert ("\x1b" in shown.err.getvalue()) is colour
+
+
+@pytest.mark.parametrize("mode", ["plain", "json", "jsonl"])
+def test_no_data_for_scripts_is_ever_coloured(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = Captured(mode, tty=True)
+    shown.output.table(COLUMNS, ROWS, records=[])
+    shown.output.show(RECORDS[0])
+    assert "\x1b" not in shown.out.getvalue()
+
+
+def test_nobody_is_asked_and_no_bar_is_drawn_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert Captured(tty=True).output.is_interactive
+    monkeypatch.setenv("CI", "true")
+    shown = Captured(tty=True)
+    assert not shown.output.is_interactive
+    assert isinstance(shown.output.progress, Lines)
+
+
+def test_talk_is_broken_at_words_and_what_others_said_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    shown = Captured(tty=True)
+    log = "a line of another program, as it was"
+    shown.output.fail(NotFound("There is no such thing", detail=log, hint="see `prime env list`"))
+    assert shown.err.getvalue().splitlines() == [
+        "error: There is no",
+        "  such thing",
+        f"  {log}",
+        "hint: see",
+        "  `prime env list`",
+    ]
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80])
