@@ -5,21 +5,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef
 from prime_cli.envs import records
 from prime_cli.envs.build import build_kept
 from prime_cli.envs.bundles.kept import Bundled
-from prime_cli.envs.index_links import IndexLink, parse_links
+from prime_cli.envs.index_links import IndexLink
 from prime_cli.envs.lookup import Found, find_environment
 from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
@@ -29,6 +27,7 @@ from prime_cli.envs.signing.statement import make_statement
 from prime_cli.envs.signing.verdicts import SignatureVerdict, judge, require_allowed
 from prime_cli.envs.trust.gate import Gate, check_pin
 from prime_cli.envs.uv_sources import published_sources
+from prime_cli.envs.wheel_links import find_link, last_part
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
@@ -152,7 +151,7 @@ def _find_kept(found: Found, home: Path) -> Path | None:
         if before is None or before.detail.content_hash != detail.content_hash:
             return None
         detail = before.detail
-    filename = detail.wheel_filename or _last_part(detail.wheel_url)
+    filename = detail.wheel_filename or last_part(detail.wheel_url)
     return WheelStore(home).find(detail.wheel_sha256 or "", filename)
 
 
@@ -164,33 +163,6 @@ def _obtain(found: Found, home: Path, progress: Progress) -> Path | None:
     if found.detail.package_url or found.detail.tracked_package_url:
         return None
     raise NotFound(f"{found.ref} has neither a wheel nor sources on the hub")
-
-
-def find_link(found: Found) -> IndexLink | None:
-    """Where the wheel is and what its sha256 is: from the detail, else from the hub's index."""
-    detail = found.detail
-    filename = detail.wheel_filename or _last_part(detail.wheel_url)
-    url = detail.wheel_url or detail.wheel_download_url
-    if url and detail.wheel_sha256:
-        return IndexLink(url, filename, detail.wheel_sha256)
-    listed = _look_up(found)
-    if detail.wheel_url:
-        digests = [link.sha256 for link in listed if link.filename == filename]
-        return IndexLink(detail.wheel_url, filename, digests[0] if digests else None)
-    fitting = (link for link in listed if _is_version(link.filename, detail.semantic_version))
-    return next(fitting, None)
-
-
-def _look_up(found: Found) -> list[IndexLink]:
-    """The environment's page in the hub's simple index; empty where there is none."""
-    root = found.detail.install_index_url or found.detail.simple_index_url
-    if root is None:
-        return []
-    page = f"{root.rstrip('/')}/{normalize_name(found.detail.name)}/"
-    try:
-        return parse_links(*found.hub.environments.index_page(page))
-    except NotFound:
-        return []
 
 
 def _download(hub: "HubClient", link: IndexLink, store: WheelStore, progress: Progress) -> Path:
@@ -251,15 +223,3 @@ def _moment(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _is_version(filename: str, version: str | None) -> bool:
-    try:
-        _, found, _, _ = parse_wheel_filename(filename)
-    except InvalidWheelFilename:
-        return False
-    return version is None or str(found) == version
-
-
-def _last_part(url: str | None) -> str:
-    return unquote(urlsplit(url or "").path.rpartition("/")[2])

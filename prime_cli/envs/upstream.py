@@ -6,9 +6,9 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.fetch import find_link
 from prime_cli.envs.lookup import Found
 from prime_cli.envs.pull import archive_digest
+from prime_cli.envs.wheel_links import find_link
 from prime_cli.wire.checks import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock

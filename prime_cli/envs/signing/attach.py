@@ -20,10 +20,15 @@ Sign = Callable[[bytes, Path], Signature]
 
 
 def signer_of(word: str) -> Sign:
-    """What `--sign` names: an ssh key's file, or `sigstore`."""
+    """What `--sign` names: an ssh key's file, or `sigstore`.
+
+    Raises what signing would for want of a key, a program or an identity, before anything is sent.
+    """
     if word == SIGSTORE:
+        attestations.find_identity()
         return lambda statement, _: Signature("pep740", attestations.sign(statement))
-    return lambda statement, _: Signature("ssh", ssh.sign(Path(word), statement))
+    key = ssh.find_key(Path(word))
+    return lambda statement, _: Signature("ssh", ssh.sign(key, statement))
 
 
 def signer_from(file: Path) -> Sign:

@@ -35,13 +35,27 @@ def sign(statement: bytes) -> str:
     Raises UsageError without the extra `sign`, NotLoggedIn where there is no identity token, and
     Unreachable where sigstore's services are not.
     """
-    _require()
+    token = find_identity()
     from pypi_attestations import Attestation
     from sigstore.dsse import Statement
     from sigstore.errors import Error
     from sigstore.models import ClientTrustConfig
-    from sigstore.oidc import IdentityError, IdentityToken, detect_credential
+    from sigstore.oidc import IdentityToken
     from sigstore.sign import SigningContext
+
+    try:
+        context = SigningContext.from_trust_config(ClientTrustConfig.production())
+        with context.signer(IdentityToken(token)) as signer:
+            bundle = signer.sign_dsse(Statement(statement))
+    except (Error, OSError) as error:
+        raise Unreachable(f"sigstore did not sign: {error}") from error
+    return Attestation.from_bundle(bundle).model_dump_json()
+
+
+def find_identity() -> str:
+    """The identity token of this job; raises UsageError or NotLoggedIn as `sign` does."""
+    _require()
+    from sigstore.oidc import IdentityError, detect_credential
 
     try:
         token = detect_credential()
@@ -52,13 +66,7 @@ def sign(statement: bytes) -> str:
             "There is no identity to sign with: this is no job of a CI that gives one",
             hint="sign with an ssh key: `--sign ~/.ssh/id_ed25519`",
         )
-    try:
-        context = SigningContext.from_trust_config(ClientTrustConfig.production())
-        with context.signer(IdentityToken(token)) as signer:
-            bundle = signer.sign_dsse(Statement(statement))
-    except (Error, OSError) as error:
-        raise Unreachable(f"sigstore did not sign: {error}") from error
-    return Attestation.from_bundle(bundle).model_dump_json()
+    return token
 
 
 def check_form(text: str) -> None:

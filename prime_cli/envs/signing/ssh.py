@@ -26,15 +26,22 @@ class SshSigner:
     allowed: bool
 
 
+def find_key(path: Path) -> Path:
+    """The key's file; raises NotFound, or UsageError without ssh-keygen."""
+    _program()
+    found = path.expanduser()
+    if not found.is_file():
+        raise NotFound(f"There is no key {found}", hint="make one with `ssh-keygen -t ed25519`")
+    return found
+
+
 def sign(key: Path, statement: bytes) -> str:
     """The armoured signature of `statement` by a private key, or by the agent's for a `.pub`.
 
     A passphrase is asked for by ssh-keygen itself, on the terminal. Raises NotFound without the
     key, UsageError where ssh-keygen does not sign.
     """
-    path = key.expanduser()
-    if not path.is_file():
-        raise NotFound(f"There is no key {path}", hint="make one with `ssh-keygen -t ed25519`")
+    path = find_key(key)
     with tempfile.TemporaryDirectory(prefix="prime-sign-") as folder:
         message = Path(folder) / "statement.json"
         message.write_bytes(statement)

@@ -123,6 +123,20 @@ def test_a_wheel_is_signed_shown_and_required(prime: Prime, theirs: str, tmp_pat
 
 
 @needs_ssh_keygen
+def test_what_cannot_be_signed_is_not_published(prime: Prime, theirs: str, tmp_path: Path) -> None:
+    project = write_project(tmp_path / "mine" / "tiny_two", Shape(name="tiny-two"))
+    words = ("env", "upload", str(project), "--no-check", "--sign")
+    assert prime(*words, str(tmp_path / "absent")).code == 6
+    nobody = prime(*words, "sigstore")
+    assert nobody.code == 4
+    assert "no identity to sign with" in nobody.err
+    attestation = tmp_path / "attestation"
+    attestation.write_text("{}", encoding="utf-8")
+    assert prime(*words[:-1], "--attestation", str(attestation)).code == 2
+    assert prime("env", "status", "ada/tiny-two").code == 6
+
+
+@needs_ssh_keygen
 def test_only_a_wheel_that_was_made_here_is_signed(
     prime: Prime, theirs: str, tmp_path: Path
 ) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from prime_cli.core.errors import Conflict
+from prime_cli.api.client import HubClient
+from prime_cli.api.transport import OfflineTransport
+from prime_cli.core.errors import Conflict, NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.packages import find_lock, obtain_again, saved_lock
@@ -133,3 +135,10 @@ def test_other_packages_are_not_taken_for_those_of_the_run(content: bytes, tmp_p
     with pytest.raises(Conflict, match="the list of its packages is lost"):
         find_lock(manifest, folder, subject(OTHER))
     assert find_lock(manifest, folder, subject(OTHER), force=True) is None
+
+
+def test_a_strangers_wheel_that_was_kept_is_asked_about_too(tmp_path: Path) -> None:
+    environment = msgspec.structs.replace(built(tmp_path / "my"), ref="eve/my@0.1.0", path=None)
+    hub = HubClient("https://hub.example", transport=OfflineTransport())
+    with pytest.raises(NotTrusted, match=r"`eve` on https://hub\.example"):
+        obtain_again("1f2e3d4c", environment, places(tmp_path, lambda: hub), Silent())
