@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import and_
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -25,6 +23,7 @@ from prime_cli.envs.installed import (
 from prime_cli.envs.installers import Move, Order, Tool, install, preview
 from prime_cli.envs.local import ENVIRONMENTS, choose_local
 from prime_cli.envs.names import resolve_name
+from prime_cli.envs.needs import Needs
 from prime_cli.envs.owned import OpenHub, fetch_owned
 from prime_cli.envs.project import load_project
 from prime_cli.envs.trust.gate import Gate
@@ -35,7 +34,7 @@ from prime_cli.envs.workspace import (
     site_packages,
 )
 from prime_cli.runtime.bundled import wheel_folders
-from prime_cli.runtime.families import LIBRARY, newest_release
+from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.locks import locked_sources
 from prime_cli.runtime.packages import WheelPackage, installable, read_package
 from prime_cli.runtime.reading import read_requirements
@@ -94,25 +93,6 @@ class InstallPlan:
         return next((m for m in self.moves if m.name == LIBRARY and m.before), None)
 
 
-@dataclass
-class _Needs:
-    """What the packages of a plan require, as it is gathered."""
-
-    requirements: list[Requirement] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)
-    sourced: list[str] = field(default_factory=list)
-    pythons: list[str] = field(default_factory=list)
-
-    @property
-    def requires_python(self) -> str | None:
-        """All of `pythons`, and those of the verifiers that will be taken."""
-        asked = [*self.requirements, *map(Requirement, self.limits)]
-        within = [r.specifier for r in asked if normalize_name(r.name) == LIBRARY]
-        release = newest_release(within=reduce(and_, within)) if within else None
-        pythons = [*self.pythons, *([release.python] if release else [])]
-        return ",".join(dict.fromkeys(pythons)) or None
-
-
 def plan_install(
     words: Sequence[str | Bundled | FetchedEnvironment],
     workspace: Workspace,
@@ -152,7 +132,8 @@ def plan_install(
     )
     if not workspace.exists or not todo or (complete and not show_moves):
         return plan
-    return replace(plan, moves=preview(order, offline=wanted.offline))
+    with progress.task("Resolving packages", unit="packages"):
+        return replace(plan, moves=preview(order, offline=wanted.offline))
 
 
 def run_install(plan: InstallPlan, wanted: Wanted, progress: Progress) -> tuple[Item, ...]:
@@ -218,9 +199,9 @@ def _fetched_item(fetched: FetchedEnvironment) -> Item:
     return Item(package.facts.name, package.facts.version, origin, package)
 
 
-def _gather(items: Sequence[Item]) -> _Needs:
+def _gather(items: Sequence[Item]) -> Needs:
     """Every item's requirements; what its source cannot run with is added as a limit."""
-    needs = _Needs()
+    needs = Needs()
     for item in items:
         facts = item.package.facts
         needs.pythons += [facts.requires_python] if facts.requires_python else []
@@ -270,7 +251,7 @@ def _without(missing: Sequence[Requirement], beside: Sequence[Item]) -> list[Req
 def _order(
     workspace: Workspace,
     items: Sequence[Item],
-    needs: _Needs,
+    needs: Needs,
     installed: dict[str, Distribution],
     wanted: Wanted,
     *,
