@@ -1,13 +1,10 @@
 """Put a bundle's parts where they are found without a network; all of them, or none."""
 
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UnsafeContent
@@ -22,11 +19,8 @@ from prime_cli.envs.bundles.manifest import (
     Member,
     encode_manifest,
 )
-from prime_cli.envs.bundles.reading import OpenBundle, open_bundle
+from prime_cli.envs.bundles.reading import DATA, OpenBundle, is_data, open_bundle
 from prime_cli.runtime.bundled import BUNDLES, bundles_folder
-
-_OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
-_DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -52,11 +46,9 @@ def admit_bundle(
         digest = digest_bytes(encode_manifest(manifest))[:32]
         folder = bundles_folder(home) / digest
         hold(home, BUNDLES, digest)
-        places = {data.name: place_of(data, folder / _DATA, environ) for data in manifest.data}
-        data = [(each, _data_place(each, places)) for each in manifest.members if _is_data(each)]
-        parts = [each for each in manifest.members if not _is_data(each)]
-        for part in parts:
-            _check_part(part)
+        places = {data.name: place_of(data, folder / DATA, environ) for data in manifest.data}
+        data = [(each, _data_place(each, places)) for each in manifest.members if is_data(each)]
+        parts = [each for each in manifest.members if not is_data(each)]
         todo = [(each, place) for each, place in data if check_place(place, each)]
         with progress.task(f"Unpacking {path.name}", total=manifest.size, unit="bytes") as task:
             if not (folder / MANIFEST).is_file():
@@ -67,26 +59,11 @@ def admit_bundle(
     return Admitted(folder, manifest, opened, tuple((d, places[d.name]) for d in manifest.data))
 
 
-def _is_data(member: Member) -> bool:
-    return member.path.startswith(f"{_DATA}/")
-
-
 def _data_place(member: Member, places: Mapping[str, Path]) -> Path:
     _, name, inside = (*member.path.split("/", 2), "")[:3]
     if name not in places or not inside:
         raise UnsafeContent(f"The bundle does not say what {member.path[:120]} is")
     return places[name] / inside
-
-
-def _check_part(member: Member) -> None:
-    folder, _, name = member.path.partition("/")
-    if folder == "wheels":
-        try:
-            parse_wheel_filename(name)
-        except InvalidWheelFilename as error:
-            raise UnsafeContent(f"{member.path[:120]} in the bundle is no wheel") from error
-    elif not _OF_ENVIRONMENT.fullmatch(member.path):
-        raise UnsafeContent(f"{member.path[:120]} has no place in a bundle")
 
 
 def _unpack(bundle: OpenBundle, parts: Iterable[Member], folder: Path, task: Task) -> None:

@@ -1,11 +1,14 @@
 """Read a bundle that someone else made: nothing of it is believed before it was compared."""
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.limits import MEBIBYTE, Limits
 from prime_cli.archive.members import archive_errors, index_zip
@@ -15,6 +18,8 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.envs.bundles.manifest import NAME, Manifest, Member, decode_manifest
 
 SUFFIX = ".bundle"
+DATA = "data"
+_OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
 
 _LIMITS = Limits(members=200_000, total_bytes=1 << 50, name_length=1_024)
 """Of names and their number; as nothing is compressed, the file bounds how much there is."""
@@ -113,4 +118,23 @@ def _read(archive: zipfile.ZipFile, path: Path) -> OpenBundle:
     if told != {name: info.file_size for name, info in files.items()}:
         odd = sorted(told.keys() ^ files.keys()) or sorted(told)
         raise IntegrityError(f"{path} and its {NAME} do not agree about {odd[0][:120]}")
+    for member in manifest.members:
+        if not is_data(member):
+            _check_part(member)
     return OpenBundle(manifest, archive, files)
+
+
+def is_data(member: Member) -> bool:
+    """Whether a member is of the data that goes along."""
+    return member.path.startswith(f"{DATA}/")
+
+
+def _check_part(member: Member) -> None:
+    folder, _, name = member.path.partition("/")
+    if folder == "wheels":
+        try:
+            parse_wheel_filename(name)
+        except InvalidWheelFilename as error:
+            raise UnsafeContent(f"{member.path[:120]} in the bundle is no wheel") from error
+    elif not _OF_ENVIRONMENT.fullmatch(member.path):
+        raise UnsafeContent(f"{member.path[:120]} has no place in a bundle")

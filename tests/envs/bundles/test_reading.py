@@ -100,8 +100,11 @@ def test_a_member_that_is_missing_or_comes_twice_is_refused(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["evil.pth", "wheels/evil.pth", "wheels/a/b.whl", "bin/sh"])
 def test_what_has_no_place_in_a_bundle_is_refused(name: str, tmp_path: Path) -> None:
+    file = bundle_of(tmp_path / "x.bundle", {name: b"x"})
     with pytest.raises(UnsafeContent):
-        _admit(bundle_of(tmp_path / "x.bundle", {name: b"x"}), tmp_path / "home")
+        verify_bundle(file, Silent())
+    with pytest.raises(UnsafeContent):
+        _admit(file, tmp_path / "home")
     assert _left(tmp_path / "home") == []
 
 
