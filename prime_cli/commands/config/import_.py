@@ -59,6 +59,7 @@ def import_(
     plan = plan_import(read_official(path or _official_file()), config)
     _show(session, plan, dry_run=dry_run)
     if dry_run:
+        session.output.done("Nothing was written; without `--dry-run` it would be taken")
         return
     kept = run_import(plan, config, storage or Storage(config.storage.value))
     session.output.done(f"Took over what {plan.file} has")

@@ -6,6 +6,7 @@ import typer
 
 from prime_cli.commands.config.writing import report, team_context, writable
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.config.editing import save_context, set_value, use_context
 from prime_cli.core.config.registry import CONTEXT, TEAM, find_setting
 
@@ -38,7 +39,7 @@ def set_(
     if known is CONTEXT:
         use_context(file, value)
     elif known is TEAM:
-        save_context(file, team_context(session), {"team": value})
+        save_context(file, team_context(session), {"team": None if value == PERSONAL else value})
     else:
         set_value(file, known.name, written)
     report(session, known.name, written)

@@ -26,7 +26,8 @@ class Context:
     """A hub; `base_url` None is the hub in the box.
 
     `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug or
-    id of the team that one works for there, None for oneself, and `team_source` says who decided.
+    id of the team that one works for there, None for oneself, and `team_source` says who decided;
+    `kept_team` is what config.toml says where that was a variable.
     `takes_key_variable` says that PRIME_API_KEY is a key of this hub: it belongs to the public one
     or to that of PRIME_API_BASE_URL.
     """
@@ -38,6 +39,7 @@ class Context:
     team: str | None = None
     takes_key_variable: bool = False
     team_source: str = DEFAULT
+    kept_team: str | None = None
 
     @property
     def embedded(self) -> bool:
@@ -54,11 +56,13 @@ def choose_context(
     nothing defines, UsageError for values that cannot be used.
     """
     context = _nearest(flag, table, environ, file)
+    if context.embedded:
+        return context
     context = replace(context, takes_key_variable=context.base_url == hub_of_the_key(environ))
     for variable in TEAM_VARIABLES:
-        if (team := environ.get(variable, "").strip()) and not context.embedded:
+        if team := environ.get(variable, "").strip():
             chosen = None if team == PERSONAL else team
-            return replace(context, team=chosen, team_source=variable)
+            return replace(context, team=chosen, team_source=variable, kept_team=context.team)
     return replace(context, team_source=str(file)) if context.team else context
 
 

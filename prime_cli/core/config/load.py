@@ -51,7 +51,7 @@ class Config:
             Setting("context", context.name, context.source, shadows),
             Setting("hub", context.base_url or "in this process", context.source),
             Setting("web", context.web_url, context.source),
-            Setting("team", context.team, context.team_source),
+            Setting("team", context.team, context.team_source, context.kept_team),
             self.owner,
             self.offline_setting,
             self.upstream_setting,

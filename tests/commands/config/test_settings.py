@@ -88,7 +88,12 @@ def test_a_team_belongs_to_its_context(prime: Prime, file: Path) -> None:
     assert 'team = "lab"' in file.read_text(encoding="utf-8")
     assert prime("config", "get", "team", "--context", "team").out == "lab\n"
     assert prime("config", "get", "team", "--context", "prime").out == "\n"
+    argv = ("config", "show", "--context", "team", "--output", "plain")
+    shown = prime(*argv, env={"PRIME_TEAM": "other"}).ok().out
+    assert "team\tother\tPRIME_TEAM, not `lab` of config.toml\n" in shown
     assert prime("config", "set", "team", "lab", "--context", "local").code == 2
+    prime("config", "set", "team", "personal", "--context", "team").ok()
+    assert file.read_text(encoding="utf-8") == WRITTEN_BY_HAND
     prime("config", "unset", "team", "--context", "team").ok()
     assert file.read_text(encoding="utf-8") == WRITTEN_BY_HAND
 
@@ -138,6 +143,16 @@ def test_a_current_context_that_is_gone_can_be_mended(prime: Prime, file: Path) 
     assert prime("config", "path").ok().out == f"{file}\n"
     prime("config", "unset", "context").ok()
     assert prime("config", "get", "context").out == "local\n"
+
+
+def test_a_variable_that_names_no_hub_does_not_keep_the_box_from_working(
+    prime: Prime, file: Path
+) -> None:
+    env = {"PRIME_API_BASE_URL": "hub.example.org"}
+    shown = prime("config", "show", env=env)
+    assert (shown.code, "which is not the URL of a hub" in shown.err) == (2, True)
+    prime("config", "path", env=env).ok()
+    prime("env", "list", "--context", "local", env=env).ok()
 
 
 def test_the_path_is_printed_before_there_is_a_file(prime: Prime, home: Path) -> None:
