@@ -86,7 +86,9 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
 def require_user(caller: Caller) -> None:
     """Raise NotLoggedIn when nobody known asks."""
     if not caller.slug:
-        raise NotLoggedIn("This needs an API key", hint="set PRIME_API_KEY to a key of this hub")
+        raise NotLoggedIn(
+            "This needs an API key", hint="log in with `prime login`, or set PRIME_API_KEY"
+        )
 
 
 def require_owner(caller: Caller, row: Row[Any]) -> None:
