@@ -56,6 +56,7 @@ def test_owners_are_put_on_the_list_and_taken_off(
     prime("env", "trust", "ada", "--remove").ok()
     assert prime("env", "trust", "ada", "--remove").code == 6
     assert prime("env", "trust", "--remove").code == 2
+    assert prime("env", "trust", "ada/tiny-env").code == 2
     assert prime("env", "install", "ada/tiny-env", "--dry-run", cwd=tmp_path).code == 4
 
 
