@@ -77,6 +77,15 @@ def read_sha256(text: str) -> str:
     return digest
 
 
+def read_owner(text: str) -> str:
+    """The name of a user or team; raises BadReference for what can be none."""
+    if not _PART.fullmatch(text):
+        raise BadReference(
+            f"`{text}` is not an owner", hint="write what is before the `/` of an environment"
+        )
+    return text
+
+
 def is_reference(text: str) -> bool:
     """Whether `text` has the form of a hub reference rather than of a bare name or a path."""
     try:

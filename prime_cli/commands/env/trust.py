@@ -6,7 +6,8 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.envs.trust.owners import TrustedOwners, check_owner
+from prime_cli.core.refs import read_owner
+from prime_cli.envs.trust.owners import TrustedOwners
 
 _COLUMNS = ("Hub", "Owner", "How", "Since")
 
@@ -47,7 +48,7 @@ def trust(
         return
     hub = _origin(session.config.context.base_url or session.config.upstream)
     for owner in owners:
-        check_owner(owner)
+        read_owner(owner)
         if remove and not listed.remove(hub, owner):
             raise NotFound(
                 f"`{owner}` on {hub} is not on the list", hint="see it with `prime env trust`"

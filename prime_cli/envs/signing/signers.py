@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import read_owner
 from prime_cli.envs.signing.ssh import NAMESPACE
 
 KEYS = "allowed_signers"
@@ -64,11 +64,11 @@ class Signers:
                 "This is not one public ssh key, as `ssh-ed25519 AAAA…`",
                 hint="give the file that ends in `.pub`",
             )
-        _add(self.keys, f'{_owner(owner)} namespaces="{NAMESPACE}" {" ".join(words)}')
+        _add(self.keys, f'{read_owner(owner)} namespaces="{NAMESPACE}" {" ".join(words)}')
 
     def add_identity(self, owner: str, identity: Identity) -> None:
         """Believe an identity of sigstore; raises UsageError for one with blanks in it."""
-        words = [_owner(owner), identity.identity, identity.issuer]
+        words = [read_owner(owner), identity.identity, identity.issuer]
         if any(len(word.split()) != 1 for word in words):
             raise UsageError("An identity and its issuer are one word each")
         _add(self._identities, " ".join(words))
@@ -76,11 +76,6 @@ class Signers:
     def remove(self, owner: str) -> int:
         """Take every line that begins with `owner` out of both files; how many there were."""
         return _remove(self.keys, owner) + _remove(self._identities, owner)
-
-
-def _owner(text: str) -> str:
-    """An owner's name, which must not be a pattern; raises BadReference."""
-    return EnvRef.parse(f"{text}/name").owner
 
 
 def _lines(file: Path) -> list[str]:

@@ -10,7 +10,6 @@ import tomli_w
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.core.refs import EnvRef
 
 FILENAME = "trusted.toml"
 _PORTS = {"http": ":80", "https": ":443"}
@@ -74,11 +73,6 @@ class TrustedOwners:
     def _write(self, owners: list[TrustedOwner]) -> None:
         table = {"owner": [asdict(each) for each in owners]}
         write_atomically(self._file, (_HEAD + tomli_w.dumps(table)).encode())
-
-
-def check_owner(text: str) -> None:
-    """Raise BadReference for what can be no owner on a hub."""
-    EnvRef.parse(f"{text}/name")
 
 
 def _normal(hub: str) -> str:
