@@ -65,11 +65,13 @@ def compare(
     require_statistics()
     matching = match([runs_meant(word, Path.cwd()) for word in runs])
     terms = Terms(alpha=alpha, seed=seed, errors_as_zero=errors_as_zero, force=force)
+    with session.progress.task("Comparing"):
+        comparisons = compare_all(_read(matching.couples), terms)
     report = Report(
         alpha=alpha,
         seed=seed,
         errors="as zero" if errors_as_zero else "left out",
-        comparisons=compare_all(_read(matching.couples), terms),
+        comparisons=comparisons,
         unmatched=matching.unmatched,
     )
     _show(session.output, report)

@@ -74,8 +74,9 @@ def gate(
         github_summary=github_summary,
     )
     saved = find_run(run, Path.cwd())
-    summary = saved.summary()
-    judgement = hold_to(gates, session, saved.folder.path, summary)
+    with session.progress.task(f"Reading {saved.folder.run_id}"):
+        summary = saved.summary()
+        judgement = hold_to(gates, session, saved.folder.path, summary)
     report = _report(summary, judgement, max_error_rate)
     session.output.show(report, lines=_lines(report))
     if not report.gates:

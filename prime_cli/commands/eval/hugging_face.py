@@ -69,7 +69,8 @@ def _push(
 
     with tempfile.TemporaryDirectory(prefix="prime-export-") as folder:
         done = export_run(saved, Format.HF, Path(folder), session.progress)
-        url = push_dataset(Path(folder), name or _name(saved), environ=environ, public=public)
+        with session.progress.task("Pushing to the Hugging Face Hub"):
+            url = push_dataset(Path(folder), name or _name(saved), environ=environ, public=public)
     return Pushed(done.run_id, url, done.rollouts)
 
 

@@ -84,7 +84,8 @@ def power(
     question.check()
     require_statistics("Planning a comparison")
     if runs:
-        need = _from_runs(runs, question, correlation)
+        with session.progress.task("Reading runs"):
+            need = _from_runs(runs, question, correlation)
     elif discordance is not None:
         need = need_of_discordance(question, discordance, "the given discordance")
     else:

@@ -63,7 +63,8 @@ def show(
         for row in saved.rows():
             session.output.show(official_row(row))
     else:
-        summary = saved.summary()
+        with session.progress.task(f"Reading {saved.folder.run_id}"):
+            summary = saved.summary()
         session.output.show(summary, lines=summary_lines(summary))
 
 

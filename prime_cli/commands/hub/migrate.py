@@ -25,7 +25,8 @@ def migrate(
     See also: `prime hub backup`, `prime hub serve`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    hub = open_hub_data(data, database, new=True)
+    with session.progress.task("Migrating"):
+        hub = open_hub_data(data, database, new=True)
 
     from prime_cli.hub.db.tables import SCHEMA
 

@@ -64,7 +64,7 @@ def write_backup(hub: Hub, target: Path, progress: Progress) -> Manifest:
     try:
         with replacing(target) as file, tarfile.open(fileobj=file, mode="w|") as tar:
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
-                manifest, digests = _dump(hub, Path(folder))
+                manifest, digests = _dump(hub, Path(folder), progress)
                 _add(tar, MANIFEST, BytesIO(encode(manifest)), len(encode(manifest)))
                 for table in manifest.rows:
                     path = Path(folder) / table
@@ -76,23 +76,26 @@ def write_backup(hub: Hub, target: Path, progress: Progress) -> Manifest:
         release_blobs(hub)
 
 
-def _dump(hub: Hub, folder: Path) -> tuple[Manifest, list[str]]:
+def _dump(hub: Hub, folder: Path, progress: Progress) -> tuple[Manifest, list[str]]:
     """Write every table to a file of its name; the manifest, and the digests of all blobs."""
     rows: dict[str, int] = {}
-    with hub.database.read() as connection:
-        for table in tables_in_order():
+    tables = tables_in_order()
+    with (
+        hub.database.read() as connection,
+        progress.task("Copying tables", total=len(tables), unit="tables") as task,
+    ):
+        for table in tables:
             path = folder / table.name
             with storage_errors(path), path.open("wb") as file:
                 rows[str(table.name)] = 0
                 for line in _lines(connection, table):
                     file.write(line)
                     rows[str(table.name)] += 1
+            task.advance()
         received = artifacts.c.received_at.is_not(None)
         digests = select(artifacts.c.sha256).where(received).distinct()
         named = sorted(connection.execute(digests).scalars())
-    columns = {
-        str(table.name): [str(column.name) for column in table.c] for table in tables_in_order()
-    }
+    columns = {str(table.name): [str(column.name) for column in table.c] for table in tables}
     return Manifest(FORMAT, SCHEMA, __version__, hub.now(), columns, rows, len(named)), named
 
 

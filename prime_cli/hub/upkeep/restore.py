@@ -52,8 +52,11 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
         manifest = _read_manifest(tar, next(members, None))
         with hub.database.occupy() as connection:
             _require_none(connection)
-            for table in tables_in_order():
-                _restore_table(connection, table, manifest, tar, next(members, None))
+            tables = tables_in_order()
+            with progress.task("Restoring tables", total=len(tables), unit="tables") as task:
+                for table in tables:
+                    _restore_table(connection, table, manifest, tar, next(members, None))
+                    task.advance()
             digests = set(connection.execute(select(artifacts.c.sha256)).scalars())
             _restore_blobs(hub, tar, members, manifest, digests, progress)
             connection.execute(update(environments).values(index_stale=True))

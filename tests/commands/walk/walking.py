@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from prime_cli.core.progress import Progress
 from prime_cli.main import main
 from prime_cli.session import Session
 from tests.commands.walk.entries import SERVED, Entry
@@ -26,9 +27,10 @@ class Walker:
 
     capture: pytest.CaptureFixture[str]
     variables: Mapping[str, str]
+    progress: Progress | None = None
 
     def __call__(self, world: World, entry: Entry, words: str, *more: str) -> Result:
-        with within(world, entry, self.variables) as session:
+        with within(world, entry, self.variables, self.progress) as session:
             self.capture.readouterr()
             code = main([*world.filled(words), *more], session)
         out, err = self.capture.readouterr()
@@ -36,7 +38,9 @@ class Walker:
 
 
 @contextmanager
-def within(world: World, entry: Entry, variables: Mapping[str, str]) -> Iterator[Session]:
+def within(
+    world: World, entry: Entry, variables: Mapping[str, str], progress: Progress | None = None
+) -> Iterator[Session]:
     """The process as if it had been started in the world, with the way to the entry's hub."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**_variables(world, entry), **variables, **dict(entry.env)}.items():
@@ -44,7 +48,8 @@ def within(world: World, entry: Entry, variables: Mapping[str, str]) -> Iterator
         patch.setattr(tempfile, "tempdir", str(world.root / "tmp"))
         patch.setattr("sys.stdin", io.StringIO(entry.stdin.format(key=world.key)))
         patch.chdir(world.here)
-        yield Session(world.served_transport() if entry.hub == SERVED else None)
+        transport = world.served_transport() if entry.hub == SERVED else None
+        yield Session(transport, progress=progress)
 
 
 @contextmanager
