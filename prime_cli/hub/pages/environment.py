@@ -49,6 +49,10 @@ def _commands(slug: str, detail: EnvironmentDetail) -> str:
     if detail.simple_index_url:
         index = f"--index {detail.simple_index_url}"
         lines.append(f"uv pip install {index} {detail.name}=={detail.semantic_version}")
+    if detail.wheel_sha256:
+        lines.append(
+            f"prime env install {slug}@{detail.semantic_version}#sha256={detail.wheel_sha256}"
+        )
     return f"<pre>{escape(chr(10).join(lines))}</pre>"
 
 

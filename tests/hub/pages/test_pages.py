@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from prime_cli.hub.pages.evaluation import draw_histogram
-from tests.hub.pushing import Push, data, open_app
+from tests.hub.pushing import Push, data, open_app, sha256
 
 API = "/api/v1"
 
@@ -56,7 +56,8 @@ def test_search_is_shown_as_it_was_typed(client: httpx.Client) -> None:
 
 def test_environment_page_says_how_to_use_it(client: httpx.Client, word: Push) -> None:
     page = client.get("/dashboard/environments/ada/word")
-    assert "prime env install ada/word" in page.text
+    assert "prime env install ada/word\n" in page.text
+    assert f"ada/word@0.1.0#sha256={sha256(word.wheel)}" in page.text
     assert "pyproject.toml" in page.text
     assert "0.1.0" in page.text
 
