@@ -102,6 +102,7 @@ CALLS: dict[str, Call] = {
 
 OURS = {
     *("locks.get", "locks.put", "reports.get", "reports.put"),
+    *("signatures.get", "signatures.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.current_key", "accounts.revoke_current_key"),
 }
