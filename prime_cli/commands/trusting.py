@@ -20,12 +20,20 @@ def gate_of(session: Session, *, yes: bool = False, require_signature: bool = Fa
 
 
 def ask_about(newcomer: Newcomer, output: Output) -> bool:
-    """Say whose code it is and what trusting means, and ask; raises NotTrusted where nobody can."""
+    """Say whose code it is and what trusting means, and ask.
+
+    Raises Declined after a no, NotTrusted where nobody can be asked.
+    """
     if not output.is_interactive:
         return nobody(newcomer)
     ref, what = newcomer.ref, "has no wheel, so it would be built here"
     if newcomer.sha256:
         what = f"has sha256 {newcomer.sha256}"
     output.warn(f"`{ref.owner}` on {newcomer.hub} is new here; {ref} {what}")
-    output.say("Its code and what it requires would run as you, with your files and your network.")
-    return output.confirm(f"Trust `{ref.owner}` on this hub from now on?", yes=False)
+    output.tell("Its code and what it requires would run as you, with your files and your network.")
+    output.confirm(
+        f"Trust `{ref.owner}` on this hub from now on?",
+        yes=False,
+        otherwise=f"`{ref.owner}` is not trusted, so nothing was done",
+    )
+    return True

@@ -23,6 +23,7 @@ PrimeError
 │   ├── ResolveFailed       no set of packages fits
 │   ├── LoadFailed          the environment's own code raised
 │   └── WorkerDied          its process ended without a word
+├── Declined (130)          a person said no, or nothing, to a question; nothing was done
 ├── StorageFailed (74)      disk full, read-only, or not writable
 └── InternalError (70)      our own bug
 """
@@ -205,6 +206,17 @@ class WorkerDied(EnvironmentFailed):
     """The process that runs an environment ended without a word: it crashed, or was killed."""
 
     code = "worker_died"
+
+
+class Declined(PrimeError):
+    """A person did not say yes to what was asked before doing it, so nothing was done.
+
+    It ends as Ctrl-C at the question does: whoever is asked has stopped the command either way,
+    and what a script would do after it is not done.
+    """
+
+    code = "declined"
+    exit_code = ExitCode.INTERRUPTED
 
 
 class StorageFailed(PrimeError):

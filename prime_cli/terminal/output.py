@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TextIO
 
-from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet
 from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask, read_secret
@@ -133,18 +133,32 @@ class Output:
             }
             self._tell(as_json({"error": told}, ascii_only=not self._err.is_unicode))
             return
-        self._talk(f"{self._painted(_RED, 'error:')} {clean(error.message)}")
+        # A person who has said no has made no error.
+        label = "" if isinstance(error, Declined) else f"{self._painted(_RED, 'error:')} "
+        self._talk(f"{label}{clean(error.message)}")
         for line in (error.detail or "").rstrip().splitlines():
             self._tell(f"  {clean(line)}".rstrip())
         if error.hint:
             self._talk(f"{self._painted(_DIM, 'hint:')} {clean(error.hint)}")
 
-    def confirm(self, question: str, *, yes: bool, flag: str = "--yes") -> bool:
-        """Ask on a terminal; without one `yes` must be given, else UsageError names `flag`."""
-        return yes or ask_yes_no(question, self._err, flag=flag)
+    def confirm(self, question: str, *, yes: bool, otherwise: str, hint: str | None = None) -> None:
+        """Return once a person has agreed at a terminal, or `yes` has done so beforehand.
+
+        Raises Declined with the sentence `otherwise` (what was left as it is) after any other
+        answer, and UsageError where nobody can be asked.
+        """
+        if not yes and not self.ask(question, flag="--yes"):
+            raise Declined(otherwise, hint=hint)
+
+    def ask(self, question: str, *, flag: str) -> bool:
+        """A choice where no is as good as yes; raises as `confirm`, and Declined for no answer."""
+        return ask_yes_no(question, self._err, flag=flag)
 
     def read_secret(self, label: str) -> str:
-        """What is typed unseen on a terminal, else all of stdin; raises UsageError for too much."""
+        """What is typed unseen on a terminal, else all of stdin.
+
+        Raises UsageError for too much, Declined when nothing was typed.
+        """
         return read_secret(label, self._err)
 
     def choose(self, question: str, options: Sequence[str], *, flag: str | None = None) -> str:

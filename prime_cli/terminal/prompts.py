@@ -1,49 +1,69 @@
 """Questions to a person at a terminal; anywhere else a needed answer is an error."""
 
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import Declined, UsageError
 from prime_cli.terminal.streams import Stream, in_ci
 from prime_cli.terminal.words import clean
+from prime_cli.terminal.wrapping import wrapped
 
 _LONGEST_SECRET = 16 * 1024
+_LONGEST_QUOTE = 40
+_NO_ANSWER = "Nothing was answered, so nothing was done"
 
 
 def ask_yes_no(question: str, err: Stream, *, flag: str) -> bool:
-    """Ask `question [y/N]`; raises UsageError that names `flag` when nobody can answer."""
+    """Ask `question [y/N]`; Enter alone is a no.
+
+    Raises UsageError that names `flag` when nobody can answer, Declined when nobody does.
+    """
     if not can_ask(err):
         raise UsageError(
             f"{question} Nobody can answer here: this is not a terminal",
             hint=f"add `{flag}` to go ahead",
         )
-    return _answer(f"{question} [y/N] ", err).lower() in ("y", "yes")
+    return _answer(f"{question} [y/N]", err).lower() in ("y", "yes")
 
 
 def ask_choice(question: str, options: Sequence[str], err: Stream, *, flag: str | None) -> str:
-    """Ask for a number; raises UsageError with the options when nobody can answer."""
+    """Ask for a number; raises UsageError for another answer, Declined for none.
+
+    Where nobody can answer the UsageError has the options.
+    """
     if not can_ask(err):
         name = f"with `{flag}`" if flag else "one of them"
         raise UsageError(f"{question} {', '.join(options)}", hint=f"name {name}")
+    size = len(str(len(options)))
     for number, option in enumerate(options, start=1):
-        err.write(f"  {number}  {clean(option)}\n")
-    answer = _answer(f"{question} [1-{len(options)}] ", err)
+        err.write(f"  {number:>{size}}  {clean(option)}\n")
+    answer = _answer(f"{question} [1-{len(options)}]", err)
+    if not answer:
+        raise Declined(_NO_ANSWER)
     if answer in options:
         return answer
-    if answer.isdecimal() and 1 <= int(answer) <= len(options):
-        return options[int(answer) - 1]
-    raise UsageError(f"`{answer}` is not one of the choices")
+    if answer.isdecimal() and 1 <= int(answer[:9]) <= len(options):
+        return options[int(answer[:9]) - 1]
+    quoted = answer if len(answer) <= _LONGEST_QUOTE else f"{answer[:_LONGEST_QUOTE]}…"
+    raise UsageError(f"`{quoted}` is not one of the choices")
 
 
 def read_secret(label: str, err: Stream) -> str:
-    """A secret typed unseen on a terminal, else all of stdin; raises UsageError for too much."""
+    """A secret typed unseen on a terminal, else all of stdin.
+
+    Raises UsageError for too much, Declined when a person types nothing.
+    """
     if can_ask(err):
         import getpass
 
-        try:
-            return getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
-        except EOFError:  # Ctrl-D
-            return ""
+        secret = ""
+        with _ending_the_line(err):
+            secret = getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
+        if not secret:
+            raise Declined(_NO_ANSWER)
+        return secret
     text = sys.stdin.read(_LONGEST_SECRET + 1) if sys.stdin is not None else ""
     if len(text) > _LONGEST_SECRET:
         raise UsageError(f"stdin holds more than a {label.lower()}")
@@ -51,10 +71,42 @@ def read_secret(label: str, err: Stream) -> str:
 
 
 def can_ask(err: Stream) -> bool:
-    """Whether a person reads stderr and types into stdin; nobody does so in a job of CI."""
+    """Whether a person reads stderr and types into stdin; nobody does so in a job of CI.
+
+    A thread beside the main one asks nobody: Ctrl-C would not end its question, and others talk
+    and draw meanwhile.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
     return err.is_tty and not in_ci() and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _answer(question: str, err: Stream) -> str:
-    err.write(clean(question))
-    return sys.stdin.readline().strip()
+    """One line, without its blanks; raises Declined when it never ends (Ctrl-D)."""
+    told = clean(question)
+    err.write(f"{told if err.columns is None else wrapped(err.fit(told), err.columns - 1)} ")
+    line = ""
+    with _ending_the_line(err):
+        line = sys.stdin.readline()
+    if not line.endswith("\n"):
+        err.write("\n")
+        raise Declined(_NO_ANSWER)
+    return line.strip()
+
+
+@contextmanager
+def _ending_the_line(err: Stream) -> Iterator[None]:
+    """Leave the cursor on a line of its own where a question is left without Enter.
+
+    Raises Declined for Ctrl-D, UsageError for bytes that are no text.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.write("\n")
+        raise
+    except EOFError:
+        err.write("\n")
+        raise Declined(_NO_ANSWER) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"What was typed is not {err.encoding.upper()} text") from None

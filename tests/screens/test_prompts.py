@@ -16,7 +16,7 @@ def publish(prime: Prime, folder: Path) -> None:
     prime("env", "upload", "tiny-env", "--no-check", cwd=folder).ok()
 
 
-@pytest.mark.parametrize(("key", "code", "left"), [("y", 0, 0), ("n", 0, 1), ("", 0, 1)])
+@pytest.mark.parametrize(("key", "code", "left"), [("y", 0, 0), ("n", 130, 1), ("", 130, 1)])
 def test_an_environment_is_deleted_after_a_yes_alone(
     key: str, code: int, left: int, prime: Prime, tmp_path: Path
 ) -> None:

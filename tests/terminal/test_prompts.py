@@ -1,10 +1,12 @@
 """A question is asked at a terminal and nowhere else."""
 
 import io
+import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import Declined, UsageError
 from prime_cli.terminal.output import Output
 from tests.terminal.test_output import Terminal
 
@@ -15,25 +17,68 @@ def _at_terminal(typed: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Output, T
     return Output(out=Terminal(), err=err), err
 
 
-@pytest.mark.parametrize(
-    ("typed", "agreed"),
-    [("y\n", True), ("YES\n", True), ("n\n", False), ("\n", False), ("", False)],
-)
-def test_only_a_yes_is_a_yes(typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("typed", ["y\n", "YES\n", " yes \n"])
+def test_a_yes_goes_ahead(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     output, err = _at_terminal(typed, monkeypatch)
-    assert output.confirm("Delete ada/wordle?", yes=False) is agreed
+    output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
     assert err.getvalue() == "Delete ada/wordle? [y/N] "
+
+
+@pytest.mark.parametrize("typed", ["n\n", "\n", "yea\n", "y y\n", "\u00ff\n"])
+def test_any_other_answer_is_a_no(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, err = _at_terminal(typed, monkeypatch)
+    with pytest.raises(Declined, match=r"^Nothing was deleted$") as declined:
+        output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
+    assert declined.value.exit_code == 130
+    output.fail(declined.value)
+    assert err.getvalue() == "Delete ada/wordle? [y/N] Nothing was deleted\n"
+
+
+@pytest.mark.parametrize("typed", ["", "y"])
+def test_what_is_not_ended_by_enter_answers_nothing(
+    typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, err = _at_terminal(typed, monkeypatch)
+    with pytest.raises(Declined, match="Nothing was answered"):
+        output.ask("Resume it?", flag="--resume")
+    assert err.getvalue().endswith("[y/N] \n")
+    output, err = _at_terminal(typed, monkeypatch)
+    with pytest.raises(Declined, match="Nothing was answered"):
+        output.choose("Which?", ["ada/x", "bob/x"])
+    assert err.getvalue().endswith("[1-2] \n")
+
+
+def test_a_declined_command_says_so_to_scripts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    err = Terminal()
+    Output("json", out=Terminal(), err=err).fail(Declined("Nothing was deleted"))
+    assert json.loads(err.getvalue())["error"]["code"] == "declined"
+
+
+def test_a_long_question_is_broken_at_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    output, err = _at_terminal("y\n", monkeypatch)
+    output.ask("Forget `a-long-name-of-it` and its key?", flag="--yes")
+    assert err.getvalue() == "Forget\n  `a-long-name-of-it`\n  and its key? [y/N] "
+
+
+def test_a_thread_beside_the_main_one_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, _ = _at_terminal("y\n", monkeypatch)
+    with ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(lambda: output.is_interactive).result(10)
+    assert output.is_interactive
 
 
 def test_without_a_terminal_the_flag_is_named() -> None:
     output = Output(out=io.StringIO(), err=io.StringIO())
     with pytest.raises(UsageError) as caught:
-        output.confirm("Delete ada/wordle?", yes=False)
+        output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
     assert caught.value.hint == "add `--yes` to go ahead"
 
 
 def test_yes_is_never_asked() -> None:
-    assert Output(out=io.StringIO(), err=io.StringIO()).confirm("Sure?", yes=True)
+    err = io.StringIO()
+    Output(out=io.StringIO(), err=err).confirm("Sure?", yes=True, otherwise="No")
+    assert err.getvalue() == ""
 
 
 def test_a_choice_is_made_by_number_or_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,10 +88,13 @@ def test_a_choice_is_made_by_number_or_by_name(monkeypatch: pytest.MonkeyPatch) 
         assert err.getvalue() == "  1  ada/x\n  2  bob/x\nWhich? [1-2] "
 
 
-def test_a_wrong_choice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    output, _ = _at_terminal("3\n", monkeypatch)
-    with pytest.raises(UsageError, match="`3` is not one of the choices"):
+@pytest.mark.parametrize("typed", ["3", "0", "-1", "\u0663", "2" * 5000, "漢字" * 400])
+def test_a_wrong_choice_is_refused(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, _ = _at_terminal(f"{typed}\n", monkeypatch)
+    with pytest.raises(UsageError, match="` is not one of the choices") as refused:
         output.choose("Which?", ["ada/x", "bob/x"])
+    assert typed[:40] in refused.value.message
+    assert len(refused.value.message) < 80
 
 
 def test_without_a_terminal_the_choices_are_listed() -> None:

@@ -45,15 +45,14 @@ def carry_out(
     session: Session, changes: tuple[Change, ...], *, dry_run: bool, yes: bool, done: str
 ) -> None:
     """Show what would change; unless that is all, ask about the user's own files, and do it."""
-    if dry_run or (any(change.is_users for change in changes) and not yes):
+    users = [change.path for change in changes if change.is_users]
+    if dry_run or (users and not yes):
         _show(session, changes, as_data=dry_run)
     if dry_run:
         session.output.say("Nothing was written" if changes else "Nothing would change")
         return
-    users = [change.path for change in changes if change.is_users]
-    if users and not session.output.confirm(f"Change {users[0]}?", yes=yes):
-        session.output.say("Nothing was changed")
-        return
+    if users:
+        session.output.confirm(f"Change {users[0]}?", yes=yes, otherwise="Nothing was changed")
     for change in changes:
         apply_change(change)
     session.output.done(done, value={"changed": [str(change.path) for change in changes]})
@@ -62,7 +61,7 @@ def carry_out(
 def _show(session: Session, changes: tuple[Change, ...], *, as_data: bool) -> None:
     if not as_data:
         for change in changes:
-            session.output.say(f"{change.path}: {change.told}")
+            session.output.tell(f"{change.path}: {change.told}")
         return
     records = [{"path": str(change.path), "change": change.told} for change in changes]
     rows = [[record["path"], record["change"]] for record in records]

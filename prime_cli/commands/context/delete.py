@@ -30,11 +30,9 @@ def delete(
     session = open_session(ctx, output=output, quiet=quiet)
     config = settings_of_file()
     require_deletable(config, name)
-    if name in kept_keys(config) and not session.output.confirm(
-        f"Forget `{name}` and its key?", yes=yes
-    ):
-        session.output.say("Nothing was changed")
-        return
+    if name in kept_keys(config):
+        question = f"Forget `{name}` and its key?"
+        session.output.confirm(question, yes=yes, otherwise="Nothing was changed")
     was_current = delete_with_key(config, name)
     session.output.done(f"`{name}` is forgotten", value={"name": name})
     if was_current:

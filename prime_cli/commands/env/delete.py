@@ -48,9 +48,7 @@ def delete_planned(session: Session, ref: EnvRef, *, yes: bool) -> None:
     """Ask whether what `ref` names is to go, and delete it."""
     hub = session.hub.of(ref.owner)
     plan = plan_deletion(hub, ref)
-    if not session.output.confirm(f"Delete {_described(plan)}?", yes=yes):
-        session.output.say("Nothing was deleted")
-        return
+    session.output.confirm(f"Delete {_described(plan)}?", yes=yes, otherwise="Nothing was deleted")
     run_deletion(hub, plan)
     if plan.content_hash is None:
         forget("environments", [plan.ref.slug])

@@ -127,7 +127,7 @@ def _pinned(words: list[str], sha256: str | None) -> list[str]:
 
 
 def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
-    """Warn of a move of the workspace's verifiers, and ask on a terminal; raises UsageError."""
+    """Warn of a move of the workspace's verifiers, and ask on a terminal; raises Declined."""
     move = plan.moved_verifiers
     if move is None:
         return
@@ -136,8 +136,8 @@ def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None
         f"This moves the workspace's verifiers {change}",
         hint="`prime eval run` uses an interpreter of its own and moves nothing",
     )
-    if output.is_interactive and not output.confirm("Go on?", yes=yes):
-        raise UsageError("Nothing was installed")
+    if output.is_interactive:
+        output.confirm("Go on?", yes=yes, otherwise="Nothing was installed")
 
 
 def _show_plan(plan: InstallPlan, output: Output) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from prime_cli.core.errors import UsageError
 from prime_cli.evals.estimate import Estimate, estimate
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.resuming.candidates import scored_of
@@ -26,7 +25,7 @@ def announce_cost(
     """Say the estimate; ask on a terminal where it is above `--max-cost`, unless `yes`.
 
     Built-in models cost nothing, and of servers on this machine nobody knows what they cost:
-    those are told with the plan alone. Raises UsageError when the user would rather not start.
+    those are told with the plan alone. Raises Declined when the user would rather not start.
     """
     endpoint = prepared.endpoint
     if endpoint.builtin or session.quiet:
@@ -64,7 +63,10 @@ def _hold_to_cap(
     told = f"that is more than is left of {dollars(cap)}"
     if not session.output.is_interactive:
         session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
-    elif not session.output.confirm(f"{told.capitalize()}. Start, and stop there?", yes=yes):
-        raise UsageError(
-            "The run was not started", hint="give a higher `--max-cost`, or fewer examples: `-n`"
+    else:
+        session.output.confirm(
+            f"{told.capitalize()}. Start, and stop there?",
+            yes=yes,
+            otherwise="The run was not started",
+            hint="give a higher `--max-cost`, or fewer examples: `-n`",
         )

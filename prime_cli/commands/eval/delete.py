@@ -37,9 +37,9 @@ def delete(
     hub = session.hub
     detail = hub.evaluations.get(evaluation)
     described = f"{detail.evaluation_id} ({detail.name}, {detail.total_samples} rollouts)"
-    if not session.output.confirm(f"Delete {described} from {hub.host}?", yes=yes):
-        session.output.say("Nothing was deleted")
-        return
+    session.output.confirm(
+        f"Delete {described} from {hub.host}?", yes=yes, otherwise="Nothing was deleted"
+    )
     hub.evaluations.delete(detail.evaluation_id)
     forget("evaluations", [detail.evaluation_id])
     session.output.done(f"Deleted {described}", value={"evaluation_id": detail.evaluation_id})

@@ -91,7 +91,7 @@ def _offered(session: Session, prepared: Prepared, places: Places) -> SavedRun |
     name = run.folder.run_id
     if session.output.is_interactive:
         question = f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?"
-        return run if session.output.confirm(question, yes=False, flag="--resume") else None
+        return run if session.output.ask(question, flag="--resume") else None
     session.output.hint(
         f"{name} of this very plan is unfinished ({_done(run)} done): `--resume {name}` goes on "
         "with it, `--new` says nothing of it"

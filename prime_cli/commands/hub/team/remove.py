@@ -35,9 +35,7 @@ def remove(
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
-    if not session.output.confirm(f"Remove {what}?", yes=yes):
-        session.output.say("Nothing is removed")
-        return
+    session.output.confirm(f"Remove {what}?", yes=yes, otherwise="Nothing was removed")
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.teams import remove_member, remove_team

@@ -30,9 +30,9 @@ def remove(
     """
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database)
-    if not session.output.confirm(f"Remove the user `{user}` with all keys?", yes=yes):
-        session.output.say("Nothing is removed")
-        return
+    session.output.confirm(
+        f"Remove the user `{user}` with all keys?", yes=yes, otherwise="Nothing was removed"
+    )
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.users import remove_user
