@@ -10,6 +10,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs import records
 from prime_cli.envs.bundles.kept import Bundled, find_bundled
+from prime_cli.envs.identity import check_identity
 from prime_cli.envs.names import suggest
 from prime_cli.envs.records import Record
 from prime_cli.envs.trust.gate import check_pin
@@ -47,8 +48,8 @@ def find_environment(
 
     A hub that has no such environment may have an upstream, which is asked in its place. Where
     prime is offline, what was fetched before answers for a hub that needs a connection; what no
-    hub tells may have come in a bundle. Raises
-    IntegrityError where the hub tells another sha256 than `ref` pins.
+    hub tells may have come in a bundle. Raises IntegrityError where the hub answers about another
+    environment, or tells another sha256 than `ref` pins.
     """
     try:
         found = _find(hub.of(ref.owner), ref, home=home, progress=progress, offline=offline)
@@ -118,7 +119,9 @@ def _get(hub: "HubClient", ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
             f"{ref} was not fetched before, and prime is offline",
             hint=f"run it once without `--offline`, so that {hub.host} can be asked",
         )
-    return hub.environments.get(ref)
+    detail = hub.environments.get(ref)
+    check_identity(hub.host, ref, detail)
+    return detail
 
 
 def _versions_of(hub: "HubClient", ref: EnvRef) -> list[str]:

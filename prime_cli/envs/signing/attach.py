@@ -8,6 +8,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
+from prime_cli.envs.identity import check_identity
 from prime_cli.envs.signing import attestations, ssh
 from prime_cli.envs.signing.statement import make_statement
 from prime_cli.wire.signatures import FEATURE, MOST, Signature, Signatures
@@ -62,6 +63,7 @@ def attach_signatures(
     the version had stay.
     """
     detail = hub.environments.get(ref)
+    check_identity(hub.host, ref, detail)  # its spelling is signed
     sha256 = digest_file(wheel)
     if (detail.wheel_sha256, detail.content_hash) != (sha256, content_hash):
         raise IntegrityError(
