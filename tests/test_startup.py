@@ -16,6 +16,27 @@ HEAVY = EXTRAS | {
     "aiohttp", "alembic", "asyncio", "build", "hatchling", "httpx", "keyring", "msgspec",
     "pydantic", "rich", "sqlalchemy", "starlette", "verifiers",
 }  # fmt: skip
+NEVER_FOR_READING = EXTRAS | {
+    "alembic", "build", "cryptography", "granian", "hatchling", "keyring", "obstore", "psycopg",
+    "pydantic", "rich", "sigstore", "tomlkit", "uvicorn", "verifiers",
+}  # fmt: skip
+"""What a command that only shows something does without, where it has no terminal."""
+BUDGETS = {
+    "--help": 45,
+    "login --help": 45,
+    "config get owner": 260,
+    "config show": 260,
+    "context list": 260,
+    "cache list": 260,
+    "eval list": 410,
+    # The hub is in this process: its framework and its database are part of the command.
+    "whoami": 770,
+    "env list": 770,
+    "env versions starter/alphabet-sort": 770,
+    "env info starter/alphabet-sort": 850,
+}
+"""How many modules a command may import, Python's own among them: what it did, and a seventh."""
+
 BEFORE_TYPER = {"typer", "typing", "collections", "contextlib", "json", "re"}
 
 PROBE = """
@@ -79,6 +100,33 @@ def test_settings_are_shown_without_the_hub() -> None:
 def test_runs_are_listed_and_shown_without_any_extra(words: str, tmp_path: Path) -> None:
     save_run(tmp_path, *[row(example, reward=example / 4) for example in range(4)])
     assert _loaded(words, cwd=tmp_path) & EXTRAS == set()
+
+
+@pytest.mark.parametrize(("words", "budget"), BUDGETS.items())
+def test_a_common_command_keeps_to_its_budget_of_imports(
+    words: str, budget: int, tmp_path: Path
+) -> None:
+    if budget > BUDGETS["eval list"]:  # the first command makes the hub, which loads more
+        _imported("env list", cwd=tmp_path)
+    modules = _imported(words, cwd=tmp_path)
+    assert {name.partition(".")[0] for name in modules} & NEVER_FOR_READING == set()
+    assert len(modules) <= budget, "`python -X importtime` tells what is new"
+
+
+def _imported(words: str, *, cwd: Path) -> list[str]:
+    """Every module that a `prime` of its own imported, as `python -X importtime` names them."""
+    code = "from prime_cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code, *words.split()],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return [line.rpartition("|")[2].strip() for line in lines[1:]]
 
 
 def _loaded(words: str, *, cwd: Path | None = None) -> set[str]:
