@@ -12,6 +12,7 @@ from pathlib import Path
 from prime_cli.checks.findings import Finding, ok, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.file_lock import take_lock
+from prime_cli.core.phrases import counted, some_of
 from prime_cli.evals.listing import list_runs
 from prime_cli.evals.manifest import RUNNING, STOPPED
 
@@ -45,8 +46,7 @@ def _runs(here: Path) -> Finding:
     runs = list_runs(here)
     stopped = [run.run_id for run in runs if run.status == STOPPED]
     if stopped:
-        noun = "run" if len(stopped) == 1 else "runs"
-        sentence = f"{len(stopped)} {noun} here ended without a word: {_named(stopped)}"
+        sentence = f"{counted(len(stopped), 'run')} here ended without a word: {some_of(stopped)}"
         fix = "run the same command again with `--resume`, or `rm -r` what nobody wants"
         return warned("runs", sentence, fix)
     going = sum(run.status == RUNNING for run in runs)
@@ -57,12 +57,12 @@ def _halves(home: Path, now: float) -> Finding:
     old = [path for path in _candidates(home) if _age(path, now) > _OLD]
     if not old:
         return ok("halves", f"Nothing half written is left in {home}")
-    told = _named([path.name for path in old])
+    told = some_of([path.name for path in old], _MOST_NAMED)
     names = shlex.join(str(path) for path in old[:_MOST_NAMED])
     more = " …" if len(old) > _MOST_NAMED else ""
     return warned(
         "halves",
-        f"{len(old)} half-written {'thing' if len(old) == 1 else 'things'} left in {home}: {told}",
+        f"{counted(len(old), 'half-written thing')} left in {home}: {told}",
         f"`rm -r {names}`{more}",
     )
 
@@ -79,8 +79,3 @@ def _age(path: Path, now: float) -> float:
         return now - path.stat().st_mtime
     except OSError:
         return 0.0  # gone meanwhile
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more

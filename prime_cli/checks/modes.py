@@ -9,13 +9,13 @@ from pathlib import Path
 
 from prime_cli.checks.findings import Finding, failed, ok, skipped, warned
 from prime_cli.checks.place import Place
+from prime_cli.core.phrases import some_of
 
 NAME = "modes"
 _SECRET = ("credentials.toml", "config.json", "hub/secret.key")
 """They hold keys; `config.json` is the official client's."""
 _PRIVATE = ("config.toml", "hub", "hub/hub.db")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_MOST_NAMED = 3
 
 
 def examine(place: Place) -> list[Finding]:
@@ -27,7 +27,7 @@ def examine(place: Place) -> list[Finding]:
     foreign = [path for path in _present(place.home) if path.stat().st_uid != os.getuid()]
     if foreign:
         user, paths = os.getuid(), shlex.join(map(str, foreign))
-        sentence = f"{_shown(foreign)} {_verb(foreign)} to another user"
+        sentence = f"{some_of(foreign)} {_verb(foreign)} to another user"
         return [failed(NAME, sentence, f"`sudo chown -R {user} {paths}`")]
     return [_judge(place.home)]
 
@@ -46,8 +46,8 @@ def _judge(home: Path) -> Finding:
         if paths
     )
     if secrets:
-        return failed(NAME, f"Others can read {_shown(secrets)}, with a key within", fix)
-    return warned(NAME, f"Others can read {_shown(open_ones)}", fix)
+        return failed(NAME, f"Others can read {some_of(secrets)}, with a key within", fix)
+    return warned(NAME, f"Others can read {some_of(open_ones)}", fix)
 
 
 def _present(home: Path) -> Iterator[Path]:
@@ -55,11 +55,6 @@ def _present(home: Path) -> Iterator[Path]:
     for name in (*_SECRET, *_PRIVATE):
         if (path := home / name).exists():
             yield path
-
-
-def _shown(paths: list[Path]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(map(str, paths[:_MOST_NAMED])) + more
 
 
 def _verb(paths: list[Path]) -> str:

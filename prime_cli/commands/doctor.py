@@ -14,6 +14,7 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.core.config import Config
 from prime_cli.core.errors import GateFailed, PrimeError
 from prime_cli.core.paths import prime_home
+from prime_cli.core.phrases import counted
 from prime_cli.session import Session
 
 _TOLD = ("warning", "failed")
@@ -43,7 +44,7 @@ def doctor(
     _show(session, findings)
     count = sum(finding.status == "failed" for finding in findings)
     if count:
-        raise GateFailed(f"{count} {'check' if count == 1 else 'checks'} failed")
+        raise GateFailed(f"{counted(count, 'check')} failed")
 
 
 def _place(session: Session) -> Place:

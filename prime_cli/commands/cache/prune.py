@@ -9,6 +9,7 @@ from prime_cli.commands.cache.kinds import KindOpt, chosen, record_of
 from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
+from prime_cli.core.phrases import counted
 from prime_cli.core.sizes import shown_bytes
 from prime_cli.envs.keeping.pruning import choose_old, prune
 
@@ -52,7 +53,7 @@ def prune_kept(
         rows = [[each.name, shown_bytes(each.size)] for each in done.removed]
         show.table(["Entry", "Size"], rows, records=[record_of(each) for each in done.removed])
     count = len(done.removed)
-    said = f"{count} {'entry' if count == 1 else 'entries'}, {shown_bytes(done.size)}"
+    said = f"{counted(count, 'entry', 'entries')}, {shown_bytes(done.size)}"
     show.done(
         f"Would remove {said}" if dry_run else f"Removed {said}",
         value={

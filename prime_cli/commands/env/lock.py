@@ -15,6 +15,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import GateFailed
+from prime_cli.core.phrases import counted
 from prime_cli.envs.installed import list_installed
 from prime_cli.envs.locking.changes import LockChange, changes_between, stale_reasons
 from prime_cli.envs.locking.file import EnvironmentLock, write_lock
@@ -109,12 +110,11 @@ def _show(
     if changes and not output.is_json:
         rows = [[each.environment, each.before or "-", _then(each)] for each in changes]
         output.table(_COLUMNS, rows, records=changes)
-    count = len(made.environments)
-    noun = "environment" if count == 1 else "environments"
+    count = counted(len(made.environments), "environment")
     verb = "Would lock" if dry_run else "Locked"
-    sentence = f"{verb} {count} {noun} in {place.file}"
+    sentence = f"{verb} {count} in {place.file}"
     if not changes:
-        sentence = f"{place.file} holds {count} {noun} and needs no change"
+        sentence = f"{place.file} holds {count} and needs no change"
     record = {"file": str(place.file), "environments": made.environments, "changes": changes}
     output.done(sentence, value=record)
 

@@ -18,6 +18,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.errors import GateFailed, NotFound, UsageError
+from prime_cli.core.phrases import counted
 from prime_cli.envs.install import Wanted
 from prime_cli.envs.installed import read_distributions
 from prime_cli.envs.locking.changes import changes_between, stale_reasons
@@ -193,11 +194,10 @@ def _show_done(
     output, target = session.output, workspace.folder or workspace.python
     for change in plan.changes:
         output.say(_line(change))
-    count = len(lock.environments)
-    noun = "environment" if count == 1 else "environments"
-    sentence = f"{target} has the {count} {noun} of {FILENAME}"
+    count = counted(len(lock.environments), "environment")
+    sentence = f"{target} has the {count} of {FILENAME}"
     if not plan.changes:
-        sentence = f"{target} was in sync with {FILENAME} ({count} {noun})"
+        sentence = f"{target} was in sync with {FILENAME} ({count})"
     output.done(sentence, value={"workspace": str(target), "changes": plan.changes})
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from prime_cli.archive.modules import Module
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
 
 

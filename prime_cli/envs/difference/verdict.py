@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from prime_cli.core.phrases import some_of
 from prime_cli.envs.difference.scoring import ScoringCode, digest_code
 from prime_cli.envs.difference.sides import Side
 
 Comparable = Literal["yes", "no", "unsure"]
 
-_SHOWN = 3
 _ABOUT = (".md", ".rst", ".pyi")
 _TESTS = frozenset({"test", "tests"})
 
@@ -88,6 +88,4 @@ def _was(side: Side) -> str:
 
 
 def _some(names: Sequence[str] | Mapping[str, str]) -> str:
-    listed = list(dict.fromkeys(names))
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
+    return some_of(list(dict.fromkeys(names)))
