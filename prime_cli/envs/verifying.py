@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prime_cli.archive.comparison import MemberDifference, compare_wheels
 from prime_cli.archive.sources import content_hash, list_sources
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import BadProject, BuildFailed, GateFailed
+from prime_cli.core.errors import BadProject, BuildFailed, GateFailed, IntegrityError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
@@ -53,8 +53,9 @@ def verify_environment(
 ) -> Verification:
     """Build the wheel of `ref` from the hub's source archive, and compare it with the hub's.
 
-    Sources of somebody new are asked about first, as a build may run their code. Raises
-    BuildFailed where it does not build, and what fetching and building raise.
+    Sources of somebody new are asked about first, as a build may run their code; where signatures
+    are required, other sources than those that were signed are not built. Raises BuildFailed where
+    it does not build, IntegrityError, and what fetching and building raise.
     """
     home = gate.home
     found = find_environment(hub, ref, home=home, progress=progress, offline=offline)
@@ -63,12 +64,19 @@ def verify_environment(
         found.hub, pinned, progress=progress, offline=offline, home=home, gate=gate
     )
     published = fetched.package
+    # The wheel may have passed by its sha256, which says nothing of what a build would run.
+    gate.admit(found.hub, found.ref, None)
     scratch = make_folder(home / "cache" / "builds")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         sources = Path(folder) / "sources"
         download_sources(found, sources, home=home, progress=progress)
         # Before the build, which may leave files of its own there.
         altered = _altered_sources(found, sources)
+        if altered and gate.require_signature:
+            raise IntegrityError(
+                f"The sources of {found.ref} are not those that were signed, so they are not built",
+                hint="ask its owner; without `--require-signature` they are built and compared",
+            )
         rebuilt = _build(found, sources, Path(folder) / "wheels", progress, offline=offline)
         comparison = compare_wheels(published.path, rebuilt)
         sha256 = digest_file(rebuilt)

@@ -95,3 +95,15 @@ def test_a_stranger_is_asked_about_and_signatures_are_shown(
     assert "ssh ED25519 SHA256:" in shown
     assert "(unknown)" in shown
     assert prime("env", "verify", "ada/tiny-env", "--require-signature").code == 4
+
+
+def test_a_pinned_wheel_says_nothing_of_the_sources_that_a_build_would_run(
+    prime: Prime, theirs: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_API_BASE_URL", theirs)
+    upload(prime, project)
+    sha256 = prime("env", "verify", "ada/tiny-env", "--yes", "-o", "json").ok().json["wheel_sha256"]
+    prime("env", "trust", "ada", "--remove").ok()
+    refused = prime("env", "verify", f"ada/tiny-env#sha256={sha256}")
+    assert refused.code == 4
+    assert "`ada` on" in refused.err
