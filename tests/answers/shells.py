@@ -1,15 +1,13 @@
 """Ask a real shell what its Tab key offers for the words on a line."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from prime_cli.answers import bash, fish, zsh
 from prime_cli.answers.tree import Node
+from tests.helpers.tools import require
 
 SHELLS = ("bash", "zsh", "fish")
 _ARGUMENTS = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}
@@ -40,12 +38,9 @@ def run_shell(
     shell: str, script: str, *, cwd: Path, env: Mapping[str, str] | None = None
 ) -> set[str]:
     """The lines that `script` prints; it may print nothing to stderr."""
-    path = shutil.which(shell)
-    if path is None:
-        pytest.skip(f"{shell} is not on this machine")
     stdin = [] if shell == "fish" else ["/dev/stdin"]
     done = subprocess.run(
-        [path, *_ARGUMENTS[shell], *stdin],
+        [require(shell), *_ARGUMENTS[shell], *stdin],
         input=script,
         capture_output=True,
         text=True,

@@ -1,7 +1,6 @@
 """Manual pages: valid roff, whatever a command's help says, and made of the same words."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from prime_cli.answers.tree import Argument, Node, Option
 from prime_cli.commands.tree import MANUALS, manuals
 from prime_cli.core.errors import ExitCode
 from tests.answers.trees import TREE
+from tests.helpers.tools import require
 
 HOSTILE = (
     ".so /etc/passwd", "'br", "a \\ b", "\\fBx", "--dry-run", "it's", "^ ~", "é …", "x\\", ".", "",
@@ -77,10 +77,8 @@ def _written(folder: Path) -> list[Path]:
 
 
 def _run(*argv: str, env: Mapping[str, str] | None = None, code: int | None = 0) -> str:
-    if shutil.which(argv[0]) is None:
-        pytest.skip(f"{argv[0]} is not on this machine")
     done = subprocess.run(
-        argv,
+        [require(argv[0]), *argv[1:]],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -16,7 +16,7 @@ from prime_cli.shells.installation import MADE_BY, apply_change, plan_installati
 from prime_cli.shells.places import place_for
 from tests.checks.places import one, place, told
 from tests.evals.saving import save_run
-from tests.helpers.bubblewrap import needs_bubblewrap
+from tests.helpers.tools import needs_bubblewrap
 
 
 def test_the_python_that_runs_prime_is_named(tmp_path: Path) -> None:

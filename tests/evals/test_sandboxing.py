@@ -24,9 +24,9 @@ from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.leaking import exports_of, leaks_of
 from tests.evals.live import KEY, PLAN, run_live
-from tests.helpers.bubblewrap import needs_bubblewrap
 from tests.helpers.environments import ECHO, interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+from tests.helpers.tools import needs_bubblewrap
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 

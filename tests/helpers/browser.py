@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
+
+from tests.helpers.tools import require
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _PATIENCE = 120.0
@@ -24,11 +23,7 @@ _FLAGS = (
 
 def chromium() -> str:
     """The browser of this machine; the test is skipped without one, and fails so under CI."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        say = pytest.fail if os.environ.get("CI") else pytest.skip
-        say("there is no Chromium: `apt-get install chromium`")
-    return found
+    return require(*_NAMES)
 
 
 class Page:

@@ -18,8 +18,8 @@ import pytest
 from psycopg import sql
 
 from prime_cli.hub.db.schema import open_database
+from tests.helpers.tools import ON_CI
 
-_ON_CI = os.environ.get("CI") == "true"
 _RUNNING = "PRIME_TEST_POSTGRES"
 """Where the server of this test process is, for the processes that a test starts."""
 _TEMPLATE = "prime_template"
@@ -137,7 +137,7 @@ def require_binaries() -> Path:
     if folders and not versions:
         return folders[0]
     reason = f"no PostgreSQL of version {_OLDEST} or newer is installed (`postgresql` on Debian)"
-    return pytest.fail(reason) if _ON_CI else pytest.skip(reason)
+    return pytest.fail(reason) if ON_CI else pytest.skip(reason)
 
 
 @functools.cache

@@ -1,16 +1,11 @@
 """Keys of ssh, made by ssh-keygen without a passphrase."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.helpers.tools import needs
 
-needs_ssh_keygen = pytest.mark.skipif(
-    shutil.which("ssh-keygen") is None and not os.environ.get("CI"),
-    reason="OpenSSH is not installed",
-)
+needs_ssh_keygen = needs("ssh-keygen")
 
 
 def make_key(folder: Path, name: str = "id_ed25519") -> Path:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.bubblewrap import needs_bubblewrap
 from tests.helpers.cli import COMMAND, prime_process
 from tests.helpers.scripts import matches, read_script
 from tests.helpers.serving import ServedHub, serve
+from tests.helpers.tools import needs_bubblewrap
 from tests.helpers.wild import write_project
 
 JOB = Path(__file__).parent / "github_actions.txt"

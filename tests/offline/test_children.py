@@ -7,9 +7,7 @@ import pytest
 
 from tests.helpers.cli import prime_process
 from tests.helpers.wild import Shape, write_project
-from tests.offline.tracing import needs_strace, traced
-
-pytestmark = needs_strace
+from tests.offline.tracing import require_tracing, traced
 
 _KEPT = ("PATH", "LANG", "TMPDIR", "PYENV_ROOT")
 
@@ -17,6 +15,7 @@ _KEPT = ("PATH", "LANG", "TMPDIR", "PYENV_ROOT")
 @pytest.fixture
 def machine(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """An empty folder on a machine where nothing was ever fetched, and its variables."""
+    require_tracing()
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}

@@ -1,32 +1,26 @@
 """Which addresses a process and all its children reach for, by the system calls that they make."""
 
 import ipaddress
+import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli import COMMAND, Result
+from tests.helpers.tools import require
 
 _CALLS = "trace=connect,sendto,sendmsg,sendmmsg"
 _ADDRESS = re.compile(r'inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"')
 
 
-@cache
-def can_trace() -> bool:
-    """Whether strace is here and the system lets it work."""
-    strace = shutil.which("strace")
-    if strace is None:
-        return False
-    command = [strace, "-f", "-qq", "-e", _CALLS, "-o", "/dev/null", "true"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-needs_strace = pytest.mark.skipif(not can_trace(), reason="needs strace, and leave to use it")
+def require_tracing() -> None:
+    """Skip where there is no strace, or where the system does not let it look."""
+    command = [require("strace"), "-f", "-qq", "-e", _CALLS, "-o", os.devnull, "true"]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("this system lets no process look at another one's calls")
 
 
 def traced(

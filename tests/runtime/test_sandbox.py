@@ -14,8 +14,8 @@ from prime_cli.core.process import run
 from prime_cli.runtime.acceptance import try_import
 from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
-from tests.helpers.bubblewrap import needs_bubblewrap
 from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.tools import needs_bubblewrap
 from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import (

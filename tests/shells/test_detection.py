@@ -1,7 +1,6 @@
 """The shell that is typed into is found among the parents, also behind other programs."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.shells.detection import choose_shell
+from tests.helpers.tools import require
 
 ASK = """\
 import os
@@ -20,14 +20,11 @@ print(detect_shell(os.environ))
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_that_started_us_is_found(shell: str, tmp_path: Path) -> None:
-    path = shutil.which(shell)
-    if path is None:
-        pytest.skip(f"{shell} is not on this machine")
     (tmp_path / "ask.py").write_text(ASK, encoding="utf-8")
     # A second command keeps the shell from replacing itself by the first; `env` stands between.
     line = f"env '{sys.executable}' '{tmp_path / 'ask.py'}'; echo end"
     done = subprocess.run(
-        [path, "-c", line],
+        [require(shell), "-c", line],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -1,7 +1,6 @@
 """`prime completion install` and what the user has of it in a new shell."""
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from prime_cli.answers import SHELLS, script
 from prime_cli.shells.rc_file import MARK
 from tests.helpers.cli import Prime
 from tests.helpers.terminal import Terminal
+from tests.helpers.tools import require, require_terminal
 
 RC = {"bash": ".bashrc", "zsh": ".zshrc"}
 INTERACTIVE = {"bash": ["bash", "-i"], "zsh": ["zsh", "-i"], "fish": ["fish"]}
@@ -20,8 +20,8 @@ INTERACTIVE = {"bash": ["bash", "-i"], "zsh": ["zsh", "-i"], "fish": ["fish"]}
 def test_tab_completes_in_a_new_shell(
     shell: str, prime: Prime, clean_environment: Path, tmp_path: Path
 ) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not on this machine")
+    require_terminal()
+    require(shell)
     (clean_environment / ".prime" / "completion").mkdir(parents=True)
     known = clean_environment / ".prime" / "completion" / "environments"
     known.write_text("ada/wordle\n$(touch owned)\n", encoding="utf-8")
@@ -40,8 +40,8 @@ def test_tab_completes_in_a_new_shell(
 def test_zsh_also_finds_the_script_in_a_folder_of_fpath(
     clean_environment: Path, tmp_path: Path
 ) -> None:
-    if shutil.which("zsh") is None:
-        pytest.skip("zsh is not on this machine")
+    require_terminal()
+    require("zsh")
     (tmp_path / "_prime").write_text(script("zsh"), encoding="utf-8")
     (clean_environment / ".zshrc").write_text(
         f"fpath=({tmp_path} $fpath)\nautoload -Uz compinit\ncompinit -D -i\n", encoding="utf-8"

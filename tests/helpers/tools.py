@@ -1,0 +1,37 @@
+"""Programs that tests need: without one a test is skipped, but in `.ci/run`, which installs all, it
+fails."""
+
+import os
+import shutil
+import sys
+
+import pytest
+
+ON_CI = os.environ.get("CI") == "true"
+"""Read when this is imported, since each test is given an environment without it."""
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    """Marks tests that start `program`."""
+    return pytest.mark.skipif(
+        shutil.which(program) is None and not ON_CI, reason=f"{program} is not on this machine"
+    )
+
+
+def require(*programs: str) -> str:
+    """The path of the first of `programs` that is there, asked for within a test."""
+    found = next(filter(None, map(shutil.which, programs)), None)
+    if found is None:
+        say = pytest.fail if ON_CI else pytest.skip
+        say(f"{programs[0]} is not on this machine")
+    return found
+
+
+def require_terminal() -> None:
+    """Skip where there is no pty with a controlling session to be had."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs a pty and setsid, as Linux has them")
+    require("setsid")
+
+
+needs_bubblewrap = needs("bwrap")
