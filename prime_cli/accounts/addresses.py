@@ -2,13 +2,12 @@
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
-from prime_cli.core.config.addresses import hub_address
+from prime_cli.core.config.addresses import hub_address, split_address
 from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
 from prime_cli.core.errors import UsageError
 
-_PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _APPROVAL = "/dashboard/tokens/challenge?code="
 _LONGEST_NAME = 64
 
@@ -20,13 +19,11 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
     be allowed. Raises UsageError.
     """
     url = text.strip() if "://" in text else _with_scheme(text.strip())
-    parts = _split(url)
-    if parts is None:
+    if split_address(url) is None:
         raise UsageError(
             f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
         )
-    scheme, netloc = parts.scheme.lower(), parts.netloc.lower()
-    address = hub_address(urlunsplit(parts._replace(scheme=scheme, netloc=netloc)), "The hub")
+    address = hub_address(url, "The hub")
     require_https(address, allow_http=allow_http)
     return address
 
@@ -34,7 +31,7 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
 def require_https(url: str, *, allow_http: bool) -> None:
     """Raise UsageError for an address to which a key would travel in the clear."""
     parts = urlsplit(url)
-    if parts.scheme.lower() == "http" and not allow_http and not is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
         raise UsageError(
             f"Keys to {url} would travel unencrypted, for all on the way to read",
             hint="use https, or say that this network is to be trusted: `--allow-http`",
@@ -61,8 +58,7 @@ def name_of(url: str) -> str:
 
 def approval_page(web_url: str, code: str) -> str:
     """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
-    parts = _split(web_url)
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    if split_address(web_url) is None:
         raise UsageError(
             f"`{web_url}` is not the address of web pages",
             hint="correct `web_url` of the context in config.toml",
@@ -71,18 +67,6 @@ def approval_page(web_url: str, code: str) -> str:
 
 
 def _with_scheme(text: str) -> str:
-    parts = _split(f"https://{text}")
+    parts = split_address(f"https://{text}")
     is_here = parts is not None and is_loopback(parts.hostname or "")
     return f"{'http' if is_here else 'https'}://{text}"
-
-
-def _split(url: str) -> SplitResult | None:
-    """None for what no browser or client would take as it is written."""
-    if not _PRINTABLE.fullmatch(url) or "\\" in url:
-        return None
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts

@@ -5,15 +5,15 @@ import sys
 from collections.abc import Mapping
 
 from prime_cli.core.process import leave_running
+from prime_cli.core.switches import in_ci
 
-_OFF = frozenset({"", "0", "false", "no", "off"})
 _REMOTE = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def has_desktop(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> bool:
     """Whether a browser would open in front of somebody: not in CI, over SSH, or on a server."""
-    if environ.get("CI", "").strip().lower() not in _OFF:
+    if in_ci(environ):
         return False
     if any(environ.get(name) for name in _REMOTE):
         return False

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.switches import in_ci, is_on
 from prime_cli.terminal.words import encodable
 
-_OFF = frozenset({"", "0", "false", "no", "off"})
 _FORCING = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
@@ -88,14 +88,9 @@ def _takes_escapes(environ: Mapping[str, str]) -> bool:
     return os.name != "nt" or "WT_SESSION" in environ
 
 
-def in_ci(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether this is a job that nobody watches or answers, even where it has a terminal."""
-    return environ.get("CI", "").strip().lower() not in _OFF
-
-
 def _wants_colour(environ: Mapping[str, str], *, otherwise: bool) -> bool:
     if environ.get("NO_COLOR"):
         return False
-    if any(environ.get(name, "").strip().lower() not in _OFF for name in _FORCING):
+    if any(is_on(name, environ) for name in _FORCING):
         return True
     return otherwise and environ.get("CLICOLOR") != "0"

@@ -14,7 +14,7 @@ def hub_address(text: str, source: str) -> str:
     Raises UsageError for what is not a whole http or https URL, and for one that holds a name or
     a password: it would be printed, and sent in place of the key.
     """
-    url = _split(text.strip())
+    url = split_address(text.strip())
     if url is None or url.query or url.fragment:
         raise UsageError(
             f"{source} is `{text}`, which is not the URL of a hub",
@@ -33,8 +33,11 @@ def origin_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/api/v1").rstrip("/")
 
 
-def _split(text: str) -> SplitResult | None:
-    """None for what is no whole address, or is read in two ways by those who read it."""
+def split_address(text: str) -> SplitResult | None:
+    """The parts of an http or https URL; None for what is no whole one.
+
+    Neither is what two readers would read in two ways: blanks, backslashes, letters beyond ASCII.
+    """
     if not _PRINTABLE.fullmatch(text) or "\\" in text:
         return None
     try:

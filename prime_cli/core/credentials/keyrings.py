@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from prime_cli.core.switches import in_ci
+
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
@@ -18,7 +20,6 @@ T = TypeVar("T")
 SERVICE = "prime-cli"
 SECONDS = 3.0
 
-_OFF = frozenset({"", "0", "false", "no", "off"})
 _NOT_REAL = ("keyring.backends.null", "keyring.backends.fail", "keyrings.alt")
 """They keep nothing, or keep it for everybody to read."""
 
@@ -62,7 +63,7 @@ def forget(account: str, *, seconds: float = SECONDS) -> None:
 
 def why_not_asked(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str:
     """Why no keyring is even tried here; "" where one may be."""
-    if environ.get("CI", "").strip().lower() not in _OFF:
+    if in_ci(environ):
         return "a CI job has no keyring"
     if platform in ("win32", "darwin") or environ.get("PYTHON_KEYRING_BACKEND"):
         return ""

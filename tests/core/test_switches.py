@@ -1,0 +1,19 @@
+"""Variables that are on or off."""
+
+import pytest
+
+from prime_cli.core.switches import in_ci, is_on
+
+
+@pytest.mark.parametrize("value", ["1", "true", "True", "yes", "on", "woodpecker"])
+def test_a_job_says_so_in_any_word(value: str) -> None:
+    assert in_ci({"CI": value})
+
+
+@pytest.mark.parametrize("value", ["", " ", "0", "false", "False", "no", "off"])
+def test_a_word_for_no_is_off(value: str) -> None:
+    assert not in_ci({"CI": value})
+
+
+def test_what_is_not_set_is_off() -> None:
+    assert not is_on("FORCE_COLOR", {})
