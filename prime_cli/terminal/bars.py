@@ -5,13 +5,28 @@ from contextlib import contextmanager
 from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.progress import Task as RichTask
+from rich.table import Column
 from rich.text import Text
 
 from prime_cli.core.progress import Task
 from prime_cli.terminal.progress import Talk
 from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.words import clean, width
 
+_ROOM_FOR_BARS = 60
+"""Columns of a terminal below which the bar itself is left out."""
+_LEAST_BAR, _LEAST_NOTE, _CLOCK, _GAPS = 8, 8, 7, 4
+_CUT = ".."
+"""In ASCII, as every console has it: an ellipsis would take three cells on some, one on others."""
 _STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
 
@@ -75,11 +90,7 @@ class Bars:
         self._open += 1
         if self._live is None:
             self._live = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=None),
-                TextColumn("{task.fields[count]}"),
-                TextColumn("{task.fields[note]}", style="dim"),
-                TimeElapsedColumn(),
+                *self._columns(),
                 console=self._console,
                 transient=True,
                 redirect_stdout=False,
@@ -89,6 +100,31 @@ class Bars:
             self._live.start()
             self._talk.write_above(self._print)
         return self._live
+
+    def _columns(self) -> list[ProgressColumn]:
+        """What is drawn of each piece of work; the bar itself only where there is room for it."""
+        bar = [BarColumn(bar_width=None)] if self._console.width >= _ROOM_FOR_BARS else []
+        return [
+            Fitted("description", self._room),
+            *bar,
+            TextColumn("{task.fields[count]}", markup=False),
+            Fitted("note", self._room),
+            TimeElapsedColumn(),
+        ]
+
+    def _room(self, task: RichTask, name: str) -> int:
+        """Cells for a description or a note: counts and times stay whole, as they say most.
+
+        Where there is not enough for all, notes get a third of it, or nothing if that is little.
+        """
+        tasks = (self._live.tasks if self._live else []) or [task]
+        counts = max(width(each.fields["count"]) for each in tasks)
+        line = self._console.width
+        room = line - counts - _CLOCK - (_LEAST_BAR if line >= _ROOM_FOR_BARS else 0) - _GAPS
+        notes = min(max(width(each.fields["note"]) for each in tasks), room // 3)
+        notes = notes if notes >= _LEAST_NOTE else 0
+        descriptions = min(max(width(each.description) for each in tasks), room - notes)
+        return descriptions if name == "description" else max(0, room - descriptions)
 
     def _stop(self, live: Progress, bar: "Bar") -> None:
         self._open -= 1
@@ -101,6 +137,21 @@ class Bars:
 
     def _print(self, line: str) -> None:
         self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
+
+
+class Fitted(ProgressColumn):
+    """The description of a piece of work, or its note, cut to its room; no text is markup."""
+
+    def __init__(self, name: str, room: Callable[[RichTask, str], int]) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._name = name
+        self._room = room
+
+    def render(self, task: RichTask) -> Text:
+        """The text, as much of it as there is room for."""
+        told = task.description if self._name == "description" else task.fields["note"]
+        shown = cut(clean(told), self._room(task, self._name))
+        return Text(shown, style="" if self._name == "description" else "dim")
 
 
 class Bar:
@@ -129,6 +180,17 @@ class Bar:
     def _count(self) -> str:
         shown = size_text if self._unit == "bytes" else str
         return shown(self._done) + (f"/{shown(self._total)}" if self._total else "")
+
+
+def cut(text: str, room: int) -> str:
+    """`text` in at most `room` cells, the end of what is longer replaced by two dots."""
+    if width(text) <= room:
+        return text
+    if room < _LEAST_NOTE:
+        return ""
+    while text and width(text) + len(_CUT) > room:
+        text = text[:-1]
+    return f"{text}{_CUT}" if text else ""
 
 
 def size_text(size: int) -> str:

@@ -24,7 +24,7 @@ class Terminal:
     """A process at a terminal of `columns` x `lines`; it is the terminal's foreground group.
 
     `seen` are the screens that were shown, one after the other, as text; what scrolled off the top
-    is kept with each. `program` is another one than `prime`.
+    is kept with each, and `written` is every byte. `program` is another one than `prime`.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Terminal:
         self._screen = pyte.HistoryScreen(columns, lines, history=10_000)
         self._stream = pyte.ByteStream(self._screen)
         self.seen: list[str] = []
+        self.written = b""
         self._master, slave = os.openpty()
         environ = {**os.environ, "TERM": "xterm-256color", **(env or {})}
         environ.pop("COLUMNS", None)
@@ -70,6 +71,15 @@ class Terminal:
         above = ["".join(row[x].data for x in sorted(row)) for row in self._screen.history.top]
         return "\n".join(line.rstrip() for line in [*above, *self._screen.display]).rstrip()
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether a shell could go on here: a cursor at the start of a line, and what is typed."""
+        import termios
+
+        echoes = termios.tcgetattr(self._master)[3] & termios.ECHO
+        cursor = self._screen.cursor
+        return bool(echoes) and not cursor.hidden and cursor.x == 0
+
     def wait_for(self, wanted: str) -> str:
         """Read until a screen shows `wanted`, also on one that is gone by now; that screen."""
         deadline = time.monotonic() + _SECONDS
@@ -80,9 +90,9 @@ class Terminal:
             if not self._read() or time.monotonic() > deadline:
                 raise AssertionError(f"`{wanted}` was never shown:\n{self.text}")
 
-    def type(self, keys: str) -> None:
-        """Type into it; "\\x03" is ^C."""
-        os.write(self._master, keys.encode())
+    def type(self, keys: str | bytes) -> None:
+        """Type into it; "\\x03" is ^C, "\\x04" ^D."""
+        os.write(self._master, keys.encode() if isinstance(keys, str) else keys)
 
     def end(self) -> int:
         """Read to its end; the exit code."""
@@ -100,6 +110,7 @@ class Terminal:
             content = os.read(self._master, 65536)
         except OSError:  # Linux says so of a terminal that nobody holds any more
             return False
+        self.written += content
         for piece in _ERASING.split(content):
             self._stream.feed(piece)
             if not self.seen or self.seen[-1] != self.text:

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import re
 import threading
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from prime_cli.terminal import progress
 from prime_cli.terminal.bars import size_text
 from prime_cli.terminal.output import Output
+from prime_cli.terminal.words import width
 from tests.terminal.test_output import Terminal
 
 
@@ -63,6 +65,34 @@ def test_two_bars_share_the_display_and_the_last_one_ends_it(
     assert "Outer" in err.getvalue()
     assert "Inner" in err.getvalue()
     assert "\x1b[?25h" in err.getvalue()  # the cursor is back
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60, 80])
+def test_counts_and_times_stay_whole_where_names_and_notes_do_not(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    with Output(out=io.StringIO(), err=err).progress.task("漢字 " * 40, unit="rollouts") as task:
+        task.update(total=500, note="a note " * 20)
+        task.advance(30)
+    lines = [
+        re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]+", err.getvalue())
+    ]
+    assert any("30/500" in line and "0:00:0" in line and "漢字" in line for line in lines)
+    assert all(width(line) <= columns for line in lines)
+    assert any("a note" in line for line in lines) is (columns >= 60)
+
+
+def test_names_of_strangers_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    name = "[/red][b].bundle\x1b[2J"
+    with Output(out=io.StringIO(), err=err).progress.task(f"Writing {name}") as task:
+        task.update(note="[/]")
+    assert "Writing [/red][b].bundle[2J" in err.getvalue()
+    assert "\x1b[2J" not in err.getvalue()
 
 
 @pytest.mark.parametrize(

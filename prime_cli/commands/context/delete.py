@@ -31,8 +31,9 @@ def delete(
     config = settings_of_file()
     require_deletable(config, name)
     if name in kept_keys(config):
-        question = f"Forget `{name}` and its key?"
-        session.output.confirm(question, yes=yes, otherwise="Nothing was changed")
+        session.output.confirm(
+            f"Forget `{name}` and its key?", yes=yes, otherwise="Nothing was changed"
+        )
     was_current = delete_with_key(config, name)
     session.output.done(f"`{name}` is forgotten", value={"name": name})
     if was_current:

@@ -90,8 +90,11 @@ def _offered(session: Session, prepared: Prepared, places: Places) -> SavedRun |
         return None
     name = run.folder.run_id
     if session.output.is_interactive:
-        question = f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?"
-        return run if session.output.ask(question, flag="--resume") else None
+        resumed = session.output.ask(
+            f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?",
+            flag="--resume",
+        )
+        return run if resumed else None
     session.output.hint(
         f"{name} of this very plan is unfinished ({_done(run)} done): `--resume {name}` goes on "
         "with it, `--new` says nothing of it"
