@@ -121,6 +121,13 @@ def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None
                 hint="see whether its URL is right and its server is up",
                 detail=completed.last_lines(),
             )
+        if "invalid peer certificate" in said:
+            return Unreachable(
+                "The certificate of the package index is by no authority that is known here",
+                hint="name your own authority's certificates with SSL_CERT_FILE, or take this "
+                "system's with UV_SYSTEM_CERTS=1",
+                detail=completed.last_lines(),
+            )
         return Unreachable(
             "The package index did not answer",
             hint="see whether the index is up, or add `--offline` to use only what is cached",
