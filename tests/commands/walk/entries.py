@@ -167,6 +167,9 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     "prime env trust": (Entry("env trust"), Entry("env trust bob", hub=SERVED, changes=True)),
     "prime env signers": (Entry("env signers"),),
+    "prime env verify": (
+        Entry("env verify ada/wordle", wrong="env verify ada/nothing", slow=True),
+    ),
     "prime env lock": (
         Entry("env lock ada/wordle --offline", wrong="env lock ada/nothing", changes=True),
     ),
