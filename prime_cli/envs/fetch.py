@@ -1,6 +1,7 @@
 """Bring the wheel of a published environment onto this disk, with its digest checked."""
 
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,16 +69,20 @@ def fetch_wheel(
     offline: bool = False,
     home: Path | None = None,
     gate: Gate | None = None,
+    bundles: Collection[Path] | None = None,
 ) -> FetchedEnvironment:
     """The wheel of `ref`, in `<home>/wheels/<sha256>/<its real name>`; downloaded at most once.
 
     Reads through to the hub's upstream, and works offline for what was fetched before. A private
     environment whose hub shows sources only is built from them. Without a `gate` the wheel is for
-    reading: nobody is asked whether its code may run. Raises NotFound, Unreachable, NotAllowed,
-    IntegrityError (bytes other than promised or pinned), NotTrusted, UnsafeContent or BuildFailed.
+    reading: nobody is asked whether its code may run; `bundles` are as for `find_environment`.
+    Raises NotFound, Unreachable, NotAllowed, IntegrityError (bytes other than promised or pinned),
+    NotTrusted, UnsafeContent or BuildFailed.
     """
     home = home or prime_home()
-    found = find_environment(hub, ref, home=home, progress=progress, offline=offline)
+    found = find_environment(
+        hub, ref, home=home, progress=progress, offline=offline, bundles=bundles
+    )
     path = _obtain_admitted(found, ref, home, gate, progress)
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
@@ -104,9 +109,15 @@ def _is_starter(found: Found) -> bool:
     return found.hub.in_process and found.ref.owner == STARTER_OWNER
 
 
-def from_bundle(bundled: Bundled) -> FetchedEnvironment:
-    """An environment of an unpacked bundle; raises what reading its wheel does."""
-    return _fetched(bundled.ref, bundled.record, bundled.wheel)
+def from_bundle(bundled: Bundled, gate: Gate | None = None) -> FetchedEnvironment:
+    """An environment of an unpacked bundle; raises what reading its wheel does.
+
+    Raises NotTrusted where `gate` requires a signature that it does not have.
+    """
+    fetched = _fetched(bundled.ref, bundled.record, bundled.wheel)
+    if gate is not None and gate.require_signature:
+        require_allowed(fetched.ref, judge_signatures(fetched, gate.home))
+    return fetched
 
 
 def _fetched(ref: EnvRef, record: Record, path: Path) -> FetchedEnvironment:

@@ -163,7 +163,7 @@ def _item(
     if isinstance(word, FetchedEnvironment):
         return _fetched_item(word)
     if isinstance(word, Bundled):
-        return _fetched_item(from_bundle(word))
+        return _fetched_item(from_bundle(word, wanted.gate))
     local = choose_local(word, here, progress, environments=wanted.environments)
     if local is None:
         return _hub_item(word, wanted, hub, progress)
@@ -235,10 +235,19 @@ def _owned(
     progress: Progress,
 ) -> Iterator[Item]:
     """What is missing and is an environment of the same owner: it comes from the hub."""
-    owners = {EnvRef.parse(item.origin.ref).owner for item in items if item.origin.ref}
-    for owner in sorted(owners):
+    owned: dict[str, list[str]] = {}
+    for item in items:
+        if item.origin.ref:
+            owned.setdefault(EnvRef.parse(item.origin.ref).owner, []).append(item.package.sha256)
+    for owner, wheels in sorted(owned.items()):
         for fetched in fetch_owned(
-            owner, missing, hub=hub, progress=progress, offline=wanted.offline, gate=wanted.gate
+            owner,
+            missing,
+            hub=hub,
+            progress=progress,
+            offline=wanted.offline,
+            gate=wanted.gate,
+            wheels=wheels,
         ):
             yield _fetched_item(fetched)
 

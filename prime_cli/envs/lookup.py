@@ -1,5 +1,6 @@
 """Find an environment: on the hub, then on its upstream, then in what was fetched before."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,19 +43,26 @@ class Found:
 
 
 def find_environment(
-    hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool = False
+    hub: "HubClient",
+    ref: EnvRef,
+    *,
+    home: Path,
+    progress: Progress,
+    offline: bool = False,
+    bundles: Collection[Path] | None = None,
 ) -> Found:
     """The environment `ref` means; raises NotFound with what is near it, or why nobody was asked.
 
     A hub that has no such environment may have an upstream, which is asked in its place. Where
     prime is offline, what was fetched before answers for a hub that needs a connection; what no
-    hub tells may have come in a bundle. Raises IntegrityError where the hub answers about another
-    environment, or tells another sha256 than `ref` pins.
+    hub tells may have come in a bundle, one of the folders `bundles` (None: any). Raises
+    IntegrityError where the hub answers about another environment, or tells another sha256 than
+    `ref` pins.
     """
     try:
         found = _find(hub.of(ref.owner), ref, home=home, progress=progress, offline=offline)
     except (NotFound, Unreachable):
-        bundled = find_bundled(home, ref)
+        bundled = find_bundled(home, ref, among=bundles)
         if bundled is None:
             raise
         progress.say(f"{bundled.ref} came to this machine in a bundle")

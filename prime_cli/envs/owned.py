@@ -1,6 +1,7 @@
 """Packages that a hub itself owns: environments that another one of the same owner requires."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
@@ -13,6 +14,7 @@ from prime_cli.envs.bundles.kept import find_bundled
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.trust.gate import Gate
+from prime_cli.runtime.bundled import wheel_folders
 from prime_cli.runtime.families import LIBRARY
 
 if TYPE_CHECKING:
@@ -30,13 +32,17 @@ def fetch_owned(
     progress: Progress,
     offline: bool = False,
     gate: Gate | None = None,
+    wheels: Collection[str] = (),
 ) -> list[FetchedEnvironment]:
     """Those of `requirements` that `owner` has on the hub in a fitting version, as wheels.
 
     What these require in turn is among them. Nothing else ever comes from a hub, and these come
-    from nowhere else, so nobody can slip a package in by a name that a public index has too. Each
-    is said aloud, and asked about as `gate` does.
+    from nowhere else, so nobody can slip a package in by a name that a public index has too: a
+    bundle gives them only to wheels that came in it, `wheels` being the sha256 of those that have
+    these requirements. Each is said aloud, and asked about as `gate` does.
     """
+    home = prime_home()
+    bundles = {folder.parent for sha256 in wheels for folder in wheel_folders(home, sha256)}
     found: dict[str, FetchedEnvironment] = {}
     waiting = list(requirements)
     while waiting:
@@ -45,7 +51,13 @@ def fetch_owned(
         if name in found or name == LIBRARY or requirement.url is not None:
             continue
         for fetched in _of_owner(
-            owner, requirement, hub().of(owner), progress, offline=offline, gate=gate or Gate()
+            owner,
+            requirement,
+            hub().of(owner),
+            progress,
+            offline=offline,
+            gate=gate or Gate(),
+            bundles=bundles,
         ):
             progress.say(f"{requirement.name} is {fetched.ref} on the hub")
             found[name] = fetched
@@ -61,18 +73,25 @@ def _of_owner(
     *,
     offline: bool,
     gate: Gate,
+    bundles: Collection[Path],
 ) -> Iterator[FetchedEnvironment]:
     ref = EnvRef(owner, normalize_name(requirement.name))
     try:
-        if not _may_be_here(ref, hub, offline=offline):
+        if not _may_be_here(ref, hub, bundles, offline=offline):
             hub.environments.status(ref)
-        fetched = fetch_wheel(hub, ref, offline=offline, progress=progress, gate=gate)
+        fetched = fetch_wheel(
+            hub, ref, offline=offline, progress=progress, gate=gate, bundles=bundles
+        )
     except (NotFound, Offline):
         return
     if requirement.specifier.contains(fetched.package.facts.version, prereleases=True):
         yield fetched
 
 
-def _may_be_here(ref: EnvRef, hub: "HubClient", *, offline: bool) -> bool:
+def _may_be_here(
+    ref: EnvRef, hub: "HubClient", bundles: Collection[Path], *, offline: bool
+) -> bool:
     """Whether it may have come in a bundle, or been fetched from a hub that is out of reach."""
-    return (offline and not hub.in_process) or find_bundled(prime_home(), ref) is not None
+    if offline and not hub.in_process:
+        return True
+    return find_bundled(prime_home(), ref, among=bundles) is not None

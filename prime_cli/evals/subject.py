@@ -93,6 +93,7 @@ def _beside(
         progress=progress,
         offline=places.offline,
         gate=places.gate,
+        wheels=(subject.package.sha256,),
     )
     return [fetched.package for fetched in found]
 

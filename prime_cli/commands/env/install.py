@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.env.bundle import show_bundle
-from prime_cli.commands.env.bundled import admit, find_bundle
+from prime_cli.commands.env.bundled import admit, check_bundle, find_bundle
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -51,7 +51,7 @@ def install(
     ] = False,
     sha256: Annotated[
         str | None,
-        typer.Option("--sha256", metavar="HEX", help="Take this very wheel, or none."),
+        typer.Option("--sha256", metavar="HEX", help="Take this very wheel or bundle, or none."),
     ] = None,
     require_signature: Annotated[
         bool,
@@ -81,20 +81,24 @@ def install(
     `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    environments = _pinned(environments, sha256)
     show, here = session.output, Path.cwd()
+    bundle = find_bundle(environments, here)
+    if bundle is None:
+        environments = _pinned(environments, sha256)
+        _refuse_unsigned(environments, here, required=require_signature)
+    elif sha256 is not None:
+        check_bundle(bundle, read_sha256(sha256))
     gate = gate_of(session, yes=yes, require_signature=require_signature)
     wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path, gate)
     workspace = find_workspace(python, here=here)
     named: Sequence[str | Bundled] = environments
-    bundle = find_bundle(environments, here)
     if bundle is not None:
         workspace = fitting_workspace(read_manifest(bundle), workspace)
         if dry_run:
             show_bundle(verify_bundle(bundle, session.progress), bundle, show)
             return
         wanted = replace(wanted, offline=True, bundled_only=True)
-        named = admit(bundle, session)
+        named = admit(bundle, session, gate)
     plan = plan_install(
         named,
         workspace,
@@ -120,10 +124,20 @@ def _pinned(words: list[str], sha256: str | None) -> list[str]:
         return words
     if len(words) != 1 or find_local(words[0], Path.cwd()) is not None:
         raise UsageError(
-            "`--sha256` pins one environment of a hub",
+            "`--sha256` pins one environment of a hub, or one bundle",
             hint="pin each of several as `owner/name@version#sha256=HEX`",
         )
     return [f"{words[0]}#sha256={read_sha256(sha256)}"]
+
+
+def _refuse_unsigned(words: list[str], here: Path, *, required: bool) -> None:
+    """Raise UsageError for `--require-signature` with files, beside which nobody keeps one."""
+    for word in words if required else ():
+        if find_local(word, here) is not None:
+            raise UsageError(
+                f"{word} is on this machine, and only hubs and bundles bring signatures",
+                hint="leave out `--require-signature`, or name it as it is on a hub",
+            )
 
 
 def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:

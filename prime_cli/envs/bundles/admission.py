@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,13 +33,22 @@ class Admitted:
     data: tuple[tuple[BundledData, Path], ...] = ()
 
 
+Check = Callable[[Bundled], object]
+"""Raises for an environment that may not come in."""
+
+
 def admit_bundle(
-    path: Path, home: Path, environ: Mapping[str, str], progress: Progress
+    path: Path,
+    home: Path,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    check: Check = lambda _: None,
 ) -> Admitted:
     """Unpack a bundle into `<home>/bundles/<digest>`, with every member's digest compared.
 
     Its data goes to where `place_of` says. Raises IntegrityError, UnsafeContent, Conflict (other
-    data is in the way), StorageFailed; then nothing is left of it.
+    data is in the way), StorageFailed, and what `check` does; then nothing is left of it.
     """
     with open_bundle(path) as bundle:
         manifest = bundle.manifest
@@ -51,8 +60,11 @@ def admit_bundle(
         parts = [each for each in manifest.members if not is_data(each)]
         todo = [(each, place) for each, place in data if check_place(place, each)]
         with progress.task(f"Unpacking {path.name}", total=manifest.size, unit="bytes") as task:
-            if not (folder / MANIFEST).is_file():
-                _unpack(bundle, parts, folder, task)
+            if (folder / MANIFEST).is_file():
+                for environment in manifest.environments:
+                    check(open_bundled(folder, environment))
+            else:
+                _unpack(bundle, parts, folder, task, check)
             for each, place in todo:
                 _put(bundle, each, place, task)
     opened = tuple(open_bundled(folder, each) for each in manifest.environments)
@@ -66,14 +78,16 @@ def _data_place(member: Member, places: Mapping[str, Path]) -> Path:
     return places[name] / inside
 
 
-def _unpack(bundle: OpenBundle, parts: Iterable[Member], folder: Path, task: Task) -> None:
+def _unpack(
+    bundle: OpenBundle, parts: Iterable[Member], folder: Path, task: Task, check: Check
+) -> None:
     make_folder(folder.parent)
     aside = make_folder(folder.with_name(f".{folder.name}.{secrets.token_hex(4)}"))
     try:
         for part in parts:
             bundle.copy(part, aside / part.path, task)
         for each in bundle.manifest.environments:
-            open_bundled(aside, each)
+            check(open_bundled(aside, each))
         with storage_errors(folder):
             (aside / MANIFEST).write_bytes(encode_manifest(bundle.manifest))
             if folder.exists():  # of an earlier try that was removed halfway

@@ -135,7 +135,8 @@ def _record(fetched: FetchedEnvironment, lock: Lock) -> Record:
         wheel_size=detail.wheel_size,
     )
     published = package.published.isoformat() if package.published else None
-    return Record(kept, published, replace(lock, made_at=None), fetched.pyproject)
+    locked = replace(lock, made_at=None)
+    return Record(kept, published, locked, fetched.pyproject, fetched.signatures)
 
 
 def _sources(fetched: FetchedEnvironment, around: Around, scratch: Path) -> Path | None:

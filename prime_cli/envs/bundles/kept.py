@@ -1,6 +1,6 @@
 """Bundles that were unpacked on this machine, and the environments in them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,10 +47,17 @@ def list_bundles(home: Path) -> Iterator[tuple[Path, Manifest]]:
             continue
 
 
-def find_bundled(home: Path, ref: EnvRef) -> Bundled | None:
-    """What `ref` means among unpacked bundles: its version, else the newest, else None."""
+def find_bundled(
+    home: Path, ref: EnvRef, *, among: Collection[Path] | None = None
+) -> Bundled | None:
+    """What `ref` means among unpacked bundles: its version, else the newest, else None.
+
+    `among` are the folders of those that may answer, None for all.
+    """
     found: list[tuple[Version, Path, BundledEnvironment]] = []
     for folder, manifest in list_bundles(home):
+        if among is not None and folder not in among:
+            continue
         for each in manifest.environments:
             kept = EnvRef.parse(each.ref)
             same = (kept.owner, normalize_name(kept.name)) == (ref.owner, normalize_name(ref.name))

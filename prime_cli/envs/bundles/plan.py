@@ -136,6 +136,7 @@ def _beside(fetched: FetchedEnvironment, around: Around) -> list[FetchedEnvironm
         progress=around.progress,
         offline=around.offline,
         gate=around.gate,
+        wheels=(fetched.package.sha256,),
     )
 
 

@@ -79,7 +79,10 @@ def _look_up(
     needs = parse_requirements(fetched.package.facts.requires_dist)
     needs = [need for need in needs if normalize_name(need.name) not in wanted]
     owner = fetched.ref.owner
-    for needed in fetch_owned(owner, needs, hub=hub, progress=progress, offline=offline):
+    wheels = (fetched.package.sha256,)
+    for needed in fetch_owned(
+        owner, needs, hub=hub, progress=progress, offline=offline, wheels=wheels
+    ):
         if normalize_name(needed.ref.name) not in wanted:
             yield _entry(needed, needed_by=(fetched.ref.slug,))
 

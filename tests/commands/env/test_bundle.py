@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
+from prime_cli.core.digests import digest_file
 from prime_cli.envs.bundles.targets import PLATFORMS, this_platform
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.cli import Prime, prime_process
@@ -103,3 +104,27 @@ def test_a_file_that_only_looks_like_one_is_refused(prime: Prime, published: Pat
     assert prime("env", "install", "x.bundle").code == 8
     assert prime("env", "bundle", "-o", "y.bundle").code == 2
     assert prime("env", "bundle", "ada/tiny-env").code == 2
+
+
+def test_a_bundle_can_be_pinned_and_must_be_signed_where_that_is_required(
+    prime: Prime, published: Path, home: Path
+) -> None:
+    prime("env", "bundle", "ada/tiny-env", "-o", "t.bundle").ok()
+    sha256 = digest_file(Path("t.bundle"))
+    other = prime("env", "install", "t.bundle", "--sha256", "0" * 64)
+    assert (other.code, sha256 in other.err) == (8, True)
+    unsigned = prime("env", "install", "t.bundle", "--require-signature")
+    assert (unsigned.code, "is not signed" in unsigned.err) == (4, True)
+    assert list((home / ".prime" / "bundles").iterdir()) == []
+    told = prime("env", "install", "t.bundle", "--sha256", sha256, "--python", "3.11").ok().err
+    assert "t.bundle brings ada/tiny-env@0.1.0" in told
+
+
+def test_files_have_no_signatures_to_require(
+    prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x-1.0-py3-none-any.whl").write_bytes(b"")
+    refused = prime("env", "install", "./x-1.0-py3-none-any.whl", "--require-signature")
+    assert refused.code == 2
+    assert "only hubs and bundles bring signatures" in refused.err
