@@ -14,7 +14,6 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.core.refs import EnvRef, is_reference
 from prime_cli.envs.difference.compare import (
     Difference,
     FileChange,
@@ -23,9 +22,6 @@ from prime_cli.envs.difference.compare import (
     compare_sides,
 )
 from prime_cli.envs.difference.sides import Sides
-from prime_cli.envs.installed import read_distributions
-from prime_cli.envs.locking.place import find_lock
-from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
@@ -65,14 +61,7 @@ def diff(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     sides = Sides(lambda: session.hub, Path.cwd(), session.progress, offline=session.config.offline)
     with session.progress.task("Comparing"):
-        b = sides.open(first if second is None else second)
-        if second is None:
-            installed = read_distributions(site_packages(find_workspace(python)))
-            name = EnvRef.parse(first).name if is_reference(first) else b.name
-            a = sides.present(name, installed, find_lock(Path.cwd()))
-        else:
-            a = sides.open(first)
-        found = compare_sides(a, b)
+        found = compare_sides(*sides.pair(first, second, python))
     _show(session, found, stat=stat)
 
 

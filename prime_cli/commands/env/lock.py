@@ -14,13 +14,12 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.core.errors import GateFailed
 from prime_cli.core.phrases import counted
 from prime_cli.envs.installed import list_installed
-from prime_cli.envs.locking.changes import LockChange, changes_between, stale_reasons
-from prime_cli.envs.locking.file import EnvironmentLock, write_lock
-from prime_cli.envs.locking.place import LockPlace, find_place
-from prime_cli.envs.locking.resolve import resolve_lock, resolve_words
+from prime_cli.envs.locking.changes import LockChange
+from prime_cli.envs.locking.place import find_place
+from prime_cli.envs.locking.resolve import resolve_words
+from prime_cli.envs.locking.updating import LockUpdate, require_wanted, update_lock
 from prime_cli.envs.locking.wants import LockOrder
 from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
@@ -68,54 +67,38 @@ def lock(
     here = Path.cwd()
     place = find_place(here)
     if check:
-        _check(place, session)
+        require_wanted(place)
+        session.output.done(f"{place.file} is what is wanted", value={"file": str(place.file)})
         return
     named = resolve_words(environments or (), lambda: session.hub, here, session.progress)
     installed = list_installed(site_packages(find_workspace(python)))
     order = LockOrder(named, remove or (), upgrade, installed)
-    with session.progress.task("Locking"):
-        made = resolve_lock(
-            place,
-            order,
-            lambda: session.hub,
-            session.progress,
-            offline=session.config.offline,
-        )
-    changes = changes_between(place.current, made)
-    if not dry_run and (place.lock is None or made != place.lock):
-        write_lock(place.file, made)
-    _show(session, place, made, changes, dry_run=dry_run)
+    done = update_lock(
+        place,
+        order,
+        lambda: session.hub,
+        session.progress,
+        offline=session.config.offline,
+        dry_run=dry_run,
+    )
+    _show(session, done, dry_run=dry_run)
 
 
-def _check(place: LockPlace, session: Session) -> None:
-    reasons = stale_reasons(place)
-    if reasons:
-        raise GateFailed(
-            "prime.lock is not what is wanted",
-            hint="run `prime env lock`",
-            detail="\n".join(reasons),
-        )
-    session.output.done(f"{place.file} is what is wanted", value={"file": str(place.file)})
-
-
-def _show(
-    session: Session,
-    place: LockPlace,
-    made: EnvironmentLock,
-    changes: tuple[LockChange, ...],
-    *,
-    dry_run: bool,
-) -> None:
+def _show(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
     output = session.output
-    if changes and not output.is_json:
-        rows = [[each.environment, each.before or "-", _then(each)] for each in changes]
-        output.table(_COLUMNS, rows, records=changes)
-    count = counted(len(made.environments), "environment")
+    if done.changes and not output.is_json:
+        rows = [[each.environment, each.before or "-", _then(each)] for each in done.changes]
+        output.table(_COLUMNS, rows, records=done.changes)
+    count = counted(len(done.lock.environments), "environment")
     verb = "Would lock" if dry_run else "Locked"
-    sentence = f"{verb} {count} in {place.file}"
-    if not changes:
-        sentence = f"{place.file} holds {count} and needs no change"
-    record = {"file": str(place.file), "environments": made.environments, "changes": changes}
+    sentence = f"{verb} {count} in {done.file}"
+    if not done.changes:
+        sentence = f"{done.file} holds {count} and needs no change"
+    record = {
+        "file": str(done.file),
+        "environments": done.lock.environments,
+        "changes": done.changes,
+    }
     output.done(sentence, value=record)
 
 

@@ -14,15 +14,12 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import GateFailed
-from prime_cli.envs.installed import list_installed
 from prime_cli.envs.locking.outdated import (
     Freshness,
     check_freshness,
-    list_holdings,
+    find_holdings,
     pick_holdings,
 )
-from prime_cli.envs.locking.place import find_lock
-from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
 _COLUMNS = ("Environment", "Installed", "Locked", "Newest", "State")
@@ -58,8 +55,7 @@ def outdated(
     See also: `prime env diff`, `prime env lock`, `prime env sync`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    installed = list_installed(site_packages(find_workspace(python)))
-    held = pick_holdings(environments or (), list_holdings(installed, find_lock(Path.cwd())))
+    held = pick_holdings(environments or (), find_holdings(Path.cwd(), python))
     with session.progress.task("Asking the hub", total=len(held)) as task:
         found = check_freshness(
             held, lambda: session.hub, offline=session.config.offline, told=task.advance

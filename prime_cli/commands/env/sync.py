@@ -17,17 +17,21 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trusting import gate_of
-from prime_cli.core.errors import GateFailed, NotFound, UsageError
+from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.phrases import counted
 from prime_cli.envs.install import Wanted
-from prime_cli.envs.installed import read_distributions
-from prime_cli.envs.locking.changes import changes_between, stale_reasons
-from prime_cli.envs.locking.file import FILENAME, EnvironmentLock, write_lock
+from prime_cli.envs.locking.changes import stale_reasons
+from prime_cli.envs.locking.file import FILENAME, EnvironmentLock
 from prime_cli.envs.locking.place import LockPlace, find_place
-from prime_cli.envs.locking.resolve import resolve_lock
-from prime_cli.envs.locking.sync import SyncChange, SyncPlan, compare, plan_sync, run_sync
-from prime_cli.envs.locking.wants import LockOrder
-from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
+from prime_cli.envs.locking.sync import (
+    SyncChange,
+    SyncPlan,
+    compare_workspace,
+    plan_sync,
+    run_sync,
+)
+from prime_cli.envs.locking.updating import follow_lock, require_lock
+from prime_cli.envs.workspace import Workspace, find_workspace
 from prime_cli.session import Session
 
 _COLUMNS = ("Package", "Now", "Then", "Why")
@@ -73,16 +77,19 @@ def sync(
         raise UsageError("`--locked` and `--frozen` exclude each other")
     place = find_place(Path.cwd())
     workspace = find_workspace(python)
+    stale: tuple[str, ...] = ()
     if check or dry_run:
         lock, stale = _lock_as_it_is(place, session, frozen=frozen, dry_run=dry_run)
     else:
-        lock, stale = _lock_to_follow(place, session, locked=locked, frozen=frozen), ()
-    found = compare(
-        lock,
-        read_distributions(site_packages(workspace)),
-        python_version(workspace) if workspace.exists else "",
-        exact=not inexact,
-    )
+        lock = follow_lock(
+            place,
+            lambda: session.hub,
+            session.progress,
+            offline=session.config.offline,
+            locked=locked,
+            frozen=frozen,
+        )
+    found = compare_workspace(lock, workspace, exact=not inexact)
     if check:
         _check(found, stale, workspace, session)
     elif dry_run:
@@ -95,48 +102,12 @@ def _lock_as_it_is(
     place: LockPlace, session: Session, *, frozen: bool, dry_run: bool
 ) -> tuple[EnvironmentLock, tuple[str, ...]]:
     """The lock, and why it is not what is wanted; for those who change nothing."""
+    require_lock(place, frozen=frozen)
     stale = () if frozen else stale_reasons(place)
-    if place.lock is None and (frozen or place.wanted is None):
-        raise _no_lock(place)
     if dry_run:
         for reason in stale:
             session.output.say(reason)
     return place.current, stale
-
-
-def _lock_to_follow(
-    place: LockPlace, session: Session, *, locked: bool, frozen: bool
-) -> EnvironmentLock:
-    """The lock, brought up to what pyproject.toml wants unless a flag forbids it."""
-    if place.lock is None and (frozen or place.wanted is None):
-        raise _no_lock(place)
-    stale = () if frozen else stale_reasons(place)
-    if not stale:
-        return place.current
-    if locked:
-        raise GateFailed(
-            f"{FILENAME} is not what is wanted",
-            hint="run `prime env lock`",
-            detail="\n".join(stale),
-        )
-    made = resolve_lock(
-        place,
-        LockOrder(),
-        lambda: session.hub,
-        session.progress,
-        offline=session.config.offline,
-    )
-    write_lock(place.file, made)
-    for change in changes_between(place.current, made):
-        session.output.say(f"Locked {change.environment} {change.after or 'no more'}")
-    return made
-
-
-def _no_lock(place: LockPlace) -> NotFound:
-    return NotFound(
-        f"There is no {FILENAME} in {place.folder}",
-        hint="write one with `prime env lock`, or `prime env lock OWNER/NAME`",
-    )
 
 
 def _check(

@@ -11,7 +11,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef, is_reference, normalize_name
 from prime_cli.envs.build import build_kept
 from prime_cli.envs.difference.trees import (
     LARGEST_TEXT,
@@ -21,12 +21,14 @@ from prime_cli.envs.difference.trees import (
     wheel_tree,
 )
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.installed import Distribution
+from prime_cli.envs.installed import Distribution, read_distributions
 from prime_cli.envs.local import choose_local
 from prime_cli.envs.locking.file import EnvironmentLock
+from prime_cli.envs.locking.place import find_lock
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.owned import OpenHub
 from prime_cli.envs.project import load_project
+from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.runtime.packages import WheelPackage, read_package
 
 _TESTS = frozenset({"test", "tests"})
@@ -102,6 +104,18 @@ class Sides:
         side = _of_package(str(fetched.ref), fetched.package)
         text = fetched.pyproject
         return side if text is None else replace(side, pyproject=_content(text.encode()))
+
+    def pair(self, first: str, second: str | None, python: str | None) -> tuple[Side, Side]:
+        """The sides `first` and `second`; of `first` alone, what the workspace has of it, and it.
+
+        `python` names another workspace than the one seen from here.
+        """
+        if second is not None:
+            return self.open(first), self.open(second)
+        b = self.open(first)
+        installed = read_distributions(site_packages(find_workspace(python, here=self._here)))
+        name = EnvRef.parse(first).name if is_reference(first) else b.name
+        return self.present(name, installed, find_lock(self._here)), b
 
     def present(
         self, name: str, installed: Mapping[str, Distribution], lock: EnvironmentLock | None

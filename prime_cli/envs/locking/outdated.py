@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
@@ -10,9 +11,11 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound, Offline
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.installed import InstalledEnvironment
+from prime_cli.envs.installed import InstalledEnvironment, list_installed
 from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment, is_same
+from prime_cli.envs.locking.place import find_lock
 from prime_cli.envs.owned import OpenHub
+from prime_cli.envs.workspace import find_workspace, site_packages
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -69,6 +72,15 @@ def list_holdings(
         slug = locked.env_ref.slug if locked else ref.slug
         found[slug] = Holding(locked.env_ref if locked else ref, each.version, locked)
     return tuple(found[slug] for slug in sorted(found))
+
+
+def find_holdings(here: Path, python: str | None = None) -> tuple[Holding, ...]:
+    """What the workspace and the prime.lock seen from the folder `here` hold.
+
+    `python` names another workspace. Raises as `find_workspace` and `find_lock` do.
+    """
+    workspace = find_workspace(python, here=here)
+    return list_holdings(list_installed(site_packages(workspace)), find_lock(here))
 
 
 def pick_holdings(words: Sequence[str], held: Sequence[Holding]) -> tuple[Holding, ...]:

@@ -9,12 +9,12 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.install import InstallPlan, Wanted, plan_install, run_install
-from prime_cli.envs.installed import Distribution, unmet_requirements
+from prime_cli.envs.installed import Distribution, read_distributions, unmet_requirements
 from prime_cli.envs.installed_files import altered_files
 from prime_cli.envs.installers import uninstall
 from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment
 from prime_cli.envs.owned import OpenHub
-from prime_cli.envs.workspace import Workspace
+from prime_cli.envs.workspace import Workspace, python_version, site_packages
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,15 @@ def compare(
     if exact:
         found += [_extra(package) for package in installed.values() if _is_extra(package, lock)]
     return tuple(change for change in found if change is not None)
+
+
+def compare_workspace(
+    lock: EnvironmentLock, workspace: Workspace, *, exact: bool = True
+) -> tuple[SyncChange, ...]:
+    """How `workspace`, which need not exist yet, has to change to be as `lock` says."""
+    installed = read_distributions(site_packages(workspace))
+    python = python_version(workspace) if workspace.exists else ""
+    return compare(lock, installed, python, exact=exact)
 
 
 @dataclass(frozen=True)
