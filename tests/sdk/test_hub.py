@@ -12,6 +12,7 @@ import prime_cli
 from prime_cli import EvalRequest, Hub, PrimeError
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
+from tests.helpers.cli import Prime
 from tests.helpers.wild import write_project
 
 
@@ -27,19 +28,23 @@ def test_a_context_is_chosen_as_on_the_command_line() -> None:
         Hub("nowhere")
 
 
-def test_an_environment_goes_the_whole_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.slow
+def test_a_project_is_built_and_published(tmp_path: Path) -> None:
     project = write_project(tmp_path)
     environments = Hub().environments
     assert environments.build(project).suffix == ".whl"
     published = environments.upload(project)
-    assert published.ref.owner == "ada"
+    assert (published.ref.owner, published.ref.version) == ("ada", "0.1.0")
+
+
+def test_what_is_published_is_found_and_read(prime: Prime, tmp_path: Path) -> None:
+    write_project(tmp_path)
+    prime("env", "upload", "tiny-env", "--no-check", cwd=tmp_path).ok()
+    environments = Hub().environments
     assert environments.list(mine=True).total == 1
-    assert environments.info("tiny-env").version == published.ref.version
-    assert [each.version for each in environments.versions("ada/tiny-env")] == [
-        published.ref.version
-    ]
-    assert environments.pull("ada/tiny-env", "copy").path.is_dir()
+    assert environments.info("tiny-env").version == "0.1.0"
+    assert [each.version for each in environments.versions("ada/tiny-env")] == ["0.1.0"]
+    assert environments.pull("ada/tiny-env", tmp_path / "copy").path.is_dir()
 
 
 def test_what_fails_is_raised_and_says_what_to_do() -> None:

@@ -60,6 +60,7 @@ def test_what_is_uploaded_is_the_teams_unless_one_says_otherwise(
     assert personal.json["environment"] == f"{user}/tiny-env"
 
 
+@pytest.mark.slow
 def test_a_push_is_the_teams_and_finds_its_environment(team_hub: TeamHub, tmp_path: Path) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)

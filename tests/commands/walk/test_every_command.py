@@ -49,9 +49,9 @@ def test_what_is_printed_can_be_parsed(
 
 @pytest.mark.parametrize(("entry", "mode"), list(_failures()))
 def test_a_failure_has_its_code_its_form_and_a_next_step(
-    entry: Entry, mode: str, world: World, walk: Walker
+    entry: Entry, mode: str, quick_world: World, walk: Walker
 ) -> None:
-    result = walk(world, entry, entry.wrong, "--output", mode)
+    result = walk(quick_world, entry, entry.wrong, "--output", mode)
     assert result.code == entry.wrong_code, result.err
     assert result.out == ""
     check_failure(mode, result)
