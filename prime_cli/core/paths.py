@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import get_ident
 from typing import BinaryIO
 
 from prime_cli.core.errors import StorageFailed
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def prime_home() -> Path:
@@ -93,10 +94,12 @@ def replacing(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
     `path` is as it was.
     """
     make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
+    # A name that nobody can guess, and a file that was not there: in a folder of others it could
+    # be a link, or stay open to whoever made it.
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     with storage_errors(path):
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+            descriptor = os.open(temporary, _NEW, mode)
             with os.fdopen(descriptor, "wb") as file:
                 yield file
                 file.flush()

@@ -60,3 +60,24 @@ def test_the_way_out_of_a_denied_path_depends_on_whose_it_is(
     others = storage_failure(tmp_path / "outputs", denied)
     assert "PRIME_HOME" in (ours.hint or "")
     assert "PRIME_HOME" not in (others.hint or "")
+
+
+def test_nobody_can_prepare_the_file_that_is_written(tmp_path: Path) -> None:
+    """In a folder that others may write to, a link or an open file would be given the content."""
+    path, bait = tmp_path / "credentials.toml", tmp_path / "bait"
+    before = {entry.name for entry in tmp_path.iterdir()}
+    with replacing(path) as file:
+        (temporary,) = {entry.name for entry in tmp_path.iterdir()} - before
+        file.write(b"first")
+    (tmp_path / temporary).symlink_to(bait)
+    write_atomically(path, b"key")
+    assert not bait.exists()
+    assert path.read_bytes() == b"key"
+
+    (tmp_path / temporary).unlink()
+    bait.write_bytes(b"")
+    bait.chmod(0o644)
+    bait.rename(tmp_path / temporary)
+    write_atomically(path, b"key")
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
