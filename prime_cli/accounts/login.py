@@ -4,13 +4,15 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prime_cli.accounts.logout import revoke
 from prime_cli.accounts.targets import Target
+from prime_cli.accounts.teams import is_among, keep_team, list_teams
 from prime_cli.core.config import Config
 from prime_cli.core.config.editing import save_context, use_context
 from prime_cli.core.credentials import Kept, Storage, save_credential
-from prime_cli.core.errors import NotLoggedIn
+from prime_cli.core.errors import NotLoggedIn, PrimeError
 from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.wire.accounts import Account
+from prime_cli.wire.accounts import Account, Team
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -18,11 +20,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoggedIn:
-    """Who is logged in where, and what became of the key."""
+    """Who is logged in where, and what became of the key.
+
+    `teams` are those of the user, None where the hub does not say. `left` is the team that the
+    context had and the user is not in (any more): it is taken out of the context.
+    """
 
     target: Target
     account: Account
     kept: Kept
+    teams: tuple[Team, ...] | None = None
+    left: str | None = None
+
+    @property
+    def team(self) -> str | None:
+        """The team that the context works for now."""
+        return None if self.left else self.target.team
+
+
+def log_in(
+    config: Config,
+    target: Target,
+    hub: "HubClient",
+    key: str,
+    storage: Storage,
+    *,
+    is_new: bool = False,
+) -> LoggedIn:
+    """Try `key` on `hub`, which is asked with it, keep it, and make its context the current one.
+
+    A key that `is_new`, made for this login, is revoked where it cannot be kept: nobody else has
+    it. Raises NotLoggedIn for a key that the hub does not know, UsageError for a config.toml that
+    cannot be edited, StorageFailed.
+    """
+    account = _try_key(hub)
+    try:
+        kept = _keep(config, target, key, storage)
+    except PrimeError:
+        if is_new:
+            revoke(hub, wanted=None)
+        raise
+    teams = _teams_of(hub)
+    if target.team is None or teams is None or is_among(teams, target.team):
+        return LoggedIn(target, account, kept, teams)
+    keep_team(config.file, target.name, None)
+    return LoggedIn(target, account, kept, teams, left=target.team)
 
 
 def require_storage(config: Config) -> None:
@@ -32,7 +74,7 @@ def require_storage(config: Config) -> None:
         pass
 
 
-def try_key(hub: "HubClient") -> Account:
+def _try_key(hub: "HubClient") -> Account:
     """Whose key it is that `hub` is asked with; raises NotLoggedIn where it does not know it."""
     try:
         return hub.accounts.whoami()
@@ -43,19 +85,22 @@ def try_key(hub: "HubClient") -> Account:
         ) from error
 
 
-def keep_login(
-    config: Config, target: Target, account: Account, key: str, storage: Storage
-) -> LoggedIn:
-    """Write the context and the key, and make the context current.
-
-    Raises UsageError for a config.toml that cannot be edited, StorageFailed.
-    """
+def _keep(config: Config, target: Target, key: str, storage: Storage) -> Kept:
+    """Write the context and the key, and make the context current."""
     if not target.known:
         web_url = target.web_url if target.web_url != target.base_url else None
         save_context(config.file, target.name, {"base_url": target.base_url, "web_url": web_url})
     kept = save_credential(config.home.value, target.name, target.base_url, key, storage)
     use_context(config.file, target.name)
-    return LoggedIn(target, account, kept)
+    return kept
+
+
+def _teams_of(hub: "HubClient") -> tuple[Team, ...] | None:
+    """None where the hub does not say: the login is done without them."""
+    try:
+        return tuple(list_teams(hub))
+    except PrimeError:
+        return None
 
 
 def owner_of(account: Account) -> str:

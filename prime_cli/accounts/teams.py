@@ -39,11 +39,21 @@ def find_team(hub: "HubClient", wanted: str) -> Team:
 def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
     """The one of `teams` with this slug or id; raises NotFound that names near ones."""
     for team in teams:
-        if wanted in (team.slug, team.team_id):
+        if is_team(team, wanted):
             return team
     near = difflib.get_close_matches(wanted, [team.slug for team in teams], n=1)
     hint = f"did you mean `{near[0]}`?" if near else "see yours with `prime teams list`"
     raise NotFound(f"You are in no team `{wanted}` on {host}", hint=hint)
+
+
+def is_team(team: Team, wanted: str | None) -> bool:
+    """Whether `wanted` is the slug or the id of `team`."""
+    return wanted in (team.slug, team.team_id)
+
+
+def is_among(teams: Sequence[Team], wanted: str) -> bool:
+    """Whether one of `teams` has this slug or id."""
+    return any(is_team(team, wanted) for team in teams)
 
 
 def title_of(team: Team) -> str:

@@ -1,5 +1,7 @@
 """Where and with what settings prime runs, as the checks see it."""
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.config import Config
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.paths import prime_home
 
 if TYPE_CHECKING:
     from prime_cli.api.client import Transport
@@ -38,3 +41,37 @@ class Place:
     clock: Callable[[], datetime] = utc_now
     limit: float = 10.0
     script: Callable[[str], str] | None = None
+
+
+def place_here(
+    settings: Callable[[], Config],
+    *,
+    offline: bool,
+    transport: "Transport | None" = None,
+    script: Callable[[str], str] | None = None,
+) -> Place:
+    """The place of this process; `settings` gives them, or raises why there are none.
+
+    `offline` holds where they cannot be read. Raises StorageFailed without any home.
+    """
+    config, trouble = None, None
+    try:
+        config = settings()
+    except PrimeError as error:
+        trouble = error  # a check of its own
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    return Place(
+        here=Path.cwd(),
+        environ=os.environ,
+        home=prime_home(),
+        config=config,
+        trouble=trouble,
+        offline=config.offline if config else offline,
+        transport=transport,
+        script=script,
+        encodings={
+            name: encoding
+            for name, stream in streams.items()
+            if (encoding := getattr(stream, "encoding", None))
+        },
+    )

@@ -1,19 +1,13 @@
 """`prime doctor`."""
 
-import os
-import sys
-from pathlib import Path
-
 import typer
 
 from prime_cli.answers import script
 from prime_cli.checks.doctor import examine
 from prime_cli.checks.findings import Finding, worst
-from prime_cli.checks.place import Place
+from prime_cli.checks.place import place_here
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.config import Config
-from prime_cli.core.errors import GateFailed, PrimeError
-from prime_cli.core.paths import prime_home
+from prime_cli.core.errors import GateFailed
 from prime_cli.core.phrases import counted
 from prime_cli.session import Session
 
@@ -40,39 +34,17 @@ def doctor(
     See also: `prime config show`, `prime whoami`, `prime env check`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    findings = examine(_place(session), session.progress)
+    place = place_here(
+        lambda: session.config,
+        offline=bool(session.offline_flag),
+        transport=session.transport,
+        script=script,
+    )
+    findings = examine(place, session.progress)
     _show(session, findings)
     count = sum(finding.status == "failed" for finding in findings)
     if count:
         raise GateFailed(f"{counted(count, 'check')} failed")
-
-
-def _place(session: Session) -> Place:
-    config, trouble = _settings(session)
-    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
-    return Place(
-        here=Path.cwd(),
-        environ=os.environ,
-        home=prime_home(),
-        config=config,
-        trouble=trouble,
-        offline=config.offline if config else bool(session.offline_flag),
-        transport=session.transport,
-        script=script,
-        encodings={
-            name: encoding
-            for name, stream in streams.items()
-            if (encoding := getattr(stream, "encoding", None))
-        },
-    )
-
-
-def _settings(session: Session) -> tuple[Config | None, PrimeError | None]:
-    """The settings, or why there are none: a check of its own."""
-    try:
-        return session.config, None
-    except PrimeError as error:
-        return None, error
 
 
 def _show(session: Session, findings: list[Finding]) -> None:

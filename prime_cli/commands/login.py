@@ -13,15 +13,12 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.overruled import warn_overruled
 from prime_cli.core.credentials import Storage
-from prime_cli.core.errors import PrimeError
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
     from prime_cli.accounts.approval import Approval
     from prime_cli.accounts.login import LoggedIn
     from prime_cli.accounts.targets import Target
-    from prime_cli.api.client import HubClient
-    from prime_cli.wire.accounts import Team
 
 HttpOpt = Annotated[
     bool,
@@ -74,25 +71,22 @@ def login(
     \b
     See also: `prime logout`, `prime whoami`, `prime context list`.
     """
-    from prime_cli.accounts.login import keep_login, require_storage, try_key
-    from prime_cli.accounts.logout import revoke
+    from prime_cli.accounts.login import log_in, require_storage
     from prime_cli.accounts.targets import choose_target
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     target = choose_target(session.config, hub=hub, name=name, web_url=None, allow_http=allow_http)
     require_storage(session.config)
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
-    logged_in = session.hub_at(target.base_url, key)
-    account = try_key(logged_in)
-    chosen = storage or Storage(session.config.storage.value)
-    try:
-        kept = keep_login(session.config, target, account, key, chosen)
-    except PrimeError:
-        if not token_stdin:
-            # Nobody else has it, and now nobody will.
-            revoke(logged_in, wanted=None)
-        raise
-    _report(session, kept, _teams_of(logged_in))
+    done = log_in(
+        session.config,
+        target,
+        session.hub_at(target.base_url, key),
+        key,
+        storage or Storage(session.config.storage.value),
+        is_new=not token_stdin,
+    )
+    _report(session, done)
 
 
 def _read_key(session: Session) -> str:
@@ -114,41 +108,23 @@ def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def _teams_of(hub: "HubClient") -> "list[Team] | None":
-    """The teams of the user; None where the hub does not say: the login is done without them."""
-    from prime_cli.accounts.teams import list_teams
-
-    try:
-        return list_teams(hub)
-    except PrimeError:
-        return None
-
-
-def _report(session: Session, done: "LoggedIn", teams: "list[Team] | None") -> None:
+def _report(session: Session, done: "LoggedIn") -> None:
     from prime_cli.accounts.login import owner_of
-    from prime_cli.accounts.teams import keep_team
 
-    target, team = done.target, done.target.team
-    has_left = bool(team) and teams is not None and not _is_among(teams, team)
-    owner = owner_of(done.account)
+    target, owner = done.target, owner_of(done.account)
     record: dict[str, Any] = {
         "context": target.name,
         "hub": target.base_url,
         "id": done.account.id,
         "owner": owner,
-        "team": None if has_left else team,
+        "team": done.team,
         "storage": done.kept.storage,
     }
     told = f"Logged in to {target.base_url} as {owner} (context `{target.name}`)"
     session.output.done(told, value=record)
     session.output.say(done.kept.sentence)
-    if has_left:
-        keep_team(session.config.file, target.name, None)
-        session.output.warn(f"You are not in the team `{team}`, so you work for yourself now")
-    elif teams and team is None:
+    if done.left:
+        session.output.warn(f"You are not in the team `{done.left}`, so you work for yourself now")
+    elif done.teams and done.team is None:
         session.output.hint("`prime switch` chooses a team to publish for")
     warn_overruled(session, target.name)
-
-
-def _is_among(teams: "list[Team]", wanted: str | None) -> bool:
-    return any(wanted in (team.slug, team.team_id) for team in teams)

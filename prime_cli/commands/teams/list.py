@@ -21,14 +21,14 @@ def list_(
     \b
     See also: `prime switch`, `prime teams members`.
     """
-    from prime_cli.accounts.teams import list_teams
+    from prime_cli.accounts.teams import is_team, list_teams
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     teams = list_teams(session.hub)
     now = session.config.context.team
     rows = [
         [
-            "*" if now in (team.slug, team.team_id) else "",
+            "*" if is_team(team, now) else "",
             team.slug,
             team.name,
             team.role.lower(),
@@ -37,7 +37,7 @@ def list_(
         ]
         for team in teams
     ]
-    records = [{**to_builtins(team), "current": now in (team.slug, team.team_id)} for team in teams]
+    records = [{**to_builtins(team), "current": is_team(team, now)} for team in teams]
     session.output.table(
         ["", "Team", "Name", "Role", "Id", "Created"],
         rows,
