@@ -2,9 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
@@ -13,22 +11,19 @@ from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotFound, NotTrusted, Offline
 from prime_cli.core.progress import Silent
-from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.trust.owners import TrustedOwners
 from prime_cli.wire.locks import Lock
-from tests.helpers.hubs import LOADER, open_hub, publish
-from tests.helpers.replay import Replay, broken, refusal
-from tests.helpers.wild import write_wheel
-
-TINY = EnvRef("ada", "tiny-env")
-DETAIL_PATH = "/api/v1/environmentshub/ada/tiny-env/@latest"
-PYPROJECT_PATH = (
-    "/api/v1/environmentshub/ada/tiny-env/@0.1.0/inspect?max_bytes=100000&path=pyproject.toml"
+from tests.envs.public_answers import (
+    DETAIL_PATH,
+    PYPROJECT_PATH,
+    TINY,
+    WHEEL_URL,
+    detail_of,
+    public_hub,
 )
-VERSIONS_PATH = "/api/v1/environmentshub/ada/tiny-env/versions"
-WHEEL_URL = "https://files.example/w/tiny_env-0.1.0-py3-none-any.whl"
-INDEX_URL = "https://hub.example/ada/simple/tiny-env/"
+from tests.helpers.hubs import LOADER, publish
+from tests.helpers.wild import write_wheel
 
 
 @pytest.fixture
@@ -41,28 +36,6 @@ def store(tmp_path: Path) -> Path:
 def wheel(tmp_path: Path) -> Path:
     """A wheel as the public hub would serve it."""
     return write_wheel(tmp_path / "served", {"tiny_env.py": LOADER})
-
-
-def _detail(**more: Any) -> dict[str, Any]:
-    return {
-        "id": "env_1",
-        "name": "tiny-env",
-        "owner": {"name": "ada", "type": "user"},
-        "semantic_version": "0.1.0",
-        "content_hash": "c0ffee",
-        "latest_version": {
-            "semantic_version": "0.1.0",
-            "content_hash": "c0ffee",
-            "created_at": "2025-09-01T10:00:00Z",
-        },
-        **more,
-    }
-
-
-def _public(answers: dict[str, Any], key: str | None = "k1") -> tuple[HubClient, Replay]:
-    replay = Replay(answers)
-    hub = HubClient(replay.origin, key=key, transport=replay, outside=replay, sleep=lambda _: None)
-    return hub, replay
 
 
 def test_a_wheel_comes_verified_under_its_digest_and_real_name(
@@ -101,8 +74,8 @@ def test_the_lock_that_the_hub_keeps_comes_along(
 
 
 def test_a_wheel_that_is_here_is_not_downloaded_again(wheel: Path, store: Path) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
-    hub, replay = _public(
+    detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
+    hub, replay = public_hub(
         {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
     )
     for _ in range(2):
@@ -119,8 +92,8 @@ def test_a_damaged_copy_is_replaced(hub: HubClient, tmp_path: Path, store: Path)
 
 
 def test_bytes_other_than_promised_are_not_kept(wheel: Path, store: Path) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256="0" * 64)
-    hub, _ = _public(
+    detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256="0" * 64)
+    hub, _ = public_hub(
         {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
     )
     with pytest.raises(IntegrityError, match="was promised"):
@@ -130,8 +103,8 @@ def test_bytes_other_than_promised_are_not_kept(wheel: Path, store: Path) -> Non
 
 
 def test_the_key_stays_when_the_wheel_lies_elsewhere(wheel: Path, store: Path) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
-    hub, replay = _public(
+    detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
+    hub, replay = public_hub(
         {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
     )
     fetch_wheel(hub, TINY, progress=Silent(), home=store)
@@ -143,8 +116,8 @@ def test_the_key_stays_when_the_wheel_lies_elsewhere(wheel: Path, store: Path) -
 
 def test_a_digest_that_the_detail_lacks_is_read_from_the_index(wheel: Path, store: Path) -> None:
     page = f'<a href="{WHEEL_URL}#sha256={digest_file(wheel)}">{wheel.name}</a>'
-    detail = _detail(wheel_url=WHEEL_URL, simple_index_url="https://hub.example/ada/simple")
-    hub, replay = _public(
+    detail = detail_of(wheel_url=WHEEL_URL, simple_index_url="https://hub.example/ada/simple")
+    hub, replay = public_hub(
         {
             f"GET {DETAIL_PATH}": {"data": detail},
             "GET /ada/simple/tiny-env/": page.encode(),
@@ -161,8 +134,8 @@ def test_a_digest_that_the_detail_lacks_is_read_from_the_index(wheel: Path, stor
 
 def test_an_index_that_promises_other_bytes_is_believed(wheel: Path, store: Path) -> None:
     page = f'<a href="{WHEEL_URL}#sha256={"0" * 64}">{wheel.name}</a>'
-    detail = _detail(wheel_url=WHEEL_URL, simple_index_url="https://hub.example/ada/simple/")
-    hub, _ = _public(
+    detail = detail_of(wheel_url=WHEEL_URL, simple_index_url="https://hub.example/ada/simple/")
+    hub, _ = public_hub(
         {
             f"GET {DETAIL_PATH}": {"data": detail},
             "GET /ada/simple/tiny-env/": page.encode(),
@@ -176,8 +149,8 @@ def test_an_index_that_promises_other_bytes_is_believed(wheel: Path, store: Path
 def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path) -> None:
     newer = "../../files/tiny_env-0.2.0-py3-none-any.whl"
     page = f'<a href="{newer}">x</a><a href="../../files/{wheel.name}">y</a>'
-    detail = _detail(simple_index_url="https://hub.example/ada/simple/")
-    hub, replay = _public(
+    detail = detail_of(simple_index_url="https://hub.example/ada/simple/")
+    hub, replay = public_hub(
         {
             f"GET {DETAIL_PATH}": {"data": detail},
             "GET /ada/simple/tiny-env/": page.encode(),
@@ -196,24 +169,26 @@ def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path)
     "name", ["../../evil-1-py3-none-any.whl", "..%2F..%2Fevil-1-py3-none-any.whl", "evil.sh"]
 )
 def test_a_wheel_name_that_is_a_path_or_no_wheel_is_refused(store: Path, name: str) -> None:
-    detail = _detail(wheel_url="https://hub.example/x", wheel_filename=name, wheel_sha256="0" * 64)
-    hub, replay = _public({f"GET {DETAIL_PATH}": {"data": detail}})
+    detail = detail_of(
+        wheel_url="https://hub.example/x", wheel_filename=name, wheel_sha256="0" * 64
+    )
+    hub, replay = public_hub({f"GET {DETAIL_PATH}": {"data": detail}})
     with pytest.raises(IntegrityError, match="as a wheel"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
     assert replay.asked == [f"GET {DETAIL_PATH}"]
 
 
 def test_a_digest_that_is_a_path_is_refused(store: Path) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256="../../../../evil")
-    hub, _ = _public({f"GET {DETAIL_PATH}": {"data": detail}})
+    detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256="../../../../evil")
+    hub, _ = public_hub({f"GET {DETAIL_PATH}": {"data": detail}})
     with pytest.raises(IntegrityError, match="as a sha256"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
 
 
 def test_what_was_fetched_works_offline(wheel: Path, store: Path) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
+    detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
     shown = {"kind": "file", "path": "pyproject.toml", "version_id": "v1", "content": "[project]"}
-    hub, replay = _public(
+    hub, replay = public_hub(
         {
             f"GET {DETAIL_PATH}": {"data": detail},
             f"GET {WHEEL_URL}": wheel.read_bytes(),
@@ -231,67 +206,22 @@ def test_what_was_fetched_works_offline(wheel: Path, store: Path) -> None:
 
 
 def test_what_was_never_fetched_does_not_work_offline(store: Path) -> None:
-    hub, replay = _public({})
+    hub, replay = public_hub({})
     with pytest.raises(Offline, match="was not fetched before"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store, offline=True)
     assert replay.seen == []
 
 
-def test_what_is_not_here_comes_from_the_upstream_said_aloud(
-    data: Path, wheel: Path, store: Path
-) -> None:
-    detail = _detail(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
-    upstream, _ = _public(
-        {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}, key=None
-    )
-    told = Silent()
-    fetched = fetch_wheel(open_hub(data, upstream=upstream), TINY, progress=told, home=store)
-    assert fetched.package.sha256 == digest_file(wheel)
-    assert told.said == ["ada/tiny-env is not on this machine, so it comes from hub.example"]
-
-
-def test_what_is_here_is_never_asked_of_the_upstream(
-    hub: HubClient, data: Path, tmp_path: Path, store: Path
-) -> None:
-    publish(hub, tmp_path)
-    upstream, replay = _public({})
-    local = open_hub(data, upstream=upstream)
-    fetch_wheel(local, TINY, progress=Silent(), home=store)
-    with pytest.raises(NotFound, match=r"has no version 9\.9") as caught:
-        fetch_wheel(local, TINY.at("9.9"), progress=Silent(), home=store)
-    assert caught.value.hint == "it has 0.1.0; see `prime env versions ada/tiny-env`"
-    with pytest.raises(NotFound):
-        fetch_wheel(local, EnvRef("starter", "nothing"), progress=Silent(), home=store)
-    assert replay.seen == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "hint"),
-    [
-        (refusal(404, "Environment not found"), "nor has hub.example"),
-        (broken(httpx.ConnectError), "hub.example was not asked: it cannot be reached"),
-    ],
-)
-def test_what_is_nowhere_is_not_found_and_says_who_was_asked(
-    data: Path, store: Path, answer: object, hint: str
-) -> None:
-    upstream, _ = _public({f"GET {DETAIL_PATH}": answer})
-    hub = open_hub(data, upstream=upstream)
-    with pytest.raises(NotFound, match="There is no environment `ada/tiny-env`") as caught:
-        fetch_wheel(hub, TINY, progress=Silent(), home=store)
-    assert caught.value.hint == hint
-
-
 def test_an_environment_without_wheel_and_sources_has_nothing_to_fetch(store: Path) -> None:
-    hub, _ = _public({f"GET {DETAIL_PATH}": {"data": _detail()}})
+    hub, _ = public_hub({f"GET {DETAIL_PATH}": {"data": detail_of()}})
     with pytest.raises(NotFound, match="neither a wheel nor sources"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
 
 
 def test_a_private_environment_is_built_once_from_its_sources(tmp_path: Path, store: Path) -> None:
     archive = _archive_of_sources(tmp_path)
-    detail = _detail(visibility="PRIVATE", package_url="https://hub.example/download/t.tar.gz")
-    hub, replay = _public(
+    detail = detail_of(visibility="PRIVATE", package_url="https://hub.example/download/t.tar.gz")
+    hub, replay = public_hub(
         {
             f"GET {DETAIL_PATH}": {"data": detail},
             "GET /download/t.tar.gz": archive.read_bytes(),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.commands.walk.entries import Entry
+from tests.commands.walk.entry import Entry
 from tests.commands.walk.walking import Walker, prepare, with_run
 from tests.commands.walk.world import World, make_world
 

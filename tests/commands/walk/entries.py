@@ -4,32 +4,8 @@ A new command needs an entry here: the words after `prime`, in which `{run}` and
 fields of `world.World`. `changes` says that it changes its world and is given one of its own.
 """
 
-from dataclasses import dataclass
-
-BOX = "the hub in this process"
-SERVED = "a hub with accounts"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One way to run a command.
-
-    `code` is the exit code that it ends with. `wrong` are other words, of the same command, that
-    fail with `wrong_code`, because of something else than their form. `is_text` says that it
-    prints a text as it is, and no columns. `hub` is BOX or SERVED; `stdin` is what it reads.
-    """
-
-    words: str
-    code: int = 0
-    wrong: str = ""
-    wrong_code: int = 6
-    changes: bool = False
-    is_text: bool = False
-    slow: bool = False
-    hub: str = BOX
-    stdin: str = ""
-    env: tuple[tuple[str, str], ...] = ()
-
+from tests.commands.walk.entry import SERVED, Entry
+from tests.commands.walk.hub_entries import OF_HUBS
 
 WITHOUT_OUTPUT = {
     "prime completion bash": "prints a script, for a shell to read",
@@ -168,7 +144,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime env trust": (Entry("env trust"), Entry("env trust bob", hub=SERVED, changes=True)),
     "prime env signers": (Entry("env signers"),),
     "prime env verify": (
-        Entry("env verify ada/wordle", wrong="env verify ada/nothing", slow=True),
+        Entry("env verify ada/wordle", code=1, wrong="env verify ada/nothing", slow=True),
     ),
     "prime env lock": (
         Entry("env lock ada/wordle --offline", wrong="env lock ada/nothing", changes=True),
@@ -180,7 +156,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     "prime env bundle": (
         Entry(
-            "env bundle ada/wordle -o w.bundle",
+            "env bundle ada/wordle -o w.bundle --force",
             wrong="env bundle ada/nothing -o no.bundle",
             slow=True,
         ),
@@ -234,79 +210,6 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime eval delete": (
         Entry("eval delete {evaluation} --yes", wrong="eval delete ev_nothing", changes=True),
     ),
-    # --- hub ---
-    "prime hub user add": (
-        Entry(
-            "hub user add eve --data {served}",
-            wrong="hub user add ada --data {served}",
-            wrong_code=7,
-            changes=True,
-        ),
-    ),
-    "prime hub user list": (
-        Entry("hub user list --data {served}", wrong="hub user list --data {here}"),
-    ),
-    "prime hub user remove": (
-        Entry(
-            "hub user remove bob --yes --data {served}",
-            wrong="hub user remove eve --yes --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub team add": (
-        Entry(
-            "hub team add crew --member bob --data {served}",
-            wrong="hub team add crew --member eve --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub team list": (Entry("hub team list --data {served}"),),
-    "prime hub team remove": (
-        Entry(
-            "hub team remove lab --yes --data {served}",
-            wrong="hub team remove crew --yes --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub token add": (
-        Entry(
-            "hub token add bob --data {served}",
-            wrong="hub token add eve --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub token list": (Entry("hub token list --data {served}"),),
-    "prime hub token remove": (
-        Entry(
-            "hub token remove {token} --data {served}",
-            wrong="hub token remove no-such --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub approve": (
-        Entry(
-            "hub approve {login} --user bob --data {served}",
-            wrong="hub approve AAAA-AAAA --user bob --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub audit": (Entry("hub audit --data {served}"),),
-    "prime hub migrate": (Entry("hub migrate --data {served}"),),
-    "prime hub gc": (Entry("hub gc --data {served}", changes=True),),
-    "prime hub backup": (
-        Entry(
-            "hub backup new.tar --data {served}",
-            wrong="hub backup {backup} --data {served}",
-            wrong_code=7,
-            changes=True,
-        ),
-    ),
-    "prime hub restore": (
-        Entry(
-            "hub restore {backup} --data {here}/restored",
-            wrong="hub restore no.tar --data {here}/restored",
-            changes=True,
-        ),
-    ),
+    **OF_HUBS,
 }
 """By the command's path; add those of a new group below a line of its own."""

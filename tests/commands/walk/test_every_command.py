@@ -8,7 +8,8 @@ import pytest
 
 from prime_cli.commands.tree import read_tree
 from prime_cli.core.errors import ExitCode
-from tests.commands.walk.entries import ENTRIES, WITHOUT_OUTPUT, Entry
+from tests.commands.walk.entries import ENTRIES, WITHOUT_OUTPUT
+from tests.commands.walk.entry import Entry
 from tests.commands.walk.printed import MODES, check_data, check_failure, check_quiet
 from tests.commands.walk.walking import Walker, world_for
 from tests.commands.walk.world import World

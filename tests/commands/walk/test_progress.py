@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.progress import Silent, Task
-from tests.commands.walk.entries import Entry
+from tests.commands.walk.entry import Entry
 from tests.commands.walk.walking import Walker
 from tests.commands.walk.world import World
 

@@ -14,7 +14,7 @@ import pytest
 from prime_cli.core.progress import Progress
 from prime_cli.main import main
 from prime_cli.session import Session
-from tests.commands.walk.entries import SERVED, Entry
+from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.world import SERVED_URL, World
 from tests.helpers.cli import Result
 
