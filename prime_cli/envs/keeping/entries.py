@@ -128,7 +128,12 @@ def _wheels(home: Path) -> Iterator[Path]:
 
 def _files(folder: str, pattern: str) -> Callable[[Path], Iterator[Path]]:
     def find(home: Path) -> Iterator[Path]:
-        yield from (path for path in (home / folder).glob(pattern) if path.is_file())
+        root = home / folder
+        inside = root.resolve()
+        for path in root.glob(pattern):
+            # A link may lead to what is no cache.
+            if path.is_file() and path.parent.resolve().is_relative_to(inside):
+                yield path
 
     return find
 

@@ -144,3 +144,25 @@ def test_an_interpreter_that_does_not_start_is_named(kept: Path) -> None:
 def test_a_lock_that_cannot_be_read_is_named(kept: Path) -> None:
     _, (broken,) = verify(list_entries(kept, frozenset({Kind.LOCKS})), Silent())
     assert "cannot be read" in broken.why
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "cache/responses/link",
+        "cache/environments/hub/link",
+        "cache/builds/link",
+        "wheels/" + "0f" * 32,
+        f"bundles/{INTERPRETER}",
+    ],
+)
+def test_what_a_link_leads_to_stays(kept: Path, place: str) -> None:
+    outside = kept.parent / "documents"
+    outside.mkdir()
+    (outside / "letter.json").write_bytes(b"mine")
+    (kept / place).parent.mkdir(parents=True, exist_ok=True)
+    (kept / place).symlink_to(outside, target_is_directory=True)
+    entries = choose_old(kept, now=time.time() + DAY, older_than=None, kinds=frozenset(Kind))
+    assert not [entry for entry in entries if entry.path.name == "letter.json"]
+    prune(kept, entries, Silent(), dry_run=False)
+    assert (outside / "letter.json").read_bytes() == b"mine"
