@@ -18,13 +18,15 @@ _HEAD = 500
 class Change:
     """What becomes of one file; `after` is its new content, None to remove it.
 
-    `told` says it in words; `is_users` marks a file that the user wrote.
+    `told` says it in words, and `line` is one that is put into a file that the user wrote, which
+    `is_users` marks.
     """
 
     path: Path
     after: bytes | None
     told: str
     is_users: bool = False
+    line: str = ""
 
 
 def plan_installation(place: Place, script: str) -> tuple[Change, ...]:
@@ -45,7 +47,7 @@ def plan_installation(place: Place, script: str) -> tuple[Change, ...]:
         before = _read(place.rc) or b""
         after = with_line(before, place.line)
         if after != before:
-            changes.append(Change(place.rc, after, f"this line: {place.line}", is_users=True))
+            changes.append(Change(place.rc, after, "this line", is_users=True, line=place.line))
     return tuple(changes)
 
 

@@ -1,38 +1,159 @@
 """Every question, asked and answered at a real terminal."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from prime_cli.api.client import HubClient
+from prime_cli.commands.hub.options import open_hub_data
+from prime_cli.envs.starters import mark_published
+from prime_cli.hub.context import Caller
+from prime_cli.hub.services import teams, users
+from prime_cli.runtime.uv_tool import find_uv
+from tests.evals.rows import row
+from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
+from tests.helpers.hubs import open_hub, publish
+from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
-from tests.helpers.wild import write_project
+from tests.screens.asking import CTRL_C, CTRL_D, REFUSALS, decline_then_agree
 
 pytestmark = pytest.mark.usefixtures("needs_terminal")
 
-
-def publish(prime: Prime, folder: Path) -> None:
-    write_project(folder)
-    prime("env", "upload", "tiny-env", "--no-check", cwd=folder).ok()
+OPERATOR = Caller.operator()
 
 
-@pytest.mark.parametrize(("key", "code", "left"), [("y", 0, 0), ("n", 130, 1), ("", 130, 1)])
-def test_an_environment_is_deleted_after_a_yes_alone(
-    key: str, code: int, left: int, prime: Prime, tmp_path: Path
+@pytest.fixture
+def hub(home: Path) -> HubClient:
+    """The hub in the box."""
+    mark_published(home / ".prime" / "hub")
+    return open_hub(home / ".prime" / "hub")
+
+
+def test_deleting_an_environment(hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path)
+    decline_then_agree(
+        *("env", "delete", "ada/tiny-env"),
+        asked="Delete ada/tiny-env with its only version?",
+        kept="Nothing was deleted",
+        state=lambda: hub.environments.list().total_count,
+        cwd=tmp_path,
+        refusals=(*REFUSALS, "yes please\n", f"y{CTRL_D}{CTRL_D}"),
+    )
+
+
+def test_deleting_an_evaluation(hub: HubClient, prime: Prime, tmp_path: Path) -> None:
+    publish(hub, tmp_path, "wordle", version="1.2")
+    run = save_run(tmp_path, row(0, reward=1.0))
+    pushed = prime("eval", "push", run.run_id, "--output", "json", cwd=tmp_path).ok().json
+    evaluation = pushed["evaluation_id"]
+    decline_then_agree(
+        *("eval", "delete", evaluation),
+        asked=f"Delete {evaluation} (ada/wordle-org/model, 1 rollout) from hub.local?",
+        kept="Nothing was deleted",
+        state=lambda: len(hub.evaluations.list().evaluations),
+        cwd=tmp_path,
+    )
+
+
+def test_removing_a_user_and_a_team(prime: Prime, tmp_path: Path) -> None:
+    prime("hub", "user", "add", "ada", "--data", str(tmp_path)).ok()
+    served = open_hub_data(tmp_path, None)
+    users.create_user(served, OPERATOR, "bob")
+    teams.create_team(served, OPERATOR, "lab")
+    decline_then_agree(
+        *("hub", "team", "remove", "lab", "--data", str(tmp_path)),
+        asked="Remove the team `lab`?",
+        kept="Nothing was removed",
+        state=lambda: len(teams.list_teams(served)),
+        cwd=tmp_path,
+    )
+    decline_then_agree(
+        *("hub", "user", "remove", "bob", "--data", str(tmp_path)),
+        asked="Remove the user `bob` with all keys?",
+        kept="Nothing was removed",
+        state=lambda: len(users.list_users(served)),
+        cwd=tmp_path,
+    )
+
+
+def test_changing_a_file_of_the_users(home: Path, tmp_path: Path) -> None:
+    file = home / ".bashrc"
+    decline_then_agree(
+        *("completion", "install", "bash"),
+        asked=f"Change {file}?",
+        kept="Nothing was changed",
+        state=file.exists,
+        cwd=tmp_path,
+    )
+
+
+def test_what_would_change_is_shown_before_the_question_also_when_quiet(
+    home: Path, tmp_path: Path
 ) -> None:
-    publish(prime, tmp_path)
-    with Terminal("env", "delete", "ada/tiny-env") as terminal:
-        terminal.wait_for("Delete ada/tiny-env")
-        terminal.type(f"{key}\n")
-        assert terminal.end() == code
-    assert prime("env", "list", "--mine", "--output", "json").ok().json["total"] == left
-
-
-def test_ctrl_c_at_a_question_is_no_answer(prime: Prime, tmp_path: Path) -> None:
-    publish(prime, tmp_path)
-    with Terminal("env", "delete", "ada/tiny-env") as terminal:
-        terminal.wait_for("[y/N]")
-        terminal.type("\x03")
+    with Terminal("completion", "install", "bash", "-q", cwd=tmp_path) as terminal:
+        shown = terminal.wait_for("[y/N]")
+        assert "[ -r " in shown.partition("Change")[0]
+        terminal.type("n\n")
         assert terminal.end() == 130
-        assert "Traceback" not in terminal.text
-    assert prime("env", "list", "--mine", "--output", "json").ok().json["total"] == 1
+
+
+def test_trusting_somebody(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(open_hub(tmp_path / "theirs"), tmp_path, requires=())
+    with served_hub(tmp_path / "theirs") as url:
+        monkeypatch.setenv("PRIME_API_BASE_URL", url)
+        decline_then_agree(
+            *("env", "install", "ada/tiny-env", "--dry-run"),
+            asked="Trust `ada` on this hub from now on?",
+            kept="`ada` is not trusted, so nothing was done",
+            state=lambda: sorted(path.name for path in (home / ".prime").glob("*trust*")),
+            cwd=tmp_path,
+        )
+    assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.usefixtures("wheelhouse")
+def test_moving_the_verifiers_of_a_workspace(hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path, requires=("verifiers==0.3.1",))
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", "--symlinks", tmp_path / ".venv"],
+        check=True,
+    )
+    install = ("pip", "install", "-q", "--no-deps", "--python", ".venv", "verifiers==0.1.14")
+    subprocess.run([find_uv(), *install], cwd=tmp_path, check=True)
+    decline_then_agree(
+        *("env", "install", "ada/tiny-env"),
+        asked="Go on?",
+        kept="Nothing was installed",
+        state=lambda: len(list((tmp_path / ".venv").rglob("tiny_env.py"))),
+        cwd=tmp_path,
+        refusals=("n\n", CTRL_D, CTRL_C),
+    )
+
+
+def test_an_answer_that_is_no_text_is_no_yes(hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path)
+    with Terminal("env", "delete", "ada/tiny-env", cwd=tmp_path) as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.type(b"y\xff\n")
+        assert terminal.end() in (2, 130), terminal.text
+        assert terminal.is_clean
+        assert "bug" not in terminal.text
+    assert hub.environments.list().total_count == 1
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_questions_are_broken_at_words(columns: int, hub: HubClient, tmp_path: Path) -> None:
+    name = "an-environment-of-a-long-name"
+    publish(hub, tmp_path, name)
+    with Terminal("env", "delete", f"ada/{name}", cwd=tmp_path, columns=columns) as terminal:
+        shown = terminal.wait_for("[y/N]")
+        assert f"ada/{name}" in shown
+        assert all(
+            line.strip() in f"Delete ada/{name} with its only version? [y/N]"
+            for line in shown.splitlines()
+        )
+        terminal.type("n\n")
+        assert terminal.end() == 130

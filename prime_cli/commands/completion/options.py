@@ -62,7 +62,13 @@ def _show(session: Session, changes: tuple[Change, ...], *, as_data: bool) -> No
     if not as_data:
         for change in changes:
             session.output.tell(f"{change.path}: {change.told}")
+            if change.line:
+                session.output.tell(f"  {change.line}")
         return
-    records = [{"path": str(change.path), "change": change.told} for change in changes]
+    records = [{"path": str(change.path), "change": _told(change)} for change in changes]
     rows = [[record["path"], record["change"]] for record in records]
     session.output.table(["File", "Change"], rows, records=records)
+
+
+def _told(change: Change) -> str:
+    return f"{change.told}: {change.line}" if change.line else change.told

@@ -36,7 +36,8 @@ def delete(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     hub = session.hub
     detail = hub.evaluations.get(evaluation)
-    described = f"{detail.evaluation_id} ({detail.name}, {detail.total_samples} rollouts)"
+    rollouts = "1 rollout" if detail.total_samples == 1 else f"{detail.total_samples} rollouts"
+    described = f"{detail.evaluation_id} ({detail.name}, {rollouts})"
     session.output.confirm(
         f"Delete {described} from {hub.host}?", yes=yes, otherwise="Nothing was deleted"
     )
