@@ -18,12 +18,11 @@ from prime_cli.commands.trusting import gate_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.sizes import shown_bytes
-from prime_cli.envs.bundles.gathering import gather, scratch_folder
+from prime_cli.envs.bundles.gathering import make_bundle
 from prime_cli.envs.bundles.manifest import FILES, Manifest
 from prime_cli.envs.bundles.plan import Around, BundlePlan, Wish, plan_bundle
 from prime_cli.envs.bundles.reading import verify_bundle
 from prime_cli.envs.bundles.targets import parse_platform, parse_python, this_platform
-from prime_cli.envs.bundles.writing import write_bundle
 from prime_cli.envs.fetch import FetchedEnvironment
 from prime_cli.terminal.output import Output
 
@@ -103,10 +102,7 @@ def bundle(
     if dry_run:
         _show_plan(plan, session.output)
         return
-    with scratch_folder(around.home) as scratch:
-        gathered = gather(plan, around, Path(scratch))
-        write_bundle(target, gathered.manifest, gathered.contents, session.progress)
-    _tell(target, gathered.manifest, session.output)
+    _tell(target, make_bundle(plan, around, target), session.output)
 
 
 def _target(environments: list[str] | None, file: Path | None, *, force: bool) -> Path:

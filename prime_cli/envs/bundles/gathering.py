@@ -17,7 +17,7 @@ from prime_cli.envs.bundles.manifest import (
 )
 from prime_cli.envs.bundles.packages import build_sources, fetch_artifacts, with_built
 from prime_cli.envs.bundles.plan import Around, BundlePlan, Part
-from prime_cli.envs.bundles.writing import Content, describe
+from prime_cli.envs.bundles.writing import Content, describe, write_bundle
 from prime_cli.envs.fetch import FetchedEnvironment
 from prime_cli.envs.lookup import find_environment
 from prime_cli.envs.pull import archive_digest
@@ -34,6 +34,17 @@ class Gathered:
 
     manifest: Manifest
     contents: dict[str, Content] = field(default_factory=dict)
+
+
+def make_bundle(plan: BundlePlan, around: Around, target: Path) -> Manifest:
+    """Gather what `plan` names, and write it to `target`, which appears when it is whole.
+
+    Raises what `gather` and `write_bundle` raise.
+    """
+    with _scratch_folder(around.home) as scratch:
+        gathered = gather(plan, around, Path(scratch))
+        write_bundle(target, gathered.manifest, gathered.contents, around.progress)
+    return gathered.manifest
 
 
 def gather(plan: BundlePlan, around: Around, scratch: Path) -> Gathered:
@@ -157,7 +168,7 @@ def _sources(fetched: FetchedEnvironment, around: Around, scratch: Path) -> Path
     return target
 
 
-def scratch_folder(home: Path) -> "tempfile.TemporaryDirectory[str]":
+def _scratch_folder(home: Path) -> "tempfile.TemporaryDirectory[str]":
     """A folder for what is fetched only for this bundle; raises StorageFailed."""
     scratch = make_folder(home / "cache" / "downloads")
     with storage_errors(scratch):

@@ -42,10 +42,7 @@ def choose_packages(lock: Lock, machines: Sequence[Machine], *, offline: bool) -
     What has no wheel at all is to be built of its source archive. Raises Unreachable, Offline.
     """
     for machine in machines:
-        system = {"macos": "darwin", "windows": "win32"}.get(
-            machine.target.platform.partition("-")[0], "linux"
-        )
-        if not holds_for(lock, system):
+        if not holds_for(lock, machine.sys_platform):
             raise ResolveFailed(
                 f"The packages were locked for one system, which is not {machine.target.platform}",
                 hint="leave out that `--platform`, or make the bundle on such a machine",

@@ -47,6 +47,11 @@ class Machine:
     def minor(self) -> int:
         return int(self.target.python.split(".")[1])
 
+    @property
+    def sys_platform(self) -> str:
+        """What `sys.platform` says there."""
+        return _SYSTEMS[self.target.platform.partition("-")[0]][0]
+
     @cached_property
     def tags(self) -> dict[Tag, int]:
         """The compatibility tags that fit, with their rank: 0 is the best."""

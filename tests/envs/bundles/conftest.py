@@ -10,9 +10,8 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.bundles.gathering import gather
+from prime_cli.envs.bundles.gathering import make_bundle
 from prime_cli.envs.bundles.plan import Around, Wish, plan_bundle
-from prime_cli.envs.bundles.writing import write_bundle
 from prime_cli.envs.trust.gate import Gate
 from prime_cli.wire.locks import Lock, LockedPackage
 from tests.helpers.hubs import open_hub, publish
@@ -82,9 +81,5 @@ def around(hub: HubClient) -> Around:
 
 def make(around: Around, wish: Wish, file: Path) -> Path:
     """Plan, gather and write in one go."""
-    plan = plan_bundle(wish, around)
-    scratch = file.with_name(f"{file.name}.scratch")
-    scratch.mkdir()
-    gathered = gather(plan, around, scratch)
-    write_bundle(file, gathered.manifest, gathered.contents, Silent())
+    make_bundle(plan_bundle(wish, around), around, file)
     return file
