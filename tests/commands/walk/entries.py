@@ -38,7 +38,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     "prime logout": (Entry("logout team", wrong="logout no-such", hub=SERVED, changes=True),),
     "prime switch": (Entry("switch lab", wrong="switch no-such", hub=SERVED, changes=True),),
-    "prime doctor": (Entry("doctor --offline", code=1, slow=True),),
+    "prime doctor": (Entry("doctor --offline", slow=True),),
     # --- teams ---
     "prime teams list": (Entry("teams list", hub=SERVED),),
     "prime teams members": (Entry("teams members lab", wrong="teams members no-such", hub=SERVED),),

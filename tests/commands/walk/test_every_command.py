@@ -20,7 +20,7 @@ COMMANDS = {node.path: node for node in read_tree().walk() if not node.commands}
 def _entries() -> Iterator[Any]:
     for entries in ENTRIES.values():
         for entry in entries:
-            marks = [pytest.mark.slow] if entry.slow else []
+            marks = SLOW if entry.slow else []
             name = entry.words + (" (served)" if entry.hub != Entry("").hub else "")
             for mode in MODES:
                 yield pytest.param(entry, mode, id=f"{name} {mode}", marks=marks)

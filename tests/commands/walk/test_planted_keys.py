@@ -32,7 +32,7 @@ KEPT = Path("home", "credentials.toml")
 def _walks() -> Iterator[Any]:
     for entries in ENTRIES.values():
         for entry in entries:
-            marks = [pytest.mark.slow] if entry.slow else []
+            marks = SLOW if entry.slow else []
             for words in filter(None, (entry.words, entry.wrong)):
                 yield pytest.param(entry, words, id=f"{words} ({entry.hub})", marks=marks)
 

@@ -20,6 +20,13 @@ from tests.helpers.cli import Result
 
 _RUN = ("eval", "run", "tiny-env", "-m", "builtin/oracle", "-n", "2", "-r", "1")
 
+SLOW = [
+    pytest.mark.slow,
+    # Connections to a package index are closed by the end of the process, which goes on here.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+"""How an entry is marked that makes interpreters."""
+
 
 @dataclass
 class Walker:
