@@ -6,7 +6,7 @@ hop at a time, so this holds for every hop.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,12 +16,12 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.api import answers, retries
+from prime_cli.api.addresses import Query, next_hop, origin_of, parameters, parse_url
 from prime_cli.api.transport import open_client
 from prime_cli.core.credentials.checked import check_key
 from prime_cli.core.errors import Unreachable
 
 T = TypeVar("T")
-Query = Mapping[str, str | int | Sequence[str] | None]
 Body = msgspec.Struct | Mapping[str, Any] | bytes
 
 API = "/api/v1"
@@ -144,7 +144,7 @@ class Connection:
         return open_client(self._outside_transport, self._timeout)
 
     def _is_hub(self, url: httpx.URL) -> bool:
-        return _origin(url) == _origin(self.base_url)
+        return origin_of(url) == origin_of(self.base_url)
 
     def _request(
         self,
@@ -168,7 +168,7 @@ class Connection:
         return httpx.Request(
             method,
             url,
-            params=_parameters(query) if query else None,
+            params=parameters(query) if query else None,
             content=content if content is not None else encoded,
             headers=sent,
             extensions={"timeout": self._timeouts(seconds)},
@@ -209,7 +209,7 @@ class Connection:
                     f"{request.url.host} sent the request on to {response.headers['location']}",
                     hint="name the hub by its final address; see `prime config show`",
                 )
-            request = self._request("GET", _next_hop(request.url, response.headers["location"]))
+            request = self._request("GET", next_hop(request.url, response.headers["location"]))
         raise Unreachable(f"{request.url.host} redirects without end")
 
     def _repeat(self, request: httpx.Request, *, repeatable: bool, last: int) -> httpx.Response:
@@ -271,36 +271,3 @@ def _failures(url: httpx.URL) -> Iterator[None]:
         ) from error
     except httpx.DecodingError as error:
         raise Unreachable(f"{url.host} sent an answer that cannot be read: {error}") from error
-
-
-def parse_url(text: str) -> httpx.URL:
-    """An absolute http or https URL; raises Unreachable for anything else."""
-    try:
-        url = httpx.URL(text)
-    except httpx.InvalidURL as error:
-        raise Unreachable(f"`{text}` is not an address: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise Unreachable(
-            f"`{text}` is not an absolute http or https address",
-            hint="check the hub's address with `prime config show`",
-        )
-    return url
-
-
-def _next_hop(url: httpx.URL, location: str) -> str:
-    try:
-        return str(url.join(location))
-    except httpx.InvalidURL as error:
-        raise Unreachable(f"{url.host} redirects to `{location}`, no address") from error
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-def _parameters(query: Query) -> dict[str, str | list[str]]:
-    return {
-        name: list(value) if not isinstance(value, (str, int)) else str(value)
-        for name, value in query.items()
-        if value is not None
-    }

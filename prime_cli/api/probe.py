@@ -8,7 +8,8 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from prime_cli import __version__
-from prime_cli.api.connection import API, parse_url
+from prime_cli.api.addresses import parse_url
+from prime_cli.api.connection import API
 from prime_cli.api.transport import open_client
 from prime_cli.core.errors import Unreachable
 

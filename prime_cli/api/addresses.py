@@ -1,0 +1,45 @@
+"""Addresses of hubs, and of what they name: read, compared and followed."""
+
+from collections.abc import Mapping, Sequence
+
+import httpx
+
+from prime_cli.core.errors import Unreachable
+
+Query = Mapping[str, str | int | Sequence[str] | None]
+
+
+def parse_url(text: str) -> httpx.URL:
+    """An absolute http or https URL; raises Unreachable for anything else."""
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise Unreachable(f"`{text}` is not an address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise Unreachable(
+            f"`{text}` is not an absolute http or https address",
+            hint="check the hub's address with `prime config show`",
+        )
+    return url
+
+
+def next_hop(url: httpx.URL, location: str) -> str:
+    """Where `url` redirects to; raises Unreachable if that is no address."""
+    try:
+        return str(url.join(location))
+    except httpx.InvalidURL as error:
+        raise Unreachable(f"{url.host} redirects to `{location}`, no address") from error
+
+
+def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
+    """Scheme, host and port: a key belongs to one origin."""
+    return url.scheme, url.host, url.port
+
+
+def parameters(query: Query) -> dict[str, str | list[str]]:
+    """A query as httpx takes it, without what is None."""
+    return {
+        name: list(value) if not isinstance(value, (str, int)) else str(value)
+        for name, value in query.items()
+        if value is not None
+    }
