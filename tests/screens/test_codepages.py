@@ -39,8 +39,9 @@ def console(codepage: str, words: str, cwd: Path) -> Terminal:
 @pytest.mark.parametrize("words", TABLES)
 def test_tables_are_drawn_in_ascii(words: str, codepage: str, tmp_path: Path) -> None:
     save_run(tmp_path, *[row(example, reward=example / 4) for example in range(4)])
+    usual = (0, 1) if words.startswith("doctor") else (0,)  # what it finds is this machine's
     with console(codepage, words, tmp_path) as shown:
-        assert shown.end() == 0, shown.text
+        assert shown.end() in usual, shown.text
     assert all(screen.isascii() for screen in shown.seen), shown.text
 
 
