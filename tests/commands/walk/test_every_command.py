@@ -11,7 +11,7 @@ from prime_cli.core.errors import ExitCode
 from tests.commands.walk.entries import ENTRIES, WITHOUT_OUTPUT
 from tests.commands.walk.entry import Entry
 from tests.commands.walk.printed import MODES, check_data, check_failure, check_quiet
-from tests.commands.walk.walking import Walker, world_for
+from tests.commands.walk.walking import SLOW, Walker, world_for
 from tests.commands.walk.world import World
 
 COMMANDS = {node.path: node for node in read_tree().walk() if not node.commands}

@@ -12,7 +12,7 @@ import pytest
 from tests.commands.walk.children import Child, recorded_children
 from tests.commands.walk.entries import ENTRIES
 from tests.commands.walk.entry import Entry
-from tests.commands.walk.walking import Walker
+from tests.commands.walk.walking import SLOW, Walker
 from tests.commands.walk.world import World
 from tests.helpers.cli import Result
 
