@@ -80,7 +80,7 @@ def _context(name: str, table: dict[str, Any], file: Path) -> OfficialContext:
         name=name,
         base_url=hub_address(base_url, f"base_url in {file}"),
         web_url=hub_address(web_url, f"frontend_url in {file}"),
-        team=_text(table, "team_id", file),
+        team=_team(table, file),
         key=_text(table, "api_key", file),
     )
 
@@ -96,11 +96,12 @@ def our_name(context: OfficialContext) -> str:
 
 def _read(file: Path) -> dict[str, Any] | None:
     with storage_errors(file):
-        try:
+        if not file.exists():
+            return None
+        content = b""
+        if file.is_file():  # a pipe would be waited for
             with file.open("rb") as stream:
                 content = stream.read(_MOST_BYTES + 1)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
     try:
         table = json.loads(content) if len(content) <= _MOST_BYTES else None
     except (ValueError, RecursionError):
@@ -110,6 +111,13 @@ def _read(file: Path) -> dict[str, Any] | None:
             f"{file} is not a file of the official client", hint="it would be one JSON object"
         )
     return table
+
+
+def _team(table: dict[str, Any], file: Path) -> str | None:
+    team = _text(table, "team_id", file)
+    if team is not None and not team.isprintable():
+        raise UsageError(f"team_id in {file} has characters that cannot be shown")
+    return team
 
 
 def _text(table: dict[str, Any], key: str, file: Path) -> str | None:

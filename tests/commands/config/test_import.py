@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -164,3 +166,19 @@ def test_without_an_official_client_there_is_nothing_to_take(prime: Prime, home:
     result = prime("config", "import")
     assert result.code == 6
     assert f"There is no {home / '.prime' / 'config.json'}" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_is_not_waited_for(prime: Prime, folder: Path) -> None:
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    refused = prime("config", "import")
+    assert refused.code == 2
+    assert "is not a file of the official client" in refused.err
+
+
+def test_a_team_that_would_write_to_the_terminal_is_refused(prime: Prime, folder: Path) -> None:
+    _write(folder / "config.json", {**PUBLIC, "team_id": "a\x1b]0;x\x07b"})
+    refused = prime("config", "import")
+    assert refused.code == 2
+    assert not (folder / "config.toml").exists()
