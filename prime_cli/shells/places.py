@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.process import TimedOut, child_environment, run
 
 _ASK_SECONDS = 60
@@ -30,9 +30,11 @@ def place_for(shell: str, *, home: Path, prime_home: Path, environ: Mapping[str,
 
     fish loads scripts of a folder by itself. bash and zsh have no such folder that is always
     looked at, so they read one line. PowerShell is asked where its profile is; raises NotFound
-    where it is not on this machine.
+    where it is not on this machine, UsageError for a folder whose name does not fit on one line.
     """
     kept = (prime_home / "completion").absolute()
+    if not str(kept).isprintable():
+        raise UsageError("The name of prime's home has characters that no line of a script holds")
     match shell:
         case "fish":
             folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")

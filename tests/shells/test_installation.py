@@ -149,3 +149,13 @@ def test_without_powershell_its_profile_is_not_guessed(prime: Prime, tmp_path: P
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_ascii_so_that_no_console_misreads_it(shell: str) -> None:
     assert script(shell).isascii()
+
+
+def test_a_home_that_would_break_the_line_in_two_is_refused(
+    prime: Prime, clean_environment: Path
+) -> None:
+    rc = clean_environment / ".bashrc"
+    env = {"PRIME_HOME": str(clean_environment / "a\ntouch x; #")}
+    refused = prime("completion", "install", "bash", "--yes", env=env)
+    assert refused.code == 2
+    assert not rc.exists() or "touch" not in rc.read_text(encoding="utf-8")
