@@ -50,18 +50,26 @@ def storage_failure(path: Path, error: OSError) -> StorageFailed:
 
 
 def _way_out(path: Path) -> str:
-    try:
-        ours = path.absolute().is_relative_to(prime_home().absolute())
-    except StorageFailed:
-        ours = False
-    if ours:
+    if _is_ours(path):
         return "set PRIME_HOME to a folder that can be written"
     return "run the command in a folder that can be written, or name one"
 
 
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.absolute().is_relative_to(prime_home().absolute())
+    except StorageFailed:
+        return False
+
+
 def make_folder(path: Path) -> Path:
-    """Create `path` (mode 0700) and its parents; raises StorageFailed when that cannot be."""
+    """Create `path` (mode 0700) and its parents; raises StorageFailed when that cannot be.
+
+    Parents have the modes that are usual, but prime's home is 0700 whatever is made first in it.
+    """
     with storage_errors(path):
+        if _is_ours(path):
+            prime_home().mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 

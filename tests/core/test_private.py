@@ -27,6 +27,15 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+def test_whatever_is_made_first_prime_home_is_its_owners_alone(home: Path, prime: Prime) -> None:
+    umask = os.umask(0o022)
+    try:
+        prime("env", "list").ok()
+    finally:
+        os.umask(umask)
+    assert _mode(home / ".prime") == 0o700
+
+
 def test_files_with_keys_and_their_folder_are_closed_once_and_aloud(
     folder: Path, prime: Prime
 ) -> None:
