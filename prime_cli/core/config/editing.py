@@ -13,7 +13,7 @@ from typing import Any
 from prime_cli.core.config.addresses import hub_address
 from prime_cli.core.config.contexts import LOCAL, PRIME
 from prime_cli.core.config.settings import read_table
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 
@@ -59,12 +59,13 @@ def delete_context(file: Path, name: str) -> bool:
 def rename_context(file: Path, old: str, new: str) -> None:
     """Call `[contexts.OLD]` of `file` `new`, and let it stay the current one if it is.
 
-    Raises UsageError for a name that cannot be or is not there, Conflict for one that is taken.
+    Raises UsageError for a name that cannot be, NotFound for one that is not there, Conflict for
+    one that is taken.
     """
     check_context_name(new)
     names = known_contexts(read_table(file))
     if old in (LOCAL, PRIME) or old not in names:
-        raise UsageError(f"`{old}` is no context of {file}", hint="see `prime context list`")
+        raise NotFound(f"`{old}` is no context of {file}", hint="see `prime context list`")
     if new in names:
         raise Conflict(f"There is a context `{new}` already", hint="choose another name")
 
@@ -78,9 +79,9 @@ def rename_context(file: Path, old: str, new: str) -> None:
 
 
 def use_context(file: Path, name: str) -> None:
-    """Make `name` the current context; raises UsageError for one that is not in `file`."""
+    """Make `name` the current context; raises NotFound for one that is not in `file`."""
     if name not in known_contexts(read_table(file)):
-        raise UsageError(f"There is no context `{name}`", hint="see `prime context list`")
+        raise NotFound(f"There is no context `{name}`", hint="see `prime context list`")
     set_value(file, "context", name)
 
 

@@ -42,7 +42,7 @@ def test_a_context_that_is_renamed_keeps_its_key(team: ScriptedHub) -> None:
     assert names() == ["local", "prime", "work"]
     assert prime("whoami", "-o", "json").ok().json["context"] == "work"
     assert prime("context", "rename", "work", "prime").code == 7
-    assert prime("context", "rename", "gone", "x").code == 2
+    assert prime("context", "rename", "gone", "x").code == 6
 
 
 def test_a_context_is_deleted_with_its_key_after_a_yes(team: ScriptedHub, home: Path) -> None:

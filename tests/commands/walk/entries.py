@@ -53,14 +53,11 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             changes=True,
         ),
     ),
-    "prime context use": (
-        Entry("context use team", wrong="context use no-such", wrong_code=2, changes=True),
-    ),
+    "prime context use": (Entry("context use team", wrong="context use no-such", changes=True),),
     "prime context rename": (
         Entry(
             "context rename team crew",
             wrong="context rename no-such crew",
-            wrong_code=2,
             changes=True,
         ),
     ),
@@ -94,9 +91,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime config unset": (
         Entry("config unset upstream", wrong="config unset no-such", wrong_code=2, changes=True),
     ),
-    "prime config use": (
-        Entry("config use team", wrong="config use no-such", wrong_code=2, changes=True),
-    ),
+    "prime config use": (Entry("config use team", wrong="config use no-such", changes=True),),
     "prime config path": (Entry("config path"),),
     "prime config import": (
         Entry("config import {here} --storage file", wrong="config import ./no", changes=True),

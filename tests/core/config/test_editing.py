@@ -21,7 +21,7 @@ from prime_cli.core.config.editing import (
     unset_value,
     use_context,
 )
-from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 
 HUB = "https://hub.example.org"
 WRITTEN_BY_HAND = """\
@@ -122,7 +122,7 @@ def test_what_cannot_be_a_context_is_refused(
 
 
 def test_a_context_that_is_not_there_cannot_be_the_current_one(file: Path) -> None:
-    with pytest.raises(UsageError, match="There is no context `team`"):
+    with pytest.raises(NotFound, match="There is no context `team`"):
         use_context(file, "team")
     use_context(file, "prime")
 
