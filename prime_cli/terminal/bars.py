@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Protocol, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import (
     BarColumn,
     Progress,
@@ -24,7 +24,9 @@ from prime_cli.terminal.words import clean, width
 
 _ROOM_FOR_BARS = 60
 """Columns of a terminal below which the bar itself is left out."""
-_LEAST_BAR, _LEAST_NOTE, _CLOCK, _GAPS = 8, 8, 7, 4
+_ECHO = 4
+"""Cells that two times Ctrl-C take."""
+_LEAST_BAR, _LEAST_NOTE, _LEAST_TEXT, _CLOCK, _GAPS = 8, 12, 4, 7, 4
 _CUT = ".."
 """In ASCII, as every console has it: an ellipsis would take three cells on some, one on others."""
 _STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
@@ -89,7 +91,7 @@ class Bars:
     def _start(self) -> Progress:
         self._open += 1
         if self._live is None:
-            self._live = Progress(
+            self._live = Display(
                 *self._columns(),
                 console=self._console,
                 transient=True,
@@ -119,8 +121,14 @@ class Bars:
         """
         tasks = (self._live.tasks if self._live else []) or [task]
         counts = max(width(each.fields["count"]) for each in tasks)
-        line = self._console.width
-        room = line - counts - _CLOCK - (_LEAST_BAR if line >= _ROOM_FOR_BARS else 0) - _GAPS
+        line = self._console.width - _ECHO
+        room = (
+            line
+            - counts
+            - _CLOCK
+            - (_LEAST_BAR if self._console.width >= _ROOM_FOR_BARS else 0)
+            - _GAPS
+        )
         notes = min(max(width(each.fields["note"]) for each in tasks), room // 3)
         notes = notes if notes >= _LEAST_NOTE else 0
         descriptions = min(max(width(each.description) for each in tasks), room - notes)
@@ -137,6 +145,29 @@ class Bars:
 
     def _print(self, line: str) -> None:
         self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
+
+
+class Display(Progress):
+    """Bars that end before the line does.
+
+    The terminal puts its `^C` behind them: on a line of its own, that would be taken away in the
+    place of a bar.
+    """
+
+    def get_renderable(self) -> RenderableType:
+        """All bars, one a line."""
+        return Shortened(super().get_renderable())
+
+
+class Shortened:
+    """What is drawn, with a few cells less than a line has."""
+
+    def __init__(self, drawn: RenderableType) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks for it."""
+        yield from console.render(self._drawn, options.update_width(options.max_width - _ECHO))
 
 
 class Fitted(ProgressColumn):
@@ -186,7 +217,7 @@ def cut(text: str, room: int) -> str:
     """`text` in at most `room` cells, the end of what is longer replaced by two dots."""
     if width(text) <= room:
         return text
-    if room < _LEAST_NOTE:
+    if room < _LEAST_TEXT:
         return ""
     while text and width(text) + len(_CUT) > room:
         text = text[:-1]
