@@ -13,6 +13,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.overruled import warn_overruled
 from prime_cli.core.credentials import Storage
+from prime_cli.core.errors import UsageError
+from prime_cli.core.switches import in_ci
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
@@ -59,9 +61,9 @@ def login(
 ) -> None:
     """Log in to a hub, and make it the current one.
 
-    Shows a code and the page where you approve it, and waits up to ten minutes. A key that you
-    have already is read from stdin; it is tried before it is kept. CI jobs need no login: they
-    set PRIME_API_KEY.
+    Shows a code and the page where you approve it, and waits up to ten minutes; in a CI job only
+    with --headless. A key that you have already is read from stdin; it is tried before it is
+    kept. CI jobs need no login: they set PRIME_API_KEY.
 
     \b
     Example:
@@ -98,6 +100,14 @@ def _read_key(session: Session) -> str:
 def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
     from prime_cli.accounts.approval import wait_for_key
     from prime_cli.accounts.browser import has_desktop, open_page
+
+    if in_ci() and not headless:
+        # It would wait ten minutes for a person who does not watch.
+        raise UsageError(
+            "Nobody approves a login in a CI job",
+            hint="set PRIME_API_KEY instead, or pipe a key into `prime login --token-stdin`; "
+            "`--headless` waits all the same",
+        )
 
     def show(approval: "Approval") -> None:
         session.output.tell(f"Approve the code {approval.code} on this page:")

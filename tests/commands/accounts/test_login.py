@@ -55,7 +55,7 @@ def read_code(stderr: IO[str] | None) -> str:
 
 def test_a_login_from_an_empty_home_to_its_end(team_hub: TeamHub, home: Path) -> None:
     user = team_hub.add_user()
-    with start("login", "--hub", team_hub.url, "--name", "team", "-q") as login:
+    with start("login", "--headless", "--hub", team_hub.url, "--name", "team", "-q") as login:
         team_hub.approve(read_code(login.stderr), user)
         said, _ = login.communicate(timeout=120)
     assert (login.returncode, said) == (0, "")
@@ -105,7 +105,7 @@ def test_what_is_no_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
 
 def test_a_key_that_cannot_be_kept_does_not_stay_on_the_hub(team_hub: TeamHub, home: Path) -> None:
     user = team_hub.add_user()
-    with start("login", "--hub", team_hub.url, "--storage", "keyring") as login:
+    with start("login", "--headless", "--hub", team_hub.url, "--storage", "keyring") as login:
         team_hub.approve(read_code(login.stderr), user)
         _, said = login.communicate(timeout=120)
     assert login.returncode == 74
@@ -223,5 +223,13 @@ def test_escape_codes_of_a_hub_do_not_reach_the_screen(scripted: ScriptedHub) ->
 
 
 def test_offline_no_login_is_begun(scripted: ScriptedHub) -> None:
-    assert prime("login", "--hub", scripted.url, "--offline").code == 5
+    assert prime("login", "--headless", "--hub", scripted.url, "--offline").code == 5
+    assert scripted.seen == []
+
+
+def test_a_ci_job_does_not_wait_for_somebody_to_approve_it(scripted: ScriptedHub) -> None:
+    result = prime("login", "--hub", scripted.url, env={"CI": "true"})
+    assert result.code == 2
+    assert "CI job" in result.err
+    assert "--token-stdin" in result.err
     assert scripted.seen == []
