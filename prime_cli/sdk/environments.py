@@ -1,21 +1,32 @@
 """Environments: what `prime env …` does."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.build import DIST, build_checked
+from prime_cli.envs.bundles.gathering import make_bundle
+from prime_cli.envs.bundles.manifest import Manifest
+from prime_cli.envs.bundles.plan import Around, Wish, plan_bundle
+from prime_cli.envs.bundles.targets import parse_platform, parse_python, this_platform
+from prime_cli.envs.difference.compare import Difference, compare_sides
+from prime_cli.envs.difference.sides import Sides
 from prime_cli.envs.information import Information, describe
-from prime_cli.envs.install import Item, Wanted, plan_install, run_install
 from prime_cli.envs.listing import ListedVersion, Listing, Query, list_environments, list_versions
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project import load_project
 from prime_cli.envs.publish import Destination, Published
 from prime_cli.envs.pull import Pulled, pull_sources
 from prime_cli.envs.release import Bump, open_release
+from prime_cli.envs.trust.gate import Gate
 from prime_cli.envs.trust.settings import gate_from
 from prime_cli.envs.upload import UploadOptions, upload
-from prime_cli.envs.workspace import find_workspace
+from prime_cli.envs.verifying import Verification, verify_environment
 from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 
 class Environments:
@@ -108,24 +119,65 @@ class Environments:
         with open_release(str(target), Path()) as release:
             return upload(session.hub, release, options, session.progress)
 
-    def install(self, *refs: str, python: str | None = None) -> tuple[Item, ...]:
-        """Install into the workspace, or into that of `python`; what is new there.
+    def diff(self, first: str, second: str | None = None) -> Difference:
+        """What differs from `first` to `second`; of `first` alone, from what is here to it.
 
-        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError, and
-        NotTrusted for an owner who is new here, unless PRIME_TRUST or a `#sha256=` vouches.
+        Both are refs, folders or wheels; none of their code is run. Raises NotFound where the
+        workspace has nothing to compare with.
         """
         session = self._session
-        gate = gate_from(session.config, Path.cwd())
-        wanted = Wanted(offline=session.config.offline, gate=gate)
-        plan = plan_install(
-            refs,
-            find_workspace(python, here=Path.cwd()),
-            wanted,
-            hub=lambda: session.hub,
-            here=Path.cwd(),
+        sides = Sides(self._hub, Path.cwd(), session.progress, offline=session.config.offline)
+        return compare_sides(*sides.pair(first, second, None))
+
+    def verify(self, ref: str) -> Verification:
+        """Whether the published wheel is what its published sources make; a build may run them.
+
+        Raises BuildFailed, IntegrityError, and NotTrusted as installing does. A wheel that differs
+        is not raised: see `same`, or `require_same` of `prime_cli.envs.verifying`.
+        """
+        session = self._session
+        return verify_environment(
+            session.hub,
+            self._find(ref),
+            gate=self._gate(),
             progress=session.progress,
+            offline=session.config.offline,
         )
-        return run_install(plan, wanted, session.progress)
+
+    def bundle(
+        self,
+        *refs: str,
+        file: Path | str,
+        platforms: Sequence[str] = (),
+        pythons: Sequence[str] = (),
+        data: Sequence[Path] = (),
+        sources: bool = True,
+    ) -> Manifest:
+        """Write environments and all that they need to `file`, which replaces what is there.
+
+        `platforms` (`linux-x86_64`) are by default this one, `pythons` (`3.12`) those of the
+        locks. Raises ResolveFailed where a package has no wheel for one of them, UsageError for
+        what is no platform or Python, NotTrusted as installing does.
+        """
+        session = self._session
+        wish = Wish(
+            refs,
+            tuple(map(parse_platform, platforms or (this_platform(),))),
+            tuple(map(parse_python, pythons)),
+            tuple(data),
+            sources,
+        )
+        config = session.config
+        around = Around(
+            session.hub, config.home.value, session.progress, self._gate(), config.offline
+        )
+        return make_bundle(plan_bundle(wish, around), around, Path(file))
+
+    def _gate(self) -> Gate:
+        return gate_from(self._session.config, Path.cwd())
+
+    def _hub(self) -> "HubClient":
+        return self._session.hub
 
     def _find(self, ref: str) -> EnvRef:
         return resolve_name(self._session.hub, ref, progress=self._session.progress)

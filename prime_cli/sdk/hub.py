@@ -2,9 +2,13 @@
 
 from functools import cached_property
 
+from prime_cli.checks.doctor import examine
+from prime_cli.checks.findings import Finding
+from prime_cli.checks.place import place_here
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.sdk.environments import Environments
 from prime_cli.sdk.evaluations import Evaluations
+from prime_cli.sdk.workspace import Workspace
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Account
 
@@ -46,10 +50,23 @@ class Hub:
         """Whose key it is; raises NotLoggedIn where the hub wants one and there is none."""
         return self._session.hub.accounts.whoami()
 
+    def doctor(self) -> list[Finding]:
+        """What is wrong with this machine or its settings; in about ten seconds at most."""
+        session = self._session
+        place = place_here(
+            lambda: session.config, offline=session.config.offline, transport=session.transport
+        )
+        return examine(place, session.progress)
+
     @cached_property
     def environments(self) -> Environments:
-        """Find, publish and install environments."""
+        """Find, publish, compare and bundle environments."""
         return Environments(self._session)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """Install and lock environments where the program runs."""
+        return Workspace(self._session)
 
     @cached_property
     def evaluations(self) -> Evaluations:

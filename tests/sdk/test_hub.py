@@ -118,11 +118,15 @@ def test_a_model_is_evaluated_also_where_a_loop_is_running(
 def test_every_method_is_documented_and_what_is_documented_is_there() -> None:
     page = (Path(__file__).parents[2] / "docs" / "python-api.md").read_text(encoding="utf-8")
     hub = Hub()
-    there = {
-        f"{group}.{name}"
-        for group, owner in (("environments", hub.environments), ("evaluations", hub.evaluations))
-        for name in dir(owner)
-        if not name.startswith("_")
+    groups = {
+        "environments": hub.environments,
+        "workspace": hub.workspace,
+        "evaluations": hub.evaluations,
     }
-    told = re.findall(r"hub\.((?:environments|evaluations)\.\w+)\(", page)
-    assert set(told) == there
+    there = {f"{group}.{name}" for group, owner in groups.items() for name in _public(owner)}
+    there |= {name for name in _public(hub) if callable(getattr(hub, name))}
+    assert set(re.findall(r"hub\.([\w.]+)\(", page)) == there
+
+
+def _public(owner: object) -> list[str]:
+    return [name for name in dir(owner) if not name.startswith("_")]

@@ -1,0 +1,121 @@
+"""The workspace of the folder that a program runs in: what is installed and locked there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prime_cli.envs.install import Item, Wanted, plan_install, run_install
+from prime_cli.envs.installed import list_installed
+from prime_cli.envs.locking.outdated import (
+    Freshness,
+    check_freshness,
+    find_holdings,
+    pick_holdings,
+)
+from prime_cli.envs.locking.place import find_place
+from prime_cli.envs.locking.resolve import resolve_words
+from prime_cli.envs.locking.sync import SyncChange, compare_workspace, plan_sync, run_sync
+from prime_cli.envs.locking.updating import LockUpdate, follow_lock, update_lock
+from prime_cli.envs.locking.wants import LockOrder
+from prime_cli.envs.trust.settings import gate_from
+from prime_cli.envs.workspace import find_workspace, site_packages
+from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+
+
+class Workspace:
+    """The virtual environment that is seen from the current folder, and its prime.lock.
+
+    Every method raises NotFound for what the hub does not have, and Unreachable where it is asked
+    and does not answer.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def install(self, *refs: str, python: str | None = None) -> tuple[Item, ...]:
+        """Install into the workspace, or into that of `python`; what is new there.
+
+        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError, and
+        NotTrusted for an owner who is new here, unless PRIME_TRUST or a `#sha256=` vouches.
+        """
+        session = self._session
+        wanted = self._wanted()
+        plan = plan_install(
+            refs,
+            find_workspace(python, here=Path.cwd()),
+            wanted,
+            hub=self._hub,
+            here=Path.cwd(),
+            progress=session.progress,
+        )
+        return run_install(plan, wanted, session.progress)
+
+    def lock(
+        self,
+        *refs: str,
+        upgrade: bool = False,
+        remove: Sequence[str] = (),
+        dry_run: bool = False,
+    ) -> LockUpdate:
+        """Write versions and sha256 of environments into the prime.lock of this folder.
+
+        `refs` are added, or taken in their newest version. Raises UsageError where nothing says
+        what to lock, NotFound for a removal of what is not locked, Conflict for two of one name.
+        """
+        session, here = self._session, Path.cwd()
+        named = resolve_words(refs, self._hub, here, session.progress)
+        installed = list_installed(site_packages(find_workspace(here=here)))
+        return update_lock(
+            find_place(here),
+            LockOrder(named, remove, upgrade, installed),
+            self._hub,
+            session.progress,
+            offline=session.config.offline,
+            dry_run=dry_run,
+        )
+
+    def sync(
+        self,
+        python: str | None = None,
+        *,
+        locked: bool = False,
+        frozen: bool = False,
+        exact: bool = True,
+    ) -> tuple[SyncChange, ...]:
+        """Give the workspace, or that of `python`, what prime.lock names; what was changed.
+
+        `locked` raises GateFailed where pyproject.toml wants another lock, `frozen` does not look
+        at it. `exact` removes environments that are not locked. Raises NotFound without a lock,
+        IntegrityError for a wheel with another sha256, ResolveFailed.
+        """
+        session, here = self._session, Path.cwd()
+        offline = session.config.offline
+        place, workspace = find_place(here), find_workspace(python, here=here)
+        lock = follow_lock(
+            place, self._hub, session.progress, offline=offline, locked=locked, frozen=frozen
+        )
+        changes = compare_workspace(lock, workspace, exact=exact)
+        wanted = self._wanted()
+        plan = plan_sync(
+            lock, changes, workspace, wanted, hub=self._hub, here=here, progress=session.progress
+        )
+        run_sync(plan, workspace, wanted, session.progress)
+        return plan.changes
+
+    def outdated(self, *names: str, python: str | None = None) -> tuple[Freshness, ...]:
+        """What is installed or locked here, against the newest on the hub; current ones too.
+
+        Raises NotFound for a name that is neither.
+        """
+        held = pick_holdings(names, find_holdings(Path.cwd(), python))
+        return check_freshness(held, self._hub, offline=self._session.config.offline)
+
+    def _wanted(self) -> Wanted:
+        config = self._session.config
+        return Wanted(offline=config.offline, gate=gate_from(config, Path.cwd()))
+
+    def _hub(self) -> "HubClient":
+        return self._session.hub
