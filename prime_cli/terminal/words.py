@@ -22,14 +22,22 @@ _AGES = (
     (_DAY, _HOUR, "h"),
     (30 * _DAY, _DAY, "day"),
 )
-_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160)))
+_REORDERING = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Code can look like other code by these (CVE-2021-42574), so they are shown by their numbers."""
+_CONTROLS = {
+    **dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160))),
+    **_REORDERING,
+}
 
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(127, 160)}
 """Those that JSON leaves as they are; terminals take some of them for ESC [."""
 
 
 def clean(text: str) -> str:
-    """`text` without control characters, which could move the cursor or rewrite the screen."""
+    """`text` without control characters, which could move the cursor or rewrite the screen.
+
+    What would have a line read in another order is shown as `\\u202e` and the like.
+    """
     return text.translate(_CONTROLS)
 
 

@@ -54,7 +54,17 @@ def test_keys_leave_this_machine_by_https_unless_that_is_allowed() -> None:
     assert read_hub_url("http://10.0.0.5:8000", allow_http=True) == "http://10.0.0.5:8000"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1.example.org", "10.0.0.1", "localhost.example.org", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1.example.org",
+        "10.0.0.1",
+        "localhost.example.org",
+        "hub.localhost",
+        "localhost.",
+        "",
+    ],
+)
 def test_only_this_machine_is_this_machine(host: str) -> None:
     assert not is_loopback(host)
 

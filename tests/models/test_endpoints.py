@@ -189,6 +189,7 @@ def test_loopback_is_told_by_name_and_number() -> None:
     assert is_loopback("http://[::1]:1/v1")
     assert not is_loopback("http://localhost.example.com/v1")
     assert not is_loopback("http://10.0.0.1/v1")
+    assert not is_loopback("http://model.localhost/v1")
 
 
 def test_headers_are_parsed_and_their_values_kept_quiet() -> None:

@@ -36,6 +36,12 @@ def test_cleaned_text_has_no_control_characters_but_tab_and_newline(text: str) -
     assert all(c in "\t\n" or (c >= " " and not "\x7f" <= c < "\xa0") for c in clean(text))
 
 
+def test_code_is_not_shown_in_another_order_than_it_runs() -> None:
+    line = "if access == 'user\u202e\u2066# checked\u2069\u2066' and admin:"
+    assert clean(line) == (r"if access == 'user\u202e\u2066# checked\u2069\u2066' and admin:")
+    assert clean("שלום") == "שלום"
+
+
 def test_wide_characters_take_two_cells() -> None:
     assert width("漢字") == 4
     assert aligned(["A", "B"], [["漢", "x"], ["abc", "y"]]) == ["A    B", "漢   x", "abc  y"]

@@ -14,7 +14,7 @@ _BREAKS = {0x2028: "\n", 0x2029: "\n"}
 
 def printable(text: str) -> str:
     """`text` without control characters, marks of writing direction and halves of characters."""
-    told = clean(text).translate(_REORDERING | _BREAKS)
+    told = clean(text.translate(_REORDERING | _BREAKS))
     if not told.isascii():
         told = told.encode("utf-8", "replace").decode("utf-8")
     return told.expandtabs(4) if "\t" in told else told
