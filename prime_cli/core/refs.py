@@ -62,6 +62,10 @@ class EnvRef:
         """The same environment at another version."""
         return replace(self, version=version)
 
+    def is_same(self, other: "EnvRef") -> bool:
+        """Whether both name one environment, whatever their versions."""
+        return self.owner == other.owner and normalize_name(self.name) == normalize_name(other.name)
+
     def __str__(self) -> str:
         return f"{self.slug}@{self.version}" if self.version else self.slug
 

@@ -47,3 +47,10 @@ def test_a_pin_is_a_whole_digest_or_an_error(text: str) -> None:
     assert ref.sha256 is not None
     assert len(ref.sha256) == 64
     assert int(ref.sha256, 16) >= 0
+
+
+def test_one_environment_is_the_same_in_every_version_and_spelling() -> None:
+    ref = EnvRef.parse("ada/word-le@1.0")
+    assert ref.is_same(EnvRef.parse("ada/Word_Le@2.0"))
+    assert not ref.is_same(EnvRef.parse("bob/word-le@1.0"))
+    assert not ref.is_same(EnvRef.parse("ada/wordle@1.0"))

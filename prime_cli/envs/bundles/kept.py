@@ -9,7 +9,7 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef
 from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.manifest import (
     BundledEnvironment,
@@ -60,8 +60,7 @@ def find_bundled(
             continue
         for each in manifest.environments:
             kept = EnvRef.parse(each.ref)
-            same = (kept.owner, normalize_name(kept.name)) == (ref.owner, normalize_name(ref.name))
-            if same and ref.version in (None, kept.version):
+            if kept.is_same(ref) and ref.version in (None, kept.version):
                 found.append((_version(kept), folder, each))
     if not found:
         return None

@@ -55,18 +55,13 @@ class EnvironmentLock(msgspec.Struct, frozen=True, rename={"environments": "envi
 
     def find(self, ref: EnvRef) -> LockedEnvironment | None:
         """The entry of that owner and name, whatever the versions."""
-        found = (entry for entry in self.environments if is_same(entry.env_ref, ref))
+        found = (entry for entry in self.environments if entry.env_ref.is_same(ref))
         return next(found, None)
 
     def find_name(self, name: str) -> LockedEnvironment | None:
         """The entry of that bare name."""
         key = normalize_name(name)
         return next((entry for entry in self.environments if entry.key == key), None)
-
-
-def is_same(one: EnvRef, other: EnvRef) -> bool:
-    """Whether two references name one environment, whatever their versions."""
-    return one.owner == other.owner and normalize_name(one.name) == normalize_name(other.name)
 
 
 def make_lock(entries: Iterable[LockedEnvironment]) -> EnvironmentLock:

@@ -12,7 +12,7 @@ from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound, Offline
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.installed import InstalledEnvironment, list_installed
-from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment, is_same
+from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment
 from prime_cli.envs.locking.place import find_lock
 from prime_cli.envs.owned import OpenHub
 from prime_cli.envs.workspace import find_workspace, site_packages
@@ -112,7 +112,7 @@ def check_freshness(
 def _pick(word: str, held: Sequence[Holding]) -> Holding:
     for each in held:
         if "/" in word:
-            if is_same(each.ref, EnvRef.parse(word)):
+            if each.ref.is_same(EnvRef.parse(word)):
                 return each
         elif normalize_name(each.ref.name) == normalize_name(word):
             return each

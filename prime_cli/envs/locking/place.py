@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import BadProject
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.locking.file import FILENAME, EnvironmentLock, is_same, read_lock
+from prime_cli.envs.locking.file import FILENAME, EnvironmentLock, read_lock
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.pyproject import get_table, get_texts, read_pyproject
 
@@ -88,6 +88,6 @@ def _wanted(file: Path) -> tuple[EnvRef, ...] | None:
         return None
     refs = [EnvRef.parse(text) for text in get_texts(table, WANTED, file)]
     for at, ref in enumerate(refs):
-        if any(is_same(ref, other) for other in refs[:at]):
+        if any(ref.is_same(other) for other in refs[:at]):
             raise BadProject(f"`{WANTED}` of [tool.prime] in {file} names `{ref.slug}` twice")
     return tuple(refs)

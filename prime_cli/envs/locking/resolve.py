@@ -11,7 +11,7 @@ from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.local import find_local
-from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment, is_same, make_lock
+from prime_cli.envs.locking.file import EnvironmentLock, LockedEnvironment, make_lock
 from prime_cli.envs.locking.place import LockPlace
 from prime_cli.envs.locking.wants import LockOrder, Want, list_wants, namesakes
 from prime_cli.envs.names import resolve_name
@@ -105,7 +105,7 @@ def _entry(
 def _add(entries: dict[str, LockedEnvironment], entry: LockedEnvironment) -> None:
     """Put `entry` among the others; one that several need has all of them in `needed_by`."""
     present = entries.setdefault(entry.key, entry)
-    if not is_same(present.env_ref, entry.env_ref):
+    if not present.env_ref.is_same(entry.env_ref):
         raise namesakes(present.env_ref, entry.env_ref)
     needed_by = tuple(sorted({*present.needed_by, *entry.needed_by}))
     entries[entry.key] = replace(entry, needed_by=needed_by)

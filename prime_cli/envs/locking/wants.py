@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.installed import InstalledEnvironment
-from prime_cli.envs.locking.file import FILENAME, is_same
+from prime_cli.envs.locking.file import FILENAME
 from prime_cli.envs.locking.place import WANTED, LockPlace
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
 
@@ -57,7 +57,7 @@ def list_wants(place: LockPlace, order: LockOrder) -> tuple[Want, ...]:
 
 def find_same(ref: EnvRef, among: Iterable[EnvRef]) -> EnvRef | None:
     """The one of `among` that names the same environment."""
-    return next((each for each in among if is_same(each, ref)), None)
+    return next((each for each in among if each.is_same(ref)), None)
 
 
 def namesakes(one: EnvRef, other: EnvRef) -> Conflict:
@@ -125,5 +125,5 @@ def _refuse_namesakes(wanted: Sequence[EnvRef]) -> None:
     seen: dict[str, EnvRef] = {}
     for ref in wanted:
         other = seen.setdefault(normalize_name(ref.name), ref)
-        if not is_same(other, ref):
+        if not other.is_same(ref):
             raise namesakes(other, ref)
