@@ -59,6 +59,8 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
         return 130
     except Exception as error:  # noqa: BLE001 the last stop
         failure = as_failure(error, _keys_seen(session))
+    finally:
+        session.close()
     session.output.fail(failure)
     return int(failure.exit_code)
 

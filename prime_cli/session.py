@@ -1,5 +1,6 @@
 """What every command is given: settings, hub, terminal; each is made on first use."""
 
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ class Session:
     ) -> None:
         self.transport = transport
         self._progress = progress
+        self._closing = ExitStack()
         self.mode: str | None = None
         self.quiet = False
         self.plain = False
@@ -67,6 +69,10 @@ class Session:
 
         return find_credential(self.config)
 
+    def close(self) -> None:
+        """Close the connections that were opened: no hub is asked after that."""
+        self._closing.close()
+
     @cached_property
     def output(self) -> "Output":
         """Where data and talk go."""
@@ -94,13 +100,15 @@ class Session:
         """The hub at an address, which need not be that of a context, asked with `key`."""
         from prime_cli.api.client import HubClient
 
-        return HubClient(
+        client = HubClient(
             base_url,
             key=key,
             transport=self.transport or self._outside,
             outside=self._outside,
             box=lambda: self._box,
         )
+        self._closing.callback(client.close)
+        return client
 
     @cached_property
     def _box(self) -> "HubClient":
@@ -121,12 +129,14 @@ class Session:
         from prime_cli.hub.app import create_app
         from prime_cli.hub.settings import HubSettings
 
-        return HubClient(
+        client = HubClient(
             EMBEDDED_URL,
             transport=AppTransport(create_app(HubSettings(data=data, owner=owner))),
             outside=self._outside,
             upstream=self._upstream,
         )
+        self._closing.callback(client.close)
+        return client
 
     @property
     def _upstream(self) -> "HubClient | None":

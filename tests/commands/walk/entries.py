@@ -77,7 +77,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             changes=True,
         ),
     ),
-    "prime completion uninstall": (Entry("completion uninstall --yes", changes=True),),
+    "prime completion uninstall": (Entry("completion uninstall zsh --yes", changes=True),),
     # --- config ---
     "prime config get": (Entry("config get owner", wrong="config get no-such", wrong_code=2),),
     "prime config set": (
