@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import BadReference
 
 LATEST = "latest"
@@ -10,7 +11,6 @@ LATEST = "latest"
 _PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _SHORTEST_SLUG = 3
 _PIN = "#sha256="
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 
 
@@ -73,7 +73,7 @@ class EnvRef:
 def read_sha256(text: str) -> str:
     """A sha256 in lower case, as `sha256sum` prints it; raises BadReference."""
     digest = text.strip().lower()
-    if not _SHA256.fullmatch(digest):
+    if not is_sha256(digest):
         raise BadReference(
             f"`{text[:80]}` is not a sha256, which has 64 hexadecimal digits",
             hint="`prime env info` shows that of a wheel",

@@ -1,6 +1,5 @@
 """`env pull`: the sources of a published environment, as a folder to work in."""
 
-import re
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.archive.unpack import unpack_archive
+from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
@@ -18,8 +18,6 @@ from prime_cli.wire.environments import EnvironmentDetail
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
 def archive_digest(detail: EnvironmentDetail) -> str | None:
     """The archive's sha256: `sha256` of the detail, unless a hub puts the content hash there."""
     digest = (detail.sha256 or "").lower()
-    if not _SHA256.fullmatch(digest) or digest == detail.content_hash:
+    if not is_sha256(digest) or digest == detail.content_hash:
         return None
     return digest
 

@@ -1,6 +1,5 @@
 """Fetched wheels on this disk: `<home>/wheels/<sha256>/<real file name>`."""
 
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,13 +7,12 @@ from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from prime_cli.core.digests import digest_file
+from prime_cli.core.digests import digest_file, is_sha256
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.uses import hold
 
 WHEELS = "wheels"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class WheelStore:
@@ -27,7 +25,7 @@ class WheelStore:
     def place(self, sha256: str, filename: str) -> Path:
         """Where that wheel belongs; raises IntegrityError when either would be a path."""
         digest = sha256.lower()
-        if not _SHA256.fullmatch(digest):
+        if not is_sha256(digest):
             raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
         hold(self._home, WHEELS, digest)
         return self._root / digest / _wheel_name(filename)
@@ -49,7 +47,7 @@ class WheelStore:
     def find_any(self, sha256: str) -> Path | None:
         """The wheel of that digest, whatever its name is."""
         folder = self._root / sha256.lower()
-        if not _SHA256.fullmatch(folder.name):
+        if not is_sha256(folder.name):
             return None
         hold(self._home, WHEELS, folder.name)
         with storage_errors(folder):

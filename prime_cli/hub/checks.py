@@ -19,11 +19,11 @@ from prime_cli.archive.limits import Limits
 from prime_cli.archive.members import archive_errors
 from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
+from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import normalize_name
 from prime_cli.wire.environments import ArtifactRequest
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
 _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
 
@@ -41,7 +41,7 @@ def check_digests(request: ArtifactRequest) -> None:
     The content hash is the client's own: two official algorithms are in use, so it is kept as it
     came and never recomputed.
     """
-    if not _SHA256.fullmatch(request.sha256):
+    if not is_sha256(request.sha256):
         raise UsageError(f"`{request.sha256[:80]}` is not a SHA-256 in lower-case hex")
     if not _CONTENT_HASH.fullmatch(request.content_hash):
         raise UsageError(f"`{request.content_hash[:80]}` cannot be a content hash")

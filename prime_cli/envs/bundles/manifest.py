@@ -1,10 +1,9 @@
 """What a bundle says of itself: `prime-bundle.json`, its first member."""
 
-import re
-
 import msgspec
 
 from prime_cli.archive.limits import safe_name
+from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError
 from prime_cli.wire.codec import encode
 
@@ -12,8 +11,6 @@ NAME = "prime-bundle.json"
 SCHEMA = 1
 HUB, DATASETS, FILES = "hugging-face-hub", "hugging-face-datasets", "files"
 """Kinds of data: a folder of one of Hugging Face's two caches, or anything else."""
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Target(msgspec.Struct, frozen=True, order=True):
@@ -108,7 +105,7 @@ def _check(manifest: Manifest) -> None:
     if len(members) != len(manifest.members):
         raise IntegrityError(f"The bundle's {NAME} names a member twice")
     for member in manifest.members:
-        if safe_name(member.path) != member.path or not _SHA256.fullmatch(member.sha256):
+        if safe_name(member.path) != member.path or not is_sha256(member.sha256):
             raise IntegrityError(f"The bundle's {NAME} names a member {member.path[:80]!r}")
     for each in manifest.environments:
         parts = {each.wheel, each.record, *([each.sources] if each.sources else [])}

@@ -1,6 +1,5 @@
 """`prime.lock`, read and written: references and digests, no addresses and no keys."""
 
-import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ import msgspec
 import tomli_w
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import BadReference, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -18,7 +18,6 @@ FILENAME = "prime.lock"
 SCHEMA = 1
 
 _HEAD = "# Written by `prime env lock`, and installed by `prime env sync`. Commit this file.\n"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class LockedEnvironment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -110,7 +109,7 @@ def _check(entry: LockedEnvironment) -> None:
         raise ValueError(f"`{entry.ref}` has no version")
     if entry.asked is not None:
         EnvRef.parse(entry.asked)
-    if not _SHA256.fullmatch(entry.sha256):
+    if not is_sha256(entry.sha256):
         raise ValueError(f"the sha256 of `{entry.ref}` is not 64 hexadecimal digits")
     try:
         parse_wheel_filename(entry.wheel)
