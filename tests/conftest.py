@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from prime_cli.session import Session
@@ -14,6 +15,10 @@ from tests.helpers.file_server import file_server
 from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["file_server", "wheelhouse"]
+
+# An example may take as long as the machine lets it; what CI sets besides stays.
+hypothesis.settings.register_profile("unhurried", hypothesis.settings(deadline=None))
+hypothesis.settings.load_profile("unhurried")
 
 _KEPT = (
     "PATH",
