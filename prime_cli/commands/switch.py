@@ -64,6 +64,9 @@ def switch(
 def _ask(session: Session, teams: "list[Team]") -> str:
     from prime_cli.accounts.teams import title_of
 
+    if not teams:
+        session.output.say(f"You are in no team on {session.hub.host}")
+        return PERSONAL
     named = {f"{title_of(each)}, {each.role.lower()}": each.slug for each in teams}
     if not session.output.is_interactive:
         named = {each.slug: each.slug for each in teams}

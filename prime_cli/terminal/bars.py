@@ -26,7 +26,7 @@ _ROOM_FOR_BARS = 60
 """Columns of a terminal below which the bar itself is left out."""
 _ECHO = 4
 """Cells that two times Ctrl-C take."""
-_LEAST_BAR, _LEAST_NOTE, _LEAST_TEXT, _CLOCK, _GAPS = 8, 12, 4, 7, 4
+_LEAST_BAR, _LEAST_NOTE, _LEAST_TEXT, _CLOCK, _GAPS = 8, 10, 4, 7, 4
 _CUT = ".."
 """In ASCII, as every console has it: an ellipsis would take three cells on some, one on others."""
 _STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))

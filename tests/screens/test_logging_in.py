@@ -68,6 +68,38 @@ def test_a_key_that_is_typed_is_not_seen(hub: ScriptedHub) -> None:
         assert KEY not in "".join(terminal.seen)
 
 
+def test_who_is_in_no_team_is_not_asked(hub: ScriptedHub) -> None:
+    log_in(hub)
+    hub.answer("GET /user/teams", {"data": [], "total_count": 0})
+    with Terminal("switch") as terminal:
+        assert terminal.end() == 0, terminal.text
+        assert "You are in no team" in terminal.text
+        assert "[1-" not in terminal.text
+
+
+@pytest.mark.parametrize("keys", ["\n", "\x04", "\x03", "9\n", "\u6f22\u5b57\n", "1" * 3000 + "\n"])
+def test_no_team_is_chosen_without_an_answer(hub: ScriptedHub, keys: str) -> None:
+    log_in(hub)
+    prime_process("switch", "acme").ok()
+    with Terminal("switch", "-q", columns=40) as terminal:
+        terminal.wait_for("[1-3]")
+        terminal.type(keys)
+        assert terminal.end() == (130 if keys in ("\n", "\x04", "\x03") else 2), terminal.text
+        assert terminal.is_clean
+    assert prime_process("context", "show", "-o", "json").ok().json["team"] == "acme"
+
+
+@pytest.mark.parametrize("keys", ["\n", "\x04", f"{KEY}\x03"])
+def test_no_login_is_made_without_a_key(hub: ScriptedHub, keys: str) -> None:
+    with Terminal("login", "--hub", hub.url, "--token-stdin") as terminal:
+        terminal.wait_for("Key:")
+        terminal.type(keys)
+        assert terminal.end() == 130, terminal.text
+        assert terminal.is_clean  # what is typed next is seen again
+        assert KEY.encode() not in terminal.written
+    assert not hub.seen
+
+
 @pytest.mark.parametrize(("answer", "team"), [("1", None), ("2", "acme"), ("3", "evil")])
 def test_a_team_is_chosen_by_its_number(hub: ScriptedHub, answer: str, team: str | None) -> None:
     log_in(hub)

@@ -1,0 +1,92 @@
+"""Which test drives which question and which bar.
+
+A new question or bar needs a line here, and a test of this folder that types the answers, or sees
+the bar come and go.
+"""
+
+_PROMPTS = "test_prompts.py"
+_LOGIN = "test_logging_in.py"
+_BARS = "test_bars.py"
+_EVALUATING = "test_evaluating.py"
+
+_RUN = f"{_EVALUATING}::test_a_run_is_asked_about_interrupted_and_offered_again"
+_CHECKS = f"{_EVALUATING}::test_checks_and_suites_show_what_they_run"
+_BUNDLE = f"{_EVALUATING}::test_a_bundle_shows_what_is_fetched_built_written_checked_and_unpacked"
+_INSTALL = f"{_BARS}::test_the_steps_of_an_installation_are_shown"
+_RUNS = f"{_BARS}::test_what_is_done_with_runs_is_shown"
+_HUBS = f"{_BARS}::test_what_a_hub_is_copied_moved_and_cleaned_by_is_shown"
+_BYTES = f"{_BARS}::test_uploads_and_downloads_show_their_bytes"
+
+QUESTIONS = {
+    ("commands/completion/options.py", "Change "): (
+        f"{_PROMPTS}::test_changing_a_file_of_the_users"
+    ),
+    ("commands/context/delete.py", "Forget `"): (
+        f"{_LOGIN}::test_a_context_with_a_key_is_deleted_after_a_yes"
+    ),
+    ("commands/env/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
+    ("commands/env/install.py", "Go on?"): (
+        f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
+    ),
+    ("commands/eval/costing.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
+    ("commands/eval/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
+    ("commands/eval/resuming.py", "Run "): _RUN,
+    ("commands/hub/team/remove.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
+    ("commands/hub/user/remove.py", "Remove the user `"): (
+        f"{_PROMPTS}::test_removing_a_user_and_a_team"
+    ),
+    ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
+    ("commands/switch.py", "Whom do you work for?"): (
+        f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
+    ),
+    ("commands/trusting.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
+}
+"""By module and how the question begins."""
+
+BARS = {
+    ("accounts/approval.py", "Waiting for "): (
+        f"{_LOGIN}::test_the_page_is_shown_while_a_bar_says_what_is_waited_for"
+    ),
+    ("api/evaluations.py", "Pushing samples"): _RUNS,
+    ("api/transfers.py", "Downloading "): _BYTES,
+    ("api/transfers.py", "Uploading "): _BYTES,
+    ("checks/doctor.py", "Looking at this machine"): (
+        f"{_BARS}::test_looking_at_this_machine_is_shown"
+    ),
+    ("commands/env/diff.py", "Comparing"): _INSTALL,
+    ("envs/locking/updating.py", "Locking"): _INSTALL,
+    ("commands/env/outdated.py", "Asking the hub"): _INSTALL,
+    ("commands/eval/compare.py", "Comparing"): _RUNS,
+    ("commands/eval/gate.py", "Reading "): _RUNS,
+    ("commands/eval/hugging_face.py", "Pushing to the Hugging Face Hub"): (
+        f"{_BARS}::test_a_push_to_the_hugging_face_hub_is_shown"
+    ),
+    ("commands/eval/power.py", "Reading runs"): _RUNS,
+    ("commands/eval/show.py", "Reading "): _RUNS,
+    ("commands/hub/migrate.py", "Migrating"): _HUBS,
+    ("envs/build.py", "Building "): f"{_BARS}::test_building_is_shown",
+    ("envs/bundles/admission.py", "Unpacking "): _BUNDLE,
+    ("envs/bundles/packages.py", "Building "): _BUNDLE,
+    ("envs/bundles/packages.py", "Fetching packages"): _BUNDLE,
+    ("envs/bundles/reading.py", "Checking "): _BUNDLE,
+    ("envs/bundles/writing.py", "Writing "): _BUNDLE,
+    ("envs/install.py", "Installing "): _INSTALL,
+    ("envs/install.py", "Resolving packages"): _INSTALL,
+    ("envs/keeping/pruning.py", "Removing"): _INSTALL,
+    ("envs/keeping/verifying.py", "Verifying"): _INSTALL,
+    ("envs/seeding.py", "Preparing the starter environments"): (
+        f"{_BARS}::test_the_first_command_says_what_it_prepares"
+    ),
+    ("evals/checking/check.py", "Checking "): _CHECKS,
+    ("evals/export/exports.py", "Exporting"): _RUNS,
+    ("evals/live_session.py", "self._title()"): _RUN,
+    ("evals/sharing/saving.py", "Fetching "): _RUNS,
+    ("evals/suites/telling.py", "self._label"): _CHECKS,
+    ("hub/upkeep/backup.py", "Copying blobs"): _HUBS,
+    ("hub/upkeep/backup.py", "Copying tables"): _HUBS,
+    ("hub/upkeep/garbage.py", "Looking through the blobs"): _HUBS,
+    ("hub/upkeep/restore.py", "Restoring blobs"): _HUBS,
+    ("hub/upkeep/restore.py", "Restoring tables"): _HUBS,
+    ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
+}
+"""By module and how the description begins; an expression where it begins with no word."""
