@@ -14,7 +14,7 @@ from prime_cli.core.credentials import (
     remove_credential,
     save_credential,
 )
-from prime_cli.core.credentials.file import credentials_file, read_entries
+from prime_cli.core.credentials.file import read_entries
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 
 
@@ -25,7 +25,7 @@ def rename_with_key(config: Config, old: str, new: str) -> None:
     not answer; nothing has changed then.
     """
     check_context_name(new)
-    entry = read_entries(credentials_file(config.home.value)).get(old)
+    entry = read_entries(config.home.value).get(old)
     if entry is None:
         rename_context(config.file, old, new)
         return
@@ -46,7 +46,7 @@ def require_deletable(config: Config, name: str) -> None:
             f"`{name}` is built in",
             hint="choose another with `prime context use`" + _or_log_out(name),
         )
-    keyed = read_entries(credentials_file(config.home.value))
+    keyed = read_entries(config.home.value)
     if name not in known_contexts(read_table(config.file)) and name not in keyed:
         raise NotFound(f"There is no context `{name}`", hint="see `prime context list`")
 

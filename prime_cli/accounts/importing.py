@@ -11,7 +11,7 @@ from prime_cli.core.config.contexts import read_contexts
 from prime_cli.core.config.editing import save_context, use_context
 from prime_cli.core.credentials import Kept, Storage, save_credential
 from prime_cli.core.credentials.checked import check_key
-from prime_cli.core.credentials.file import credentials_file, read_entries
+from prime_cli.core.credentials.file import read_entries
 from prime_cli.core.errors import NotLoggedIn, UsageError
 
 
@@ -50,7 +50,7 @@ class ImportPlan:
 def plan_import(official: OfficialConfig, config: Config) -> ImportPlan:
     """What would be taken; what is set here already wins. Raises UsageError for a broken file."""
     here = {each.name: each for each in read_contexts(config.file)}
-    keyed = read_entries(credentials_file(config.home.value))
+    keyed = read_entries(config.home.value)
     imports = tuple(
         _plan(each, here.get(our_name(each)), has_key=our_name(each) in keyed)
         for each in official.contexts

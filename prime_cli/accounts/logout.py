@@ -9,7 +9,7 @@ from prime_cli.core.config import Config
 from prime_cli.core.config.editing import unset_value
 from prime_cli.core.config.settings import read_table
 from prime_cli.core.credentials import remove_credential
-from prime_cli.core.credentials.file import credentials_file, read_entries
+from prime_cli.core.credentials.file import read_entries
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class LoggedOut:
 
 def contexts_with_keys(config: Config) -> list[str]:
     """The contexts for which a key is kept on this machine."""
-    return list(read_entries(credentials_file(config.home.value)))
+    return list(read_entries(config.home.value))
 
 
 def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:

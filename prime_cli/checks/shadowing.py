@@ -7,7 +7,7 @@ from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
 from prime_cli.core.config.contexts import URL_VARIABLES
 from prime_cli.core.config.settings import read_table
-from prime_cli.core.credentials.file import credentials_file, read_entries
+from prime_cli.core.credentials.file import read_entries
 from prime_cli.core.credentials.finding import KEY_VARIABLE
 from prime_cli.core.errors import UsageError
 
@@ -64,6 +64,6 @@ def _context(config: Config) -> Iterator[Finding]:
 
 def _kept(config: Config) -> set[str]:
     try:
-        return set(read_entries(credentials_file(config.home.value)))
+        return set(read_entries(config.home.value))
     except UsageError:
         return set()  # told by the check of the key

@@ -25,9 +25,9 @@ def name_of_current(session: Session) -> str | None:
 
 def kept_keys(config: Config) -> "dict[str, Entry]":
     """For which contexts a key is kept; no key is read from a keyring."""
-    from prime_cli.core.credentials.file import credentials_file, read_entries
+    from prime_cli.core.credentials.file import read_entries
 
-    return read_entries(credentials_file(config.home.value))
+    return read_entries(config.home.value)
 
 
 def key_place(context: Context, kept: "dict[str, Entry]") -> str | None:

@@ -36,8 +36,9 @@ def credentials_file(home: Path) -> Path:
     return home / "credentials.toml"
 
 
-def read_entries(file: Path) -> dict[str, Entry]:
+def read_entries(home: Path) -> dict[str, Entry]:
     """The entries by context; {} if there is no file; raises UsageError where it is not TOML."""
+    file = credentials_file(home)
     contexts = read_table(file).get("contexts", {})
     if not isinstance(contexts, dict):
         raise UsageError(f"contexts in {file} must be a table")
@@ -48,15 +49,16 @@ def read_entries(file: Path) -> dict[str, Entry]:
     }
 
 
-def change_entries(file: Path, changes: Mapping[str, Entry | None]) -> None:
+def change_entries(home: Path, changes: Mapping[str, Entry | None]) -> None:
     """Write the entries of `changes`, and take out those that are None; the others stay.
 
     One writer at a time; the file is replaced as a whole. Raises StorageFailed, Conflict.
     """
     import tomli_w
 
+    file = credentials_file(home)
     with locked(file.with_name("credentials.lock")):
-        entries: dict[str, Entry | None] = {**read_entries(file), **changes}
+        entries: dict[str, Entry | None] = {**read_entries(home), **changes}
         tables = {name: _table(entry) for name, entry in entries.items() if entry is not None}
         write_atomically(file, tomli_w.dumps({"contexts": tables}).encode("utf-8"))
 

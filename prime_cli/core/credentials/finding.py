@@ -34,12 +34,12 @@ def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> 
         return Credential(None, "no key needed")
     if context.takes_key_variable and (key := environ.get(KEY_VARIABLE)):
         return Credential(key, KEY_VARIABLE)
-    file = credentials_file(config.home.value)
-    entry = read_entries(file).get(context.name)
+    home = config.home.value
+    entry = read_entries(home).get(context.name)
     if entry is None or entry.hub != context.base_url:
         return Credential(None, "not set")
     if entry.account is None:
-        return Credential(entry.key, str(file))
+        return Credential(entry.key, str(credentials_file(home)))
     try:
         key = keyrings.fetch(entry.account)
     except keyrings.NoKeyring as error:

@@ -64,8 +64,7 @@ def remove_credential(home: Path, context: str) -> bool:
     Raises StorageFailed when the keyring that has it does not answer; the entry then stays, so
     that it can be tried again.
     """
-    file = credentials_file(home)
-    entry = read_entries(file).get(context)
+    entry = read_entries(home).get(context)
     if entry is None:
         return False
     if entry.account:
@@ -76,22 +75,21 @@ def remove_credential(home: Path, context: str) -> bool:
                 f"The key of `{context}` is still in the keyring: {error}",
                 hint="try again where the keyring can be reached",
             ) from None
-    change_entries(file, {context: None})
+    change_entries(home, {context: None})
     return True
 
 
 def _save_in_keyring(home: Path, context: str, hub: str, key: str) -> Kept:
     account = f"{context} at {hub} ({home})"
     backend = keyrings.keep(account, key)
-    change_entries(credentials_file(home), {context: Entry(hub, account=account)})
+    change_entries(home, {context: Entry(hub, account=account)})
     return Kept(Storage.KEYRING, f"the keyring ({backend})")
 
 
 def _save_in_file(home: Path, context: str, hub: str, key: str, reason: str | None) -> Kept:
-    file = credentials_file(home)
-    earlier = read_entries(file).get(context)
+    earlier = read_entries(home).get(context)
     if earlier is not None and earlier.account:
         with suppress(keyrings.NoKeyring):
             keyrings.forget(earlier.account)
-    change_entries(file, {context: Entry(hub, key=key)})
-    return Kept(Storage.FILE, f"{file} (mode 0600)", reason)
+    change_entries(home, {context: Entry(hub, key=key)})
+    return Kept(Storage.FILE, f"{credentials_file(home)} (mode 0600)", reason)
