@@ -8,12 +8,7 @@ from prime_cli.core.config.editing import (
     rename_context,
 )
 from prime_cli.core.config.settings import read_table
-from prime_cli.core.credentials import (
-    Storage,
-    find_credential,
-    remove_credential,
-    save_credential,
-)
+from prime_cli.core.credentials import Storage, find_credential, remove_credential, save_credential
 from prime_cli.core.credentials.file import read_entries
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 

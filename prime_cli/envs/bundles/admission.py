@@ -13,12 +13,7 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.data import check_place, place_of
 from prime_cli.envs.bundles.kept import MANIFEST, Bundled, open_bundled
-from prime_cli.envs.bundles.manifest import (
-    BundledData,
-    Manifest,
-    Member,
-    encode_manifest,
-)
+from prime_cli.envs.bundles.manifest import BundledData, Manifest, Member, encode_manifest
 from prime_cli.envs.bundles.reading import DATA, OpenBundle, is_data, open_bundle
 from prime_cli.runtime.bundled import BUNDLES, bundles_folder
 

@@ -10,11 +10,7 @@ from msgspec.structs import replace
 from prime_cli.core.errors import NotFound, ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.envs.bundles.artifacts import Artifact
-from prime_cli.envs.bundles.manifest import (
-    SCHEMA,
-    BundledEnvironment,
-    Manifest,
-)
+from prime_cli.envs.bundles.manifest import SCHEMA, BundledEnvironment, Manifest
 from prime_cli.envs.bundles.packages import build_sources, fetch_artifacts, with_built
 from prime_cli.envs.bundles.plan import Around, BundlePlan, Part
 from prime_cli.envs.bundles.writing import Content, describe, write_bundle

@@ -11,11 +11,7 @@ from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
 from prime_cli.core.uses import hold
-from prime_cli.envs.bundles.manifest import (
-    BundledEnvironment,
-    Manifest,
-    decode_manifest,
-)
+from prime_cli.envs.bundles.manifest import BundledEnvironment, Manifest, decode_manifest
 from prime_cli.envs.records import Record
 from prime_cli.runtime.bundled import BUNDLES, bundles_folder
 from prime_cli.wire.codec import decode

@@ -12,13 +12,8 @@ from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.envs.bundles.artifacts import Artifact
 from prime_cli.envs.bundles.data import read_data
-from prime_cli.envs.bundles.manifest import (
-    BundledData,
-    Target,
-)
-from prime_cli.envs.bundles.packages import (
-    choose_packages,
-)
+from prime_cli.envs.bundles.manifest import BundledData, Target
+from prime_cli.envs.bundles.packages import choose_packages
 from prime_cli.envs.bundles.targets import Machine
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
