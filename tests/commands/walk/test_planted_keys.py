@@ -21,7 +21,7 @@ KEYS = {
     "OPENAI_API_KEY": "sk-planted-in-the-environment",
     "HF_TOKEN": "hf_planted_in_the_environment",
     "LAB_SECRET": "secret-planted-in-the-environment",
-    "PRIME_HUB_SECRET_KEY": "0123456789abcdef0123456789abcdef",
+    "PRIME_HUB_SECRET_KEY": "5eed0f9a11b7c2d4e6f8091a2b3c4d5e",
 }
 FOR_INSTALLERS = {"UV_INDEX_LAB_PASSWORD": "index-password-planted"}
 """It is for uv and pip, which log in with it, and for nothing else."""
