@@ -25,6 +25,10 @@ _OPTIONS = {
         "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
     },
     "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: leave it out"),
+    "prime env upload": {
+        "--private": "type `--visibility private`",
+        "--public": "type `--visibility public`",
+    },
     "prime env list": {
         "--offset": "turn pages with `--page`",
         "--show-actions": "environments have no actions: leave it out",
@@ -34,7 +38,8 @@ _OPTIONS = {
     "prime eval run": {
         **dict.fromkeys(_HOSTED, _HERE_ONLY),
         **dict.fromkeys(("--shuffle", "--shuffle-seed"), _PICKED_IN_ORDER),
-        **dict.fromkeys(("--output-dir", "-o"), _SAVED_IN),
+        "--output-dir": _SAVED_IN,
+        "-o": f"the format is `--output`; {_SAVED_IN}",
         "--env-dir-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
         "--env-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
         "--heartbeat-url": _NOT_YET,

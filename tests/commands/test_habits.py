@@ -76,6 +76,8 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("--show-completion bash", "`prime completion bash`"),
         ("env eval wordle", "type `prime eval run`"),
         ("env list --offset 20", "`--page`"),
+        ("env upload . --private", "`--visibility private`"),
+        ("eval run wordle -o out", "`--output`"),
         ("eval logs ev_1 --follow", "`tail -f`"),
         ("eval run wordle --hosted", "run on this machine"),
     ],

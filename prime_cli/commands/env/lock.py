@@ -15,8 +15,10 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.phrases import counted
+from prime_cli.core.refs import EnvRef
 from prime_cli.envs.installed import list_installed
 from prime_cli.envs.locking.changes import LockChange
+from prime_cli.envs.locking.file import LockedEnvironment
 from prime_cli.envs.locking.place import find_place
 from prime_cli.envs.locking.resolve import resolve_words
 from prime_cli.envs.locking.updating import LockUpdate, require_wanted, update_lock
@@ -82,6 +84,21 @@ def lock(
         dry_run=dry_run,
     )
     _show(session, done, dry_run=dry_run)
+    if upgrade and place.wanted is None:
+        _name_the_pinned(session, done)
+
+
+def _name_the_pinned(session: Session, done: LockUpdate) -> None:
+    """Say what `--upgrade` left alone, as it is locked with the version that was typed."""
+    pinned = [ref.slug for ref in map(_asked, done.lock.environments) if ref and ref.version]
+    if pinned:
+        verb = "stays" if len(pinned) == 1 else "stay"
+        again = f"`prime env lock {' '.join(pinned)}` takes the newest"
+        session.output.hint(f"{', '.join(pinned)} {verb} as asked for; {again}")
+
+
+def _asked(entry: LockedEnvironment) -> EnvRef | None:
+    return EnvRef.parse(entry.asked) if entry.asked else None
 
 
 def _show(session: Session, done: LockUpdate, *, dry_run: bool) -> None:

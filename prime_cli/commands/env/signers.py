@@ -67,6 +67,8 @@ def signers(
         _done(session, owner, f"No signer is allowed for `{owner}` any more")
     elif key or believed:
         if key:
+            if not key.is_file():
+                raise NotFound(f"There is no key {key}", hint="give the file that ends in `.pub`")
             with storage_errors(key):
                 known.add_key(owner, key.read_text(encoding="utf-8", errors="replace").strip())
         if believed:

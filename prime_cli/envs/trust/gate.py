@@ -112,7 +112,7 @@ def check_pin(ref: EnvRef, sha256: str, pin: str) -> None:
     if sha256 != pin:
         raise IntegrityError(
             f"The wheel of {ref} has sha256 {sha256}, and {pin} is pinned",
-            hint=f"see what the hub has with `prime env versions {ref.slug}`",
+            hint=f"see what the hub has with `prime env versions {ref.slug} --full-hashes`",
         )
 
 

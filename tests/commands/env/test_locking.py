@@ -52,6 +52,14 @@ def test_lock_says_what_it_locks_and_writes_it_once(prime: Prime, work: Path) ->
     assert (work / FILENAME).read_bytes() == written
 
 
+def test_upgrade_says_what_stays_as_it_was_asked_for(prime: Prime, work: Path) -> None:
+    prime("env", "lock", "wordle@0.1.0", cwd=work).ok()
+    told = prime("env", "lock", "--upgrade", cwd=work).ok().err
+    assert "ada/wordle stays as asked for" in " ".join(told.split())
+    prime("env", "lock", "ada/wordle", cwd=work).ok()
+    assert "hint" not in prime("env", "lock", "--upgrade", cwd=work).ok().err
+
+
 def test_lock_in_json_and_dry(prime: Prime, work: Path) -> None:
     told = prime("env", "lock", "ada/wordle", "--dry-run", "-o", "json", cwd=work).ok().json
     assert told["environments"][0]["ref"] == "ada/wordle@0.2.0"

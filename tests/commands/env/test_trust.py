@@ -154,6 +154,7 @@ def test_signers_are_named_whole(prime: Prime, tmp_path: Path) -> None:
     assert prime("env", "signers", "ada", "--identity", "a@b").code == 2
     assert prime("env", "signers", "--remove").code == 2
     assert prime("env", "signers", "ada", "--remove").code == 6
+    assert prime("env", "signers", "ada", "--key", str(tmp_path / "nowhere.pub")).code == 6
     (tmp_path / "key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nx\n", encoding="utf-8")
     assert prime("env", "signers", "ada", "--key", str(tmp_path / "key")).code == 2
     issuer = ("--identity", "a@b.org", "--issuer", "https://issuer.example")
