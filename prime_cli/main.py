@@ -51,7 +51,10 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
     session = session or Session()
     session.mode = output_mode(words)
     try:
-        return invoke(words, session)
+        try:
+            return invoke(words, session)
+        finally:
+            session.close()
     except BrokenPipeError:  # the reader of the help has seen enough
         _detach_stdout()
         return 0
@@ -59,8 +62,6 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
         return 130
     except Exception as error:  # noqa: BLE001 the last stop
         failure = as_failure(error, _keys_seen(session))
-    finally:
-        session.close()
     session.output.fail(failure)
     return int(failure.exit_code)
 
