@@ -51,13 +51,13 @@ def find_environment(
     offline: bool = False,
     bundles: Collection[Path] | None = None,
 ) -> Found:
-    """The environment `ref` means; raises NotFound with what is near it, or why nobody was asked.
+    """The environment `ref` means; raises NotFound with what is near it.
 
-    A hub that has no such environment may have an upstream, which is asked in its place. Where
-    prime is offline, what was fetched before answers for a hub that needs a connection; what no
-    hub tells may have come in a bundle, one of the folders `bundles` (None: any). Raises
-    IntegrityError where the hub answers about another environment, or tells another sha256 than
-    `ref` pins.
+    It is Unreachable, or Offline, where a hub that may have it cannot be asked. A hub that has no
+    such environment may have an upstream, which is asked in its place. Where prime is offline,
+    what was fetched before answers for a hub that needs a connection; what no hub tells may have
+    come in a bundle, one of the folders `bundles` (None: any). Raises IntegrityError where the
+    hub answers about another environment, or tells another sha256 than `ref` pins.
     """
     try:
         found = _find(hub.of(ref.owner), ref, home=home, progress=progress, offline=offline)
@@ -102,10 +102,7 @@ def _ask_upstream(
     except NotFound as missing:
         raise _not_found(ref, suggest(hub, ref.slug), f"nor has {upstream.host}") from missing
     except Unreachable as error:
-        why = "prime is offline" if isinstance(error, Offline) else "it cannot be reached"
-        raise _not_found(
-            ref, suggest(hub, ref.slug), f"{upstream.host} was not asked: {why}"
-        ) from error
+        raise _not_known(ref, upstream.host, error, suggest(hub, ref.slug)) from error
     progress.say(f"{ref.slug} is not on this machine, so it comes from {upstream.host}")
     return found
 
@@ -141,6 +138,19 @@ def _versions_of(hub: "HubClient", ref: EnvRef) -> list[str]:
     except NotFound:
         return []
     return [row.version for row in rows[:_SHOWN_VERSIONS]]
+
+
+def _not_known(ref: EnvRef, host: str, error: Unreachable, nearest: str | None) -> Unreachable:
+    """It is not here, and whether there is one elsewhere could not be asked."""
+    if isinstance(error, Offline):
+        return Offline(
+            f"`{ref.slug}` is not on this machine, and prime is offline",
+            hint=nearest or f"run it once without `--offline`, so that {host} can be asked",
+        )
+    return Unreachable(
+        f"`{ref.slug}` is not on this machine, and {host} cannot be reached",
+        hint=nearest or "check the network, or name the hub that has it with `--context`",
+    )
 
 
 def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:

@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel
@@ -57,18 +57,16 @@ def test_what_is_here_is_never_asked_of_the_upstream(
     assert replay.seen == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "hint"),
-    [
-        (refusal(404, "Environment not found"), "nor has hub.example"),
-        (broken(httpx.ConnectError), "hub.example was not asked: it cannot be reached"),
-    ],
-)
-def test_what_is_nowhere_is_not_found_and_says_who_was_asked(
-    data: Path, store: Path, answer: object, hint: str
-) -> None:
-    upstream, _ = public_hub({f"GET {DETAIL_PATH}": answer})
+def test_what_no_hub_has_is_not_found_and_says_who_was_asked(data: Path, store: Path) -> None:
+    upstream, _ = public_hub({f"GET {DETAIL_PATH}": refusal(404, "Environment not found")})
     hub = open_hub(data, upstream=upstream)
     with pytest.raises(NotFound, match="There is no environment `ada/tiny-env`") as caught:
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
-    assert caught.value.hint == hint
+    assert caught.value.hint == "nor has hub.example"
+
+
+def test_a_hub_that_may_have_it_and_cannot_be_asked_is_unreachable(data: Path, store: Path) -> None:
+    upstream, _ = public_hub({f"GET {DETAIL_PATH}": broken(httpx.ConnectError)})
+    hub = open_hub(data, upstream=upstream)
+    with pytest.raises(Unreachable, match="is not on this machine, and hub"):
+        fetch_wheel(hub, TINY, progress=Silent(), home=store)

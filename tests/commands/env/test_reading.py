@@ -178,8 +178,11 @@ def test_a_local_hub_reads_through_to_its_upstream(
         assert "Pulled bob/sudoku@0.1.0" in pulled.err
     assert prime("env", "info", "bob/sudoku", "--offline", env=env).code == 0
     gone = prime("env", "info", "bob/other", env=env)
-    assert gone.code == 6
-    assert "was not asked: it cannot be reached" in gone.err
+    assert gone.code == 5
+    assert "`bob/other` is not on this machine, and 127.0.0.1" in gone.err
+    offline = prime("env", "info", "bob/other", "--offline", env=env)
+    assert offline.code == 5
+    assert "`bob/other` is not on this machine, and prime is offline" in offline.err
 
 
 def test_status_has_the_official_fields(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
