@@ -23,12 +23,17 @@ def parse_url(text: str) -> httpx.URL:
     return url
 
 
+def host_of(url: httpx.URL) -> str:
+    """Its host, with the port where one is named: what a message calls it."""
+    return url.netloc.decode("ascii")
+
+
 def next_hop(url: httpx.URL, location: str) -> str:
     """Where `url` redirects to; raises Unreachable if that is no address."""
     try:
         return str(url.join(location))
     except httpx.InvalidURL as error:
-        raise Unreachable(f"{url.host} redirects to `{location}`, no address") from error
+        raise Unreachable(f"{host_of(url)} redirects to `{location}`, no address") from error
 
 
 def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import httpx
 
 from prime_cli.api.accounts import Accounts
+from prime_cli.api.addresses import host_of
 from prime_cli.api.connection import CONNECT_SECONDS, Connection
 from prime_cli.api.embedded import AppTransport
 from prime_cli.api.environments import Environments
@@ -80,7 +81,7 @@ class HubClient:
     @property
     def host(self) -> str:
         """The hub's host, with the port where one is named."""
-        return self._connection.base_url.netloc.decode("ascii")
+        return host_of(self._connection.base_url)
 
     @property
     def in_process(self) -> bool:

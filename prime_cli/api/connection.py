@@ -16,7 +16,7 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.api import answers, retries
-from prime_cli.api.addresses import Query, next_hop, origin_of, parameters, parse_url
+from prime_cli.api.addresses import Query, host_of, next_hop, origin_of, parameters, parse_url
 from prime_cli.api.transport import open_client
 from prime_cli.core.credentials.checked import check_key
 from prime_cli.core.errors import Unreachable
@@ -206,11 +206,11 @@ class Connection:
             response.close()
             if request.method != "GET":
                 raise Unreachable(
-                    f"{request.url.host} sent the request on to {response.headers['location']}",
+                    f"{host_of(request.url)} sent the request on to {response.headers['location']}",
                     hint="name the hub by its final address; see `prime config show`",
                 )
             request = self._request("GET", next_hop(request.url, response.headers["location"]))
-        raise Unreachable(f"{request.url.host} redirects without end")
+        raise Unreachable(f"{host_of(request.url)} redirects without end")
 
     def _repeat(self, request: httpx.Request, *, repeatable: bool, last: int) -> httpx.Response:
         client = self._hub if self._is_hub(request.url) else self._outside
@@ -261,13 +261,13 @@ def _failures(url: httpx.URL) -> Iterator[None]:
         yield
     except httpx.TimeoutException as error:
         raise Unreachable(
-            f"{url.host} did not answer in time", hint="try again, or see `prime config show`"
+            f"{host_of(url)} did not answer in time", hint="try again, or see `prime config show`"
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
-            f"{url.host} cannot be reached: {error}",
+            f"{host_of(url)} cannot be reached: {error}",
             hint="check the network and the address (`prime config show`); the hub in the box "
             "needs neither: `--context local`",
         ) from error
     except httpx.DecodingError as error:
-        raise Unreachable(f"{url.host} sent an answer that cannot be read: {error}") from error
+        raise Unreachable(f"{host_of(url)} sent an answer that cannot be read: {error}") from error

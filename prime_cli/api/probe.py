@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from prime_cli import __version__
-from prime_cli.api.addresses import parse_url
+from prime_cli.api.addresses import host_of, parse_url
 from prime_cli.api.connection import API
 from prime_cli.api.transport import open_client
 from prime_cli.core.errors import Unreachable
@@ -51,12 +51,12 @@ def probe(
             return Answered(response.status_code, date, passed, with_key=bool(key))
     except httpx.TimeoutException as error:
         raise Unreachable(
-            f"{url.host} did not answer within {seconds:g} seconds",
+            f"{host_of(url)} did not answer within {seconds:g} seconds",
             hint="see whether the hub is up, and whether a proxy is in the way",
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
-            f"{url.host} cannot be reached: {error}", hint=_step(str(error))
+            f"{host_of(url)} cannot be reached: {error}", hint=_step(str(error))
         ) from error
 
 

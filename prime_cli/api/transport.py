@@ -2,6 +2,7 @@
 
 import httpx
 
+from prime_cli.api.addresses import host_of
 from prime_cli.core.errors import Offline, UsageError
 
 
@@ -25,6 +26,6 @@ class OfflineTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         raise Offline(
-            f"{request.url.host} was not asked, because prime is offline",
+            f"{host_of(request.url)} was not asked, because prime is offline",
             hint="run it again without `--offline` and PRIME_OFFLINE",
         )

@@ -60,24 +60,24 @@ def _lines(
         lines.append(("team", f"{told}  (from {hub.team_source})"))
     lines += [
         ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),
-        ("context", hub.name),
+        ("context", f"{hub.name}  (from {hub.source})"),
         ("key", f"set  (from {credential.source})" if credential.key else credential.source),
     ]
     if account.scope:
-        lines.append(("may", "; ".join(_rights(account.scope))))
+        lines.append(("access", f"{'; '.join(_rights(account.scope))}  (from the hub)"))
     if account.email:
         lines.append(("email", account.email))
     return lines
 
 
 def _rights(scope: dict[str, Any]) -> list[str]:
-    """`write environments, secrets`, then `read …`; hubs may say what they like of the rest."""
-    kinds: dict[str, list[str]] = {"write": [], "read": [], "not use": []}
+    """`write: environments, secrets`, then `read: …`; hubs may say what they like of the rest."""
+    kinds: dict[str, list[str]] = {"write": [], "read": [], "none": []}
     for kind, allowed in scope.items():
         may = allowed if isinstance(allowed, dict) else {}
         word = "write" if may.get("write") is True else "read" if may.get("read") is True else None
-        kinds[word or "not use"].append(kind)
-    return [f"{word} {', '.join(named)}" for word, named in kinds.items() if named]
+        kinds[word or "none"].append(kind)
+    return [f"{word}: {', '.join(named)}" for word, named in kinds.items() if named]
 
 
 def _record(

@@ -46,7 +46,7 @@ def test_a_port_where_nobody_listens_is_unreachable() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     hub = HubClient(f"http://127.0.0.1:{port}", attempts=1)
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1 cannot be reached"):
+    with pytest.raises(Unreachable, match=rf"127\.0\.0\.1:{port} cannot be reached"):
         hub.accounts.whoami()
     hub.close()
 

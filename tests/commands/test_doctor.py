@@ -63,7 +63,7 @@ def test_a_hub_that_is_not_there_fails_with_its_step(prime: Prime, tmp_path: Pat
     env = {"PRIME_API_BASE_URL": f"http://127.0.0.1:{port}", "PRIME_API_KEY": KEY}
     shown = prime("doctor", cwd=tmp_path, env=env)
     assert shown.code == 1
-    assert "127.0.0.1 cannot be reached" in shown.out
+    assert "cannot be reached" in shown.out
     assert "hint: hub: check the network and the address" in shown.err
     assert "error: 1 check failed" in shown.err
     assert KEY not in shown.out + shown.err
@@ -75,7 +75,7 @@ def test_a_hub_that_hangs_is_given_up(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         shown = prime_process("doctor", cwd=tmp_path, env={"PRIME_API_BASE_URL": url})
     assert shown.code == 1
-    assert "127.0.0.1 did not answer within 3 seconds" in shown.out
+    assert "did not answer within 3 seconds" in shown.out
     assert "Looking at this machine" in shown.err
 
 

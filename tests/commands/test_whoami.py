@@ -28,7 +28,7 @@ def test_it_is_told_in_labelled_lines(prime: Prime) -> None:
     assert shown.out.splitlines() == [
         "owner    grace  (from PRIME_OWNER)",
         "hub      in this process  (from default)",
-        "context  local",
+        "context  local  (from default)",
         "key      no key needed",
     ]
 

@@ -82,7 +82,7 @@ def test_a_key_from_stdin_is_tried_and_kept(team_hub: TeamHub, home: Path) -> No
     }
     told = prime("whoami").ok().out
     assert re.search(rf"owner +{user} ", told)
-    assert "write environments, evaluations, secrets" in told
+    assert "write: environments, evaluations, secrets" in told
     assert key not in everything(home) + kept.out + kept.err + told
     assert (home / ".prime" / "credentials.toml").stat().st_mode & 0o777 == 0o600
 
