@@ -73,12 +73,15 @@ class Bars:
         self, description: str, *, total: int | None = None, unit: str = "items"
     ) -> Iterator[Task]:
         """Draw a bar while the context is open; an unknown total pulses."""
-        live = self._start()
-        bar = Bar(live, live.add_task(description, total=total, count="", note=""), total, unit)
+        bar = None
+        self._open += 1
+        # Ctrl-C may come at any moment, also before the first bar is drawn.
         try:
+            live = self._start()
+            bar = Bar(live, live.add_task(description, total=total, count="", note=""), total, unit)
             yield bar
         finally:
-            self._stop(live, bar)
+            self._stop(bar)
 
     def say(self, message: str) -> None:
         """One line above the bars."""
@@ -89,7 +92,6 @@ class Bars:
         self._talk.warn(message, hint=hint)
 
     def _start(self) -> Progress:
-        self._open += 1
         if self._live is None:
             self._live = Display(
                 *self._columns(),
@@ -134,14 +136,22 @@ class Bars:
         descriptions = min(max(width(each.description) for each in tasks), room - notes)
         return descriptions if name == "description" else max(0, room - descriptions)
 
-    def _stop(self, live: Progress, bar: "Bar") -> None:
+    def _stop(self, bar: "Bar | None") -> None:
         self._open -= 1
+        live = self._live
+        if live is None:
+            return
         if self._open:
-            live.remove_task(bar.id)
+            if bar is not None:
+                live.remove_task(bar.id)
             return
         self._talk.write_above(None)
         self._live = None
-        live.stop()
+        try:
+            live.stop()
+        except BaseException:
+            self._console.show_cursor(show=True)
+            raise
 
     def _print(self, line: str) -> None:
         self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
