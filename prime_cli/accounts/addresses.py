@@ -30,12 +30,17 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
 
 def require_https(url: str, *, allow_http: bool) -> None:
     """Raise UsageError for an address to which a key would travel in the clear."""
-    parts = urlsplit(url)
-    if parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
+    if not allow_http and goes_in_the_clear(url):
         raise UsageError(
             f"Keys to {url} would travel unencrypted, for all on the way to read",
             hint="use https, or say that this network is to be trusted: `--allow-http`",
         )
+
+
+def goes_in_the_clear(url: str) -> bool:
+    """Whether what is sent there can be read on the way: http, but not within this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not is_loopback(parts.hostname or "")
 
 
 def is_loopback(host: str) -> bool:

@@ -44,6 +44,19 @@ def test_the_source_of_the_key_is_told_and_never_the_key(team: Path, tmp_path: P
     assert KEY not in str(found)
 
 
+@pytest.mark.parametrize(
+    ("url", "status"), [("http://hub.example.org", "warning"), ("http://127.0.0.1:8480", "ok")]
+)
+def test_a_key_that_goes_unencrypted_through_a_network_is_warned_of(
+    url: str, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIME_API_BASE_URL", url)
+    monkeypatch.setenv("PRIME_API_KEY", KEY)
+    found = one(keys.examine(place(tmp_path, {"PRIME_API_KEY": KEY})), "key")
+    assert found.status == status
+    assert KEY not in str(found)
+
+
 def test_the_hub_in_the_box_needs_no_key(tmp_path: Path) -> None:
     assert one(keys.examine(place(tmp_path)), "key").status == "ok"
 
