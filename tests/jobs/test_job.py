@@ -23,15 +23,15 @@ def hub(tmp_path: Path) -> Iterator[ServedHub]:
 
 
 class Runner:
-    """A machine on which only `work` and `temp` can be written, without HOME and terminal."""
+    """A machine on which only `job` and `temp` can be written, without HOME and terminal."""
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
-        self.work, self.temp = folder / "work", folder / "temp"
-        self.work.mkdir(parents=True)
+        self.job, self.temp = folder / "job", folder / "temp"
+        self.job.mkdir(parents=True)
         self.temp.mkdir()
         cache = Path(os.environ["UV_CACHE_DIR"])
         cache.mkdir(parents=True, exist_ok=True)
-        self._writable = (self.work, self.temp, cache)
+        self._writable = (self.job, self.temp, cache)
         kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("UV_")}
         self.environ = {
             **kept,
@@ -48,7 +48,7 @@ class Runner:
         binds = [word for path in self._writable for word in ("--bind", str(path), str(path))]
         walls = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *binds)
         done = subprocess.run(
-            [*walls, "--chdir", str(self.work), *COMMAND, *argv],
+            [*walls, "--chdir", str(self.job), *COMMAND, *argv],
             env=self.environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -89,7 +89,7 @@ def test_a_job_without_a_home_installs_runs_gates_and_pushes(
                 assert "\x1b" not in said
                 assert runner.environ["HUB_KEY"] not in said
     assert "tiny-env" in (runner.temp / "summary.md").read_text(encoding="utf-8")
-    assert (runner.work / "gate.xml").is_file()
+    assert (runner.job / "gate.xml").is_file()
     with hub.client(runner.environ["HUB_KEY"]) as client:
         pushed = client.get("/api/v1/evaluations/").json()["evaluations"]
     assert len(pushed) == 2

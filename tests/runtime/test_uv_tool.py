@@ -68,7 +68,7 @@ def test_what_may_not_be_read_is_not_told_as_a_full_disk() -> None:
 
 
 def test_a_certificate_by_an_unknown_authority_is_no_silent_index() -> None:
-    said = "error: Failed to fetch: `https://index.example/simple/idna/`\n  cause: client error "
+    said = "error: Failed to fetch: `https://index.example/idna/`\n  cause: client error "
     said += "(Connect)\n  cause: invalid peer certificate: UnknownIssuer"
     failure = network_failure(Completed(1, "", said), offline=False)
     assert isinstance(failure, Unreachable)
