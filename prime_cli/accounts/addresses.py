@@ -1,12 +1,12 @@
 """Addresses of hubs as people type them, and the page on which a login is approved."""
 
-import ipaddress
 import re
 from urllib.parse import quote, urlsplit
 
 from prime_cli.core.config.addresses import hub_address, split_address
 from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
 from prime_cli.core.errors import UsageError
+from prime_cli.core.loopback import is_loopback
 
 _APPROVAL = "/dashboard/tokens/challenge?code="
 _LONGEST_NAME = 64
@@ -39,18 +39,7 @@ def require_https(url: str, *, allow_http: bool) -> None:
 
 def goes_in_the_clear(url: str) -> bool:
     """Whether what is sent there can be read on the way: http, but not within this machine."""
-    parts = urlsplit(url)
-    return parts.scheme == "http" and not is_loopback(parts.hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether what is sent to `host` stays on this machine."""
-    if host == "localhost":  # names below it are asked of name servers by many systems
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
 
 
 def name_of(url: str) -> str:
@@ -72,6 +61,6 @@ def approval_page(web_url: str, code: str) -> str:
 
 
 def _with_scheme(text: str) -> str:
-    parts = split_address(f"https://{text}")
-    is_here = parts is not None and is_loopback(parts.hostname or "")
-    return f"{'http' if is_here else 'https'}://{text}"
+    url = f"https://{text}"
+    is_here = split_address(url) is not None and is_loopback(url)
+    return f"http://{text}" if is_here else url

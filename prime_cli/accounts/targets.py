@@ -22,9 +22,7 @@ class Target:
     team: str | None = None
 
 
-def choose_target(
-    config: Config, *, hub: str | None, name: str | None, web_url: str | None, allow_http: bool
-) -> Target:
+def choose_target(config: Config, *, hub: str | None, name: str | None, allow_http: bool) -> Target:
     """The hub at `hub`, else the context `name`, else the current one if served, else `prime`.
 
     Raises UsageError, NotFound for a name that is not known, and Conflict for one that is
@@ -32,6 +30,7 @@ def choose_target(
     """
     if hub is None and name is not None:
         return _of_context(find_context(name, config.file, "--name"), allow_http=allow_http)
+    web_url = None
     if hub is None:
         current = config.context
         if current.base_url is None and current.source not in _NAMED_NOW:
@@ -40,7 +39,7 @@ def choose_target(
             # Not its team: a variable may have chosen that, and is not to be written down.
             kept = find_context(current.name, config.file)
             return _of_context(replace(kept, web_url=current.web_url), allow_http=allow_http)
-        hub, web_url = current.base_url or "", web_url or current.web_url
+        hub, web_url = current.base_url or "", current.web_url
     return place_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
 
 

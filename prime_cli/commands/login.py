@@ -77,7 +77,7 @@ def login(
     from prime_cli.accounts.targets import choose_target
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    target = choose_target(session.config, hub=hub, name=name, web_url=None, allow_http=allow_http)
+    target = choose_target(session.config, hub=hub, name=name, allow_http=allow_http)
     require_storage(session.config)
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
     done = log_in(

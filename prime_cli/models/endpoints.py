@@ -1,13 +1,13 @@
 """From `-m`, `-b`, `-k`, `-p` and a registry to the endpoint that a run calls."""
 
 import difflib
-import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_the_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
+from prime_cli.core.loopback import is_loopback
 from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import OPENAI, find_provider, is_hosted
@@ -98,17 +98,6 @@ def parse_headers(lines: Iterable[str]) -> dict[str, str]:
             raise UsageError(f"The value of `--header {name}` has a line break")
         headers[name] = value
     return headers
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` stays on this machine."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":  # names below it are asked of name servers by many systems
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_offline(endpoint: Endpoint) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prime_cli.accounts.addresses import approval_page, is_loopback, name_of, read_hub_url
+from prime_cli.accounts.addresses import approval_page, name_of, read_hub_url
 from prime_cli.accounts.browser import has_desktop, open_page
 from prime_cli.core.errors import UsageError
 
@@ -52,21 +52,6 @@ def test_keys_leave_this_machine_by_https_unless_that_is_allowed() -> None:
         read_hub_url("http://hub.example.org", allow_http=False)
     assert "--allow-http" in (caught.value.hint or "")
     assert read_hub_url("http://10.0.0.5:8000", allow_http=True) == "http://10.0.0.5:8000"
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1.example.org",
-        "10.0.0.1",
-        "localhost.example.org",
-        "hub.localhost",
-        "localhost.",
-        "",
-    ],
-)
-def test_only_this_machine_is_this_machine(host: str) -> None:
-    assert not is_loopback(host)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def file(home: Path) -> Path:
 
 def target(hub: str | None = None, name: str | None = None, context: str | None = None) -> Target:
     config = load_config(context=context)
-    return choose_target(config, hub=hub, name=name, web_url=None, allow_http=False)
+    return choose_target(config, hub=hub, name=name, allow_http=False)
 
 
 def test_without_a_word_it_is_the_public_hub() -> None:

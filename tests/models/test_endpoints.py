@@ -6,7 +6,6 @@ from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.models.endpoints import (
     Endpoint,
     clean_url,
-    is_loopback,
     parse_headers,
     resolve_endpoint,
 )
@@ -182,14 +181,6 @@ def test_addresses_are_written_as_they_are_called(given: str, called: str) -> No
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(UsageError):
         clean_url(url)
-
-
-def test_loopback_is_told_by_name_and_number() -> None:
-    assert is_loopback("http://localhost:1/v1")
-    assert is_loopback("http://[::1]:1/v1")
-    assert not is_loopback("http://localhost.example.com/v1")
-    assert not is_loopback("http://10.0.0.1/v1")
-    assert not is_loopback("http://model.localhost/v1")
 
 
 def test_headers_are_parsed_and_their_values_kept_quiet() -> None:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from prime_cli.core.loopback import is_loopback
 from prime_cli.evals.estimate import Estimate, estimate
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.resuming.candidates import scored_of
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.spending import spend_of
 from prime_cli.models.budget import dollars
-from prime_cli.models.endpoints import is_loopback
 from prime_cli.models.price_book import load_prices
 from prime_cli.session import Session
 
