@@ -3,7 +3,7 @@
 import os
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,14 +22,15 @@ def as_failure(error: Exception, keys: Iterable[str] = ()) -> PrimeError:
     together with that of any other failure. Neither has a value of a local variable, and from
     both, and from what the failure says, `keys` and those of the environment are taken out.
     """
-    failure = _told(error, tuple(keys))
-    failure.message = _without_keys(failure.message, keys)
-    failure.hint = failure.hint and _without_keys(failure.hint, keys)
-    failure.detail = failure.detail and _without_keys(failure.detail, keys)
+    scrub = _scrubber(keys)
+    failure = _told(error, scrub)
+    failure.message = scrub(failure.message)
+    failure.hint = failure.hint and scrub(failure.hint)
+    failure.detail = failure.detail and scrub(failure.detail)
     return failure
 
 
-def _told(error: Exception, keys: tuple[str, ...]) -> PrimeError:
+def _told(error: Exception, scrub: Callable[[str], str]) -> PrimeError:
     debug = os.environ.get("PRIME_DEBUG") == "1"
     detail = "".join(traceback.format_exception(error)) if debug else None
     if isinstance(error, PrimeError):
@@ -41,26 +42,27 @@ def _told(error: Exception, keys: tuple[str, ...]) -> PrimeError:
         return failure
     return InternalError(
         f"This is a bug in prime: {type(error).__name__}: {error}",
-        hint=None if debug else _report(error, keys),
+        hint=None if debug else _report(error, scrub),
         detail=detail,
     )
 
 
-def _report(error: Exception, keys: Iterable[str]) -> str:
+def _report(error: Exception, scrub: Callable[[str], str]) -> str:
     """Write the traceback to a file, and say where it is."""
-    path = prime_home() / "bugs" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
     try:
-        text = _without_keys("".join(traceback.format_exception(error)), keys)
+        path = prime_home() / "bugs" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
+        text = scrub("".join(traceback.format_exception(error)))
         write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except StorageFailed:
         return "run the same command with PRIME_DEBUG=1 to see where it comes from"
     return f"please report it with the traceback in {path}"
 
 
-def _without_keys(text: str, keys: Iterable[str]) -> str:
+def _scrubber(keys: Iterable[str]) -> Callable[[str], str]:
+    """What takes `keys` and those of the environment out of a text."""
     from prime_cli.core.secret_names import secrets_among
     from prime_cli.evals.scrub import Scrubber
 
     known = {f"key {number}": key for number, key in enumerate(keys, start=1)}
-    scrubbed = Scrubber(secrets_among(os.environ) | known).text(text)
-    return _BEARER.sub("[key]", _PASSWORD.sub("[password]", scrubbed))
+    scrubber = Scrubber(secrets_among(os.environ) | known)
+    return lambda text: _BEARER.sub("[key]", _PASSWORD.sub("[password]", scrubber.text(text)))

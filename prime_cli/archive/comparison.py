@@ -1,11 +1,11 @@
 """Compare two wheels member by member, past what every builder stamps in its own way."""
 
-import base64
-import csv
-import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from prime_cli.archive.wheel_record import listed_members, read_record, record_digest
 from prime_cli.archive.wheels import Wheel, open_wheel
 
 _GENERATOR = "Generator:"
@@ -49,7 +49,7 @@ class _Comparison:
     def __init__(self, old: Wheel, new: Wheel) -> None:
         self._old, self._new = old, new
         self._info = old.dist_info()
-        self._alike: set[str] = set()
+        self._old_digests, self._new_digests = _digests(old), _digests(new)
         self.differences: list[MemberDifference] = []
         self.normalised: list[str] = []
 
@@ -61,7 +61,7 @@ class _Comparison:
             self._differ(member, "only in the published wheel")
         elif member not in self._old.members:
             self._differ(member, "only in the rebuilt wheel")
-        elif _digest(self._old, member) != _digest(self._new, member):
+        elif self._old_digests[member] != self._new_digests[member]:
             self._look_closer(member)
 
     def _look_closer(self, member: str) -> None:
@@ -72,7 +72,6 @@ class _Comparison:
         elif member == f"{self._info}/METADATA" and _fields(old) == _fields(new):
             told = f"the order of the fields in {member}"
         if told:
-            self._alike.add(member)
             self.normalised.append(told)
         elif member == f"{self._info}/METADATA":
             self._differ(member, f"other metadata: {_changed_fields(old, new)}")
@@ -82,8 +81,11 @@ class _Comparison:
     def look_at_records(self) -> None:
         """RECORD of each must list what is in it; then it can only differ as the members do."""
         name = f"{self._info}/RECORD"
-        for wheel, which in ((self._old, "published"), (self._new, "rebuilt")):
-            wrong = _wrong_in_record(wheel, name)
+        for wheel, digests, which in (
+            (self._old, self._old_digests, "published"),
+            (self._new, self._new_digests, "rebuilt"),
+        ):
+            wrong = _wrong_in_record(wheel, self._info, digests)
             if wrong:
                 self._differ(name, f"that of the {which} wheel is not true of `{wrong}`")
         if self._old.text(name) != self._new.text(name) and not self.differences:
@@ -115,21 +117,14 @@ def _changed_fields(old: str, new: str) -> str:
     return ", ".join([*names, *(["the description"] if body != other else [])]) or "repeated fields"
 
 
-def _wrong_in_record(wheel: Wheel, name: str) -> str | None:
+def _wrong_in_record(wheel: Wheel, folder: str, digests: Mapping[str, str]) -> str | None:
     """The first member of which RECORD does not say the truth, None if there is none."""
-    rows = csv.reader((wheel.text(name) or "").splitlines())
-    told = {row[0]: row[1] if len(row) > 1 else "" for row in rows if row}
-    unlisted = {name, f"{name}.jws", f"{name}.p7s"}
-    for member in wheel.members:
-        if member not in unlisted and told.get(member) != f"sha256={_digest(wheel, member)}":
-            return member
-    return next((member for member in sorted(told) if member not in wheel.members), None)
+    told = read_record(wheel.text(f"{folder}/RECORD") or "")
+    listed = listed_members(wheel, folder)
+    wrong = (member for member in listed if told.get(member) != digests[member])
+    absent = (member for member in sorted(told) if member not in wheel.members)
+    return next(chain(wrong, absent), None)
 
 
-def _digest(wheel: Wheel, member: str) -> str:
-    """As RECORD has it: urlsafe base64 without padding."""
-    digest = hashlib.sha256()
-    with wheel.open(member) as content:
-        while block := content.read(1 << 20):
-            digest.update(block)
-    return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()
+def _digests(wheel: Wheel) -> dict[str, str]:
+    return {member: record_digest(wheel, member) for member in wheel.members}

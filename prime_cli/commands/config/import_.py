@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prime_cli.commands.config.writing import writable
+from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import (
     DryRunOpt,
     OutputOpt,
@@ -55,7 +55,7 @@ def import_(
     from prime_cli.accounts.official import read_official
 
     session = open_session(ctx, output=output, quiet=quiet)
-    config = writable()
+    config = settings_of_file()
     plan = plan_import(read_official(path or _official_file()), config)
     _show(session, plan, dry_run=dry_run)
     if dry_run:

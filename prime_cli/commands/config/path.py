@@ -2,7 +2,7 @@
 
 import typer
 
-from prime_cli.commands.config.writing import writable
+from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.credentials.file import credentials_file
 
@@ -19,7 +19,7 @@ def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) 
     See also: `prime config show`, `prime config set`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    config = writable()
+    config = settings_of_file()
     home = config.home.value
     record = {"config": config.file, "credentials": credentials_file(home), "home": home}
     session.output.text(str(config.file), record=record)

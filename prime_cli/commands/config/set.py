@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.config.writing import report, team_context, writable
+from prime_cli.commands.config.writing import report, team_context
+from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.config.editing import save_context, set_value, use_context
@@ -35,7 +36,7 @@ def set_(
     known = find_setting(name)
     value = value.strip()
     written = known.to_toml(value)
-    file = writable().file
+    file = settings_of_file().file
     if known is CONTEXT:
         use_context(file, value)
     elif known is TEAM:

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.config.writing import report, team_context, writable
+from prime_cli.commands.config.writing import report, team_context
+from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config.editing import save_context, unset_value
 from prime_cli.core.config.registry import TEAM, find_setting
@@ -29,7 +30,7 @@ def unset(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context)
     known = find_setting(name)
-    file = writable().file
+    file = settings_of_file().file
     if known is TEAM:
         save_context(file, team_context(session), {"team": None})
     else:

@@ -1,13 +1,8 @@
 """What `prime config set` and `unset` share."""
 
-from prime_cli.core.config import LOCAL, Config, load_config
+from prime_cli.core.config import load_config
 from prime_cli.core.config.registry import CONTEXT, as_text
 from prime_cli.session import Session
-
-
-def writable() -> Config:
-    """Where settings are written, found also when the current context is not there any more."""
-    return load_config(context=LOCAL)
 
 
 def team_context(session: Session) -> str:

@@ -8,7 +8,7 @@ from prime_cli.commands.hub.options import open_hub_data
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import begin_login, poll_login
 from tests.helpers.cli import Prime
-from tests.hub.routes.test_logins import PRIVATE_KEY, pem
+from tests.helpers.login_keys import PRIVATE_KEY, pem
 
 
 @pytest.fixture

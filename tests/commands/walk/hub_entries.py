@@ -2,73 +2,39 @@
 
 from tests.commands.walk.entry import Entry
 
-OF_HUBS: dict[str, tuple[Entry, ...]] = {
-    "prime hub user add": (
+_CHANGING = {
+    "user add": ("eve", "ada", 7),
+    "user remove": ("bob --yes", "eve --yes", 6),
+    "team add": ("crew --member bob", "crew --member eve", 6),
+    "team remove": ("lab --yes", "crew --yes", 6),
+    "token add": ("bob", "eve", 6),
+    "token remove": ("{token}", "no-such", 6),
+    "approve": ("{login} --user bob", "AAAA-AAAA --user bob", 6),
+    "backup": ("new.tar", "{backup}", 7),
+}
+"""Those that change the data of the served hub: words, words that fail, and with which code."""
+
+_OF_CHANGING: dict[str, tuple[Entry, ...]] = {
+    f"prime hub {command}": (
         Entry(
-            "hub user add eve --data {served}",
-            wrong="hub user add ada --data {served}",
-            wrong_code=7,
+            f"hub {command} {words} --data {{served}}",
+            wrong=f"hub {command} {wrong} --data {{served}}",
+            wrong_code=code,
             changes=True,
         ),
-    ),
+    )
+    for command, (words, wrong, code) in _CHANGING.items()
+}
+
+OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
     "prime hub user list": (
         Entry("hub user list --data {served}", wrong="hub user list --data {here}"),
     ),
-    "prime hub user remove": (
-        Entry(
-            "hub user remove bob --yes --data {served}",
-            wrong="hub user remove eve --yes --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub team add": (
-        Entry(
-            "hub team add crew --member bob --data {served}",
-            wrong="hub team add crew --member eve --data {served}",
-            changes=True,
-        ),
-    ),
     "prime hub team list": (Entry("hub team list --data {served}"),),
-    "prime hub team remove": (
-        Entry(
-            "hub team remove lab --yes --data {served}",
-            wrong="hub team remove crew --yes --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub token add": (
-        Entry(
-            "hub token add bob --data {served}",
-            wrong="hub token add eve --data {served}",
-            changes=True,
-        ),
-    ),
     "prime hub token list": (Entry("hub token list --data {served}"),),
-    "prime hub token remove": (
-        Entry(
-            "hub token remove {token} --data {served}",
-            wrong="hub token remove no-such --data {served}",
-            changes=True,
-        ),
-    ),
-    "prime hub approve": (
-        Entry(
-            "hub approve {login} --user bob --data {served}",
-            wrong="hub approve AAAA-AAAA --user bob --data {served}",
-            changes=True,
-        ),
-    ),
     "prime hub audit": (Entry("hub audit --data {served}"),),
     "prime hub migrate": (Entry("hub migrate --data {served}"),),
     "prime hub gc": (Entry("hub gc --data {served}", changes=True),),
-    "prime hub backup": (
-        Entry(
-            "hub backup new.tar --data {served}",
-            wrong="hub backup {backup} --data {served}",
-            wrong_code=7,
-            changes=True,
-        ),
-    ),
     "prime hub restore": (
         Entry(
             "hub restore {backup} --data {here}/restored",

@@ -11,8 +11,6 @@ import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric import rsa
-
 from prime_cli.api.client import HubClient
 from prime_cli.api.embedded import AppTransport
 from prime_cli.envs.starters import mark_published
@@ -27,14 +25,13 @@ from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
 from tests.evals.rows import row
 from tests.evals.saving import save_run
-from tests.evals.suites.test_record import kept
+from tests.evals.suites.keeping import kept
 from tests.helpers.environments import V0
 from tests.helpers.hubs import publish
+from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.helpers.wild import Shape, write_project, write_wheel
-from tests.hub.routes.test_logins import pem
 
 SERVED_URL = "https://hub.example.org"
-_MOST_BYTES = 20_000_000
 _OPERATOR = Caller.operator()
 
 
@@ -127,7 +124,7 @@ def make_world(root: Path) -> World:
         world,
         key=issue_key(data, _OPERATOR, "ada", scope="admin").key,
         token=issue_key(data, _OPERATOR, "bob").id,
-        login=begin_login(data, "192.0.2.7", pem(_new_key().public_key())).challenge,
+        login=begin_login(data, "192.0.2.7", pem(PRIVATE_KEY.public_key())).challenge,
         run=runs[0].run_id,
         other=runs[1].run_id,
         suite=kept(world.here).suite_id,
@@ -162,10 +159,6 @@ def _fill_served(world: World) -> None:
     create_team(data, _OPERATOR, "lab")
     set_member(data, _OPERATOR, "lab", "ada", "admin")
     set_member(data, _OPERATOR, "lab", "bob", "member")
-
-
-def _new_key() -> rsa.RSAPrivateKey:
-    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def _copy_or_link(source: str, target: str) -> str:

@@ -1,16 +1,12 @@
 """What is kept of a suite, and which one is gone on with."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.suites.definition import Cell, Limits, Suite
 from prime_cli.evals.suites.record import (
     FINISHED,
-    INTERRUPTED,
     CellRecord,
     SuiteFolder,
     SuiteRecord,
@@ -21,24 +17,7 @@ from prime_cli.evals.suites.record import (
     resumable,
     save_record,
 )
-
-CELLS = tuple(Cell(key, EvalRequest(key.split()[0])) for key in ("a m", "b m"))
-SUITE = Suite("nightly", Path("nightly.toml"), Limits(), CELLS)
-
-
-def kept(cwd: Path, *, started: str = "2026-01-01T00:00:00+00:00", **fields: Any) -> SuiteRecord:
-    folder = new_suite_folder(SUITE, cwd)
-    told: dict[str, Any] = {"digest": SUITE.digest, "status": INTERRUPTED} | fields
-    record = SuiteRecord(
-        suite_id=folder.suite_id,
-        name="nightly",
-        file="nightly.toml",
-        started=started,
-        cells=(CellRecord("a m"), CellRecord("b m")),
-        **told,
-    )
-    save_record(folder, record)
-    return record
+from tests.evals.suites.keeping import SUITE, kept
 
 
 def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:

@@ -8,24 +8,18 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.keyring import list_keys
 from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
+from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.house import OPERATOR, House, actions
 from tests.hub.pushing import HUB, Push, data
 
 GENERATE = "/api/v1/auth_challenge/generate"
 STATUS = "/api/v1/auth_challenge/status"
 PAGE = "/dashboard/tokens/challenge"
-
-PRIVATE_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-
-
-def pem(key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> str:
-    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 @dataclass
