@@ -8,15 +8,19 @@ import httpx
 
 from prime_cli.api.accounts import Accounts
 from prime_cli.api.addresses import host_of
+from prime_cli.api.availability import Availability
 from prime_cli.api.connection import CONNECT_SECONDS, Connection
+from prime_cli.api.disks import Disks
 from prime_cli.api.embedded import AppTransport
 from prime_cli.api.environments import Environments
 from prime_cli.api.evaluations import Evaluations
 from prime_cli.api.locks import Locks
 from prime_cli.api.logins import Logins
+from prime_cli.api.pods import Pods
 from prime_cli.api.reports import Reports
 from prime_cli.api.retries import ATTEMPTS
 from prime_cli.api.signatures import SignatureCalls
+from prime_cli.api.ssh_keys import SshKeys
 from prime_cli.api.uploads import Uploads
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
@@ -69,6 +73,10 @@ class HubClient:
         self.locks = Locks(self._connection)
         self.reports = Reports(self._connection)
         self.signatures = SignatureCalls(self._connection)
+        self.availability = Availability(self._connection)
+        self.pods = Pods(self._connection)
+        self.disks = Disks(self._connection)
+        self.ssh_keys = SshKeys(self._connection)
         self.evaluations = Evaluations(
             self._connection, lambda: EVALUATIONS in self.capabilities().features
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.storage import Storage
 from prime_cli.hub.upstream import Upstream
 
@@ -39,7 +40,7 @@ class HubSettings:
     URL is good for `upload_seconds`. `downloads` says whether files in a bucket are sent through
     the hub or fetched from the bucket itself. `secret_key` seals what is kept secret (default: a
     key in a file in `data`); see `sealing`. What is not here is read through from `upstream`.
-    A process that serves keeps `hot_page_bytes` of ready pages.
+    A process that serves keeps `hot_page_bytes` of ready pages. Machines come from `providers`.
     """
 
     data: Path
@@ -57,3 +58,4 @@ class HubSettings:
     downloads: Literal["proxy", "redirect"] = "proxy"
     secret_key: str | None = None
     upstream: Upstream | None = None
+    providers: tuple[Provider, ...] = ()

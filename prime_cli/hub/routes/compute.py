@@ -11,7 +11,8 @@ from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Number
 from prime_cli.hub.routes.reading import caller_of
 from prime_cli.hub.services.access import require_user
-from prime_cli.wire.compute import MachinePage, OfferPage, PodStates
+from prime_cli.wire.offers import OfferPage
+from prime_cli.wire.pods import PodPage, PodStates
 
 _OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
 _LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
@@ -27,7 +28,7 @@ async def no_offers_by_type(_request: Request) -> Response:
 
 async def no_machines(request: Request) -> Response:
     require_user(caller_of(request))
-    return answer(MachinePage(offset=_OFFSET.read(request), limit=_LIMIT.read(request)))
+    return answer(PodPage(offset=_OFFSET.read(request), limit=_LIMIT.read(request)))
 
 
 async def no_states(request: Request) -> Response:
@@ -51,7 +52,7 @@ def _pages(path: str, summary: str) -> Operation:
         path,
         no_machines,
         summary,
-        answers=MachinePage,
+        answers=PodPage,
         query=(_OFFSET, _LIMIT),
         enveloped=False,
         needs_key=True,

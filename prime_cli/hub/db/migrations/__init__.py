@@ -17,6 +17,7 @@ from prime_cli.hub.db.migrations import (
     s0004_evaluation_logs,
     s0005_reports,
     s0006_signatures,
+    s0007_compute,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -26,6 +27,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_evaluation_logs.upgrade,
     s0005_reports.upgrade,
     s0006_signatures.upgrade,
+    s0007_compute.upgrade,
 )
 
 

@@ -15,6 +15,7 @@ from prime_cli.hub.db.tables.catalogue import (
     versions,
     wheel_metadata,
 )
+from prime_cli.hub.db.tables.compute import disks, pod_disks, pod_members, pods, ssh_keys
 from prime_cli.hub.db.tables.evaluations import (
     batches,
     evaluated,
@@ -26,7 +27,7 @@ from prime_cli.hub.db.tables.operations import attempts, audit, counters
 from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 6
+SCHEMA = 7
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "batches",
     "challenges",
     "counters",
+    "disks",
     "environments",
     "evaluated",
     "evaluation_logs",
@@ -48,11 +50,15 @@ __all__ = [
     "members",
     "metadata",
     "owners",
+    "pod_disks",
+    "pod_members",
+    "pods",
     "reports",
     "samples",
     "secret_links",
     "secrets",
     "signatures",
+    "ssh_keys",
     "stars",
     "tags",
     "tallies",

@@ -1,0 +1,77 @@
+"""`/pods`: machines that are rented."""
+
+from collections.abc import Sequence
+
+from prime_cli.api.connection import Connection
+from prime_cli.wire.pods import (
+    Ended,
+    PastPage,
+    Pod,
+    PodCreation,
+    PodLog,
+    PodPage,
+    PodState,
+    PodStates,
+    Sweep,
+    Swept,
+)
+
+_MOST_BYTES = 16 * 1024 * 1024
+_CREATE_SECONDS = 120.0
+_END_SECONDS = 120.0
+
+
+class Pods:
+    """Pods of the user; raises NotLoggedIn where the hub does not know who asks."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def page(self, *, offset: int = 0, limit: int = 100) -> PodPage:
+        """One page of pods that are there, the newest first."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call("GET", "/pods", query=query, most=_MOST_BYTES).read_exactly(
+            PodPage
+        )
+
+    def get(self, pod_id: str) -> Pod:
+        """One pod; raises NotFound."""
+        return self._connection.call("GET", f"/pods/{pod_id}", most=_MOST_BYTES).read_exactly(Pod)
+
+    def states(self, pod_ids: Sequence[str]) -> list[PodState]:
+        """How pods are; those that are not there are left out."""
+        query = {"pod_ids": tuple(pod_ids)}
+        answer = self._connection.call("GET", "/pods/status", query=query, most=_MOST_BYTES)
+        return answer.read_exactly(PodStates).data
+
+    def create(self, creation: PodCreation) -> Pod:
+        """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod."""
+        return self._connection.call(
+            "POST", "/pods", body=creation, seconds=_CREATE_SECONDS, repeatable=False
+        ).read_exactly(Pod)
+
+    def terminate(self, pod_id: str) -> Ended:
+        """Give a pod back; raises NotFound."""
+        answer = self._connection.call("DELETE", f"/pods/{pod_id}", seconds=_END_SECONDS)
+        return answer.read_exactly(Ended)
+
+    def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
+        """One page of pods that ended, the one that ended last first."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call(
+            "GET", "/pods/history", query=query, most=_MOST_BYTES
+        ).read_exactly(PastPage)
+
+    def log(self, pod_id: str, lines: int) -> str:
+        """The last lines of a pod's log."""
+        answer = self._connection.call(
+            "GET", f"/pods/{pod_id}/log", query={"tail": lines}, most=_MOST_BYTES
+        )
+        return answer.read_exactly(PodLog).logs
+
+    def sweep(self, *, dry_run: bool) -> Swept:
+        """Find, and end, what costs without need; on hubs with `pods` in their features."""
+        answer = self._connection.call(
+            "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=_END_SECONDS
+        )
+        return answer.read_exactly(Swept)

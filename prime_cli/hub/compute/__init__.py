@@ -1,0 +1,1 @@
+"""Where a hub gets machines from: providers, behind one small protocol."""

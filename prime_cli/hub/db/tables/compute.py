@@ -1,0 +1,83 @@
+"""Machines that are rented: pods, disks, and the public keys that open them."""
+
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, String, Table, Text
+
+from prime_cli.hub.db.tables.base import metadata, text
+
+pods = Table(
+    "pods",
+    metadata,
+    Column("id", String, primary_key=True),
+    # What the provider made it under.
+    Column("tag", String, nullable=False, unique=True),
+    Column("user_id", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("team_id", ForeignKey("owners.id"), index=True),
+    # Whether every member of the team sees it; otherwise those of `pod_members`.
+    Column("shared", Boolean, nullable=False),
+    text("name"),
+    text("provider"),
+    # The offer and what was asked for, as they were: wire types as JSON, without the values of
+    # variables, which are the provider's alone.
+    Column("offer", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("nodes", Integer, nullable=False),
+    Column("price_hr", Float),
+    # What the provider said last: a `PodStatusEnum`, a percentage, why not, where, and as whom.
+    text("status"),
+    Column("progress", Integer),
+    Column("failure", Text),
+    Column("addresses", Text, nullable=False),
+    Column("host_keys", Text, nullable=False),
+    text("created_at"),
+    text("updated_at"),
+    Column("stop_at", String, nullable=False, index=True),
+    # Set once it is there no more; then it belongs to the history.
+    Column("terminated_at", String, index=True),
+)
+
+pod_members = Table(
+    "pod_members",
+    metadata,
+    Column("pod_id", ForeignKey("pods.id", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+disks = Table(
+    "disks",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("tag", String, nullable=False, unique=True),
+    Column("user_id", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("team_id", ForeignKey("owners.id"), index=True),
+    text("name"),
+    text("provider"),
+    # GB.
+    Column("size", Integer, nullable=False),
+    Column("offer", Text, nullable=False),
+    Column("price_hr", Float),
+    text("status"),
+    text("created_at"),
+    text("updated_at"),
+    Column("terminated_at", String),
+)
+
+pod_disks = Table(
+    "pod_disks",
+    metadata,
+    Column("pod_id", ForeignKey("pods.id", ondelete="CASCADE"), primary_key=True),
+    Column("disk_id", ForeignKey("disks.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+ssh_keys = Table(
+    "ssh_keys",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("user_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    text("name"),
+    Column("public_key", Text, nullable=False),
+    # `SHA256:…`, as ssh-keygen shows it.
+    text("fingerprint"),
+    Column("is_primary", Boolean, nullable=False),
+    text("created_at"),
+    text("updated_at"),
+)

@@ -1,0 +1,60 @@
+"""Disks that outlive pods, as the published disks API has them."""
+
+from typing import Any
+
+import msgspec
+
+from prime_cli.wire.pods import ProviderChoice, TeamChoice
+
+
+class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True):
+    """`APIDiskCreateRequest`: `size` is in GB."""
+
+    size: int
+    name: str | None = None
+    country: str | None = None
+    cloud_id: str | None = None
+    data_center_id: str | None = None
+
+
+class DiskCreation(msgspec.Struct, omit_defaults=True):
+    """`POST /disks`."""
+
+    disk: DiskRequest
+    provider: ProviderChoice = msgspec.field(default_factory=ProviderChoice)
+    team: TeamChoice | None = None
+
+
+class DiskChange(msgspec.Struct):
+    """`PATCH /disks/{id}`."""
+
+    name: str
+
+
+class Disk(msgspec.Struct, rename="camel"):
+    """`APIDiskConfig`; `pods` are the ids of those that it is attached to."""
+
+    id: str
+    name: str = ""
+    created_at: str = ""
+    updated_at: str | None = None
+    terminated_at: str | None = None
+    status: str = "UNKNOWN"
+    provider_type: str = ""
+    size: int = 0
+    info: dict[str, Any] | None = None
+    price_hr: float | None = None
+    user_id: str | None = None
+    team_id: str | None = None
+    wallet_id: str | None = None
+    pods: list[str] = []
+    clusters: list[str] = []
+
+
+class DiskPage(msgspec.Struct):
+    """`GET /disks`."""
+
+    data: list[Disk] = []
+    total_count: int = 0
+    offset: int = 0
+    limit: int = 100

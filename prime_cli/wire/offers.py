@@ -1,0 +1,98 @@
+"""Machines and disks that can be rented, as the published availability API has them."""
+
+from typing import Any
+
+import msgspec
+
+
+class Spec(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+    """How much of a resource (vCPUs, GB of memory or disk) comes with a machine, and may."""
+
+    min_count: int | None = None
+    default_count: int | None = None
+    max_count: int | None = None
+    price_per_unit: float | None = None
+    step: int | None = None
+    default_included_in_price: bool | None = None
+    additional_info: str | None = None
+
+
+class Prices(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+    """What an hour costs; a community price, where there is one, is what counts."""
+
+    currency: str = ""
+    on_demand: float | None = None
+    community_price: float | None = None
+    is_variable: bool | None = None
+
+    @property
+    def price(self) -> float | None:
+        """The price of an hour, None where the hub does not say."""
+        return self.on_demand if self.community_price is None else self.community_price
+
+
+class GpuOffer(msgspec.Struct, rename="camel", frozen=True):
+    """One kind of machine that can be rented: `GpuAvailability` of the published schemas.
+
+    Official clients want every name without a default here, and those of `disk`, `vcpu` and
+    `memory`; null is good enough for them where it is allowed. `gpu_memory` is in GB.
+    """
+
+    cloud_id: str
+    gpu_type: str
+    gpu_count: int
+    gpu_memory: int = 0
+    socket: str | None = None
+    provider: str | None = None
+    region: str | None = None
+    data_center: str | None = None
+    country: str | None = None
+    disk: Spec = Spec()
+    shared_disk: Spec = Spec()
+    vcpu: Spec = Spec()
+    memory: Spec = Spec()
+    internet_speed: float | None = None
+    interconnect: int | None = None
+    interconnect_type: str | None = None
+    provisioning_time: int | None = None
+    stock_status: str = "Available"
+    security: str | None = None
+    prices: Prices = Prices()
+    images: tuple[str, ...] = ()
+    is_spot: bool | None = None
+    prepaid_time: float | None = None
+
+
+class DiskOffer(msgspec.Struct, rename="camel", frozen=True):
+    """One kind of disk: `DiskAvailability` of the published schemas; `spec` is in GB."""
+
+    provider: str
+    security: str = "secure_cloud"
+    cloud_id: str | None = None
+    data_center: str | None = None
+    country: str | None = None
+    region: str | None = None
+    spec: Spec = Spec()
+    stock_status: str = "Available"
+    is_multinode: bool | None = True
+
+
+class OfferPage(msgspec.Struct, rename="camel"):
+    """`GET /availability/gpus` and `/multi-node`; a client asks on until it has all."""
+
+    items: list[GpuOffer] = []
+    total_count: int = 0
+
+
+class DiskOfferPage(msgspec.Struct, rename="camel"):
+    """`GET /availability/disks`."""
+
+    items: list[DiskOffer] = []
+    total_count: int = 0
+
+
+OffersByType = dict[str, list[GpuOffer]]
+"""`GET /availability` and `/availability/clusters`, as releases up to 0.4.11 ask."""
+
+Summary = dict[str, dict[str, Any]]
+"""`GET /availability/gpu-summary`: `{gpuType: {gpuCount: {"cheapest": {"onDemand": …}}}}`."""

@@ -1,0 +1,47 @@
+"""Public keys that open a user's pods, as the published SSH keys API has them."""
+
+from typing import Any
+
+import msgspec
+
+
+class KeyUpload(msgspec.Struct, rename="camel"):
+    """`POST /ssh_keys`."""
+
+    name: str
+    public_key: str
+
+
+class KeyChange(msgspec.Struct, rename="camel", omit_defaults=True):
+    """`PATCH /ssh_keys/{id}`; nothing else but true can be said."""
+
+    is_primary: bool | None = None
+
+
+class KeyChanged(msgspec.Struct):
+    """What it answers."""
+
+    message: str
+    updated_fields: dict[str, Any] = {}
+
+
+class SshKey(msgspec.Struct, rename="camel"):
+    """`APISSHKeyConfig`."""
+
+    id: str
+    user_id: str
+    name: str
+    public_key: str
+    is_primary: bool
+    is_user_key: bool = True
+    created_at: str = ""
+    updated_at: str = ""
+
+
+class SshKeyPage(msgspec.Struct):
+    """`GET /ssh_keys`."""
+
+    data: list[SshKey] = []
+    total_count: int = 0
+    offset: int = 0
+    limit: int = 100
