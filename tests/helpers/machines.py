@@ -1,4 +1,4 @@
-"""A provider whose machines are entries of a dict: what there is to rent, and how it goes, is told."""
+"""A provider whose machines are entries of a dict, and go as a test tells them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
