@@ -1,6 +1,7 @@
 """Owners that were trusted on this machine: `$PRIME_HOME/trusted.toml`, written by prime alone."""
 
 import tomllib
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 import tomli_w
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 
 FILENAME = "trusted.toml"
@@ -57,18 +59,24 @@ class TrustedOwners:
 
     def add(self, hub: str, owner: str, *, how: str) -> None:
         """Put an owner on the list; one who is there stays as he is. Raises StorageFailed."""
-        listed = self.all()
-        if not self.has(hub, owner):
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            self._write([*listed, TrustedOwner(_normal(hub), owner, how, since)])
+        with self._locked():
+            listed = self.all()
+            if not any(each.is_one(hub, owner) for each in listed):
+                since = datetime.now(UTC).isoformat(timespec="seconds")
+                self._write([*listed, TrustedOwner(_normal(hub), owner, how, since)])
 
     def remove(self, hub: str, owner: str) -> bool:
         """Take an owner off the list; whether he was there. Raises StorageFailed."""
-        listed = self.all()
-        kept = [each for each in listed if not each.is_one(hub, owner)]
-        if len(kept) < len(listed):
-            self._write(kept)
+        with self._locked():
+            listed = self.all()
+            kept = [each for each in listed if not each.is_one(hub, owner)]
+            if len(kept) < len(listed):
+                self._write(kept)
         return len(kept) < len(listed)
+
+    def _locked(self) -> AbstractContextManager[None]:
+        """What one process adds, another that writes at the same time must not lose."""
+        return locked(self._file.with_name("trusted.lock"))
 
     def _write(self, owners: list[TrustedOwner]) -> None:
         table = {"owner": [asdict(each) for each in owners]}
