@@ -8,16 +8,19 @@ from pathlib import Path
 import httpx
 import pytest
 
+from prime_cli.api.availability import OfferFilter
 from prime_cli.api.client import HubClient
 from prime_cli.api.logins import PendingLogin
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
+from prime_cli.wire.disks import DiskCreation, DiskRequest
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
 from prime_cli.wire.evaluations import (
     EnvironmentReference,
     EvaluationRequest,
     EvaluationUpdate,
 )
+from prime_cli.wire.pods import PodCreation, PodRequest, ProviderChoice
 from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
 from tests.helpers.replay import Replay
 
@@ -31,6 +34,8 @@ WHEEL = ArtifactRequest(
     size=11,
 )
 SOURCES = ArtifactRequest(HASH, "tiny-v18-0.1.0-c65b3405.tar.gz", "00", "0.1.0")
+RUNPOD = ProviderChoice("runpod")
+POD = PodCreation(PodRequest("gpu_1x_a100", "A100_80GB", 1, socket="PCIe"), RUNPOD)
 
 Call = Callable[[HubClient, Path], object]
 
@@ -98,6 +103,30 @@ CALLS: dict[str, Call] = {
     ),
     "evaluations.logs": lambda hub, _: hub.evaluations.logs("ev_1"),
     "evaluations.delete": lambda hub, _: hub.evaluations.delete("ev_1"),
+    "availability.gpus": lambda hub, _: (
+        hub.availability.gpus(
+            OfferFilter("A100_80GB", 1, regions=("eu_north", "canada"), disks=("disk_1",))
+        )[0].prices.price
+    ),
+    "availability.multi_node": lambda hub, _: hub.availability.multi_node(),
+    "availability.disks": lambda hub, _: hub.availability.disks(("canada",), "US-KS-2")[0].spec,
+    "availability.summary": lambda hub, _: hub.availability.summary()["A100_80GB"],
+    "pods.page": lambda hub, _: hub.pods.page(offset=0, limit=5).data[0].shown_status,
+    "pods.get": lambda hub, _: hub.pods.get("pod_1").ssh_connection,
+    "pods.create": lambda hub, _: hub.pods.create(POD).id,
+    "pods.states": lambda hub, _: hub.pods.states(["pod_1", "pod_2"])[0].status,
+    "pods.terminate": lambda hub, _: hub.pods.terminate("pod_1").status,
+    "pods.history": lambda hub, _: hub.pods.history(offset=0, limit=5).data[0].terminated_at,
+    "pods.log": lambda hub, _: hub.pods.log("pod_1", 10),
+    "disks.page": lambda hub, _: hub.disks.page(offset=0, limit=5).data[0].size,
+    "disks.get": lambda hub, _: hub.disks.get("disk_1").pods,
+    "disks.create": lambda hub, _: hub.disks.create(DiskCreation(DiskRequest(100), RUNPOD)).id,
+    "disks.rename": lambda hub, _: hub.disks.rename("disk_1", "renamed"),
+    "disks.terminate": lambda hub, _: hub.disks.terminate("disk_1").status,
+    "ssh_keys.page": lambda hub, _: hub.ssh_keys.page(offset=0, limit=5).data[0].is_primary,
+    "ssh_keys.add": lambda hub, _: hub.ssh_keys.add("laptop", "ssh-ed25519 AAAA").id,
+    "ssh_keys.remove": lambda hub, _: hub.ssh_keys.remove("key_1"),
+    "ssh_keys.set_primary": lambda hub, _: hub.ssh_keys.set_primary("key_1"),
 }
 
 OURS = {
@@ -105,6 +134,7 @@ OURS = {
     *("signatures.get", "signatures.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.current_key", "accounts.revoke_current_key"),
+    "pods.sweep",
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 

@@ -6,7 +6,7 @@ request of ours that no entry allows is one that nobody has seen that hub take.
 
 import httpx
 
-from tests.helpers import public_evaluations
+from tests.helpers import public_compute, public_evaluations
 from tests.helpers.exchanges import Body, Exchange, keys
 
 HASH = "c65b3405071a79cbb0cf323d43791b5bd756a5938ea0fb8520d35c8722db0640"
@@ -169,6 +169,7 @@ EXCHANGES = (
     Exchange("GET", "/tiny_v18-0.1.0-py3-none-any.whl", b"wheel", anonymous=True),
     Exchange("GET", "/ada/simple/tiny-v18/", b"<a href=x.whl>x.whl</a>"),
     *public_evaluations.EXCHANGES,
+    *public_compute.EXCHANGES,
 )
 
 
