@@ -3,6 +3,8 @@ _prime_step() {
   case $1 in
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
+    'prime pods') at='prime pods' ;;
+    'prime pod') at='prime pods' ;;
     'prime hub') at='prime hub' ;;
     'prime login') at='prime login' ;;
     'prime logout') at='prime logout' ;;
@@ -55,6 +57,8 @@ _prime_step() {
     'prime eval samples') at='prime eval samples' ;;
     'prime eval logs') at='prime eval logs' ;;
     'prime eval delete') at='prime eval delete' ;;
+    'prime pods list') at='prime pods list' ;;
+    'prime pods ls') at='prime pods list' ;;
     'prime hub serve') at='prime hub serve' ;;
     'prime hub user') at='prime hub user' ;;
     'prime hub team') at='prime hub team' ;;
@@ -349,6 +353,10 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime pods list --limit') offers='' ;;
+    'prime pods list --offset') offers='' ;;
+    'prime pods list --output'|'prime pods list -o') offers='table plain json jsonl' ;;
+    'prime pods list --context') offers='local prime @contexts' ;;
     'prime hub serve --host') offers='' ;;
     'prime hub serve --port') offers='' ;;
     'prime hub serve --data') offers='@folders' ;;
@@ -545,7 +553,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval pods hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
     'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -586,6 +594,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
+    'prime pods') words='list' options='-h --help' ;;
+    'prime pods list') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;

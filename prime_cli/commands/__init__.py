@@ -33,6 +33,7 @@ app = group(
     {
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
+        "pods": ("prime_cli.commands.pods:app", "Rent machines, reach them, give them back."),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "login": (
             "prime_cli.commands.login:login",
@@ -63,6 +64,6 @@ app = group(
             "Complete commands, options and names with Tab.",
         ),
     },
-    aliases={"team": "teams"},
+    aliases={"team": "teams", "pod": "pods"},
     callback=_root,
 )
