@@ -11,7 +11,7 @@ import msgspec
 
 from prime_cli.core.errors import NotLoggedIn, PrimeError, Unreachable
 from prime_cli.wire.codec import without_nulls
-from prime_cli.wire.problems import to_error
+from prime_cli.wire.problems import WHOLE_REQUEST, to_error
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
     hint = problem.get("hint")
     error = to_error(
         response.status_code,
-        _sentence(problem.get("detail"), response),
+        _sentence(problem, response),
         problem.get("code") if isinstance(problem.get("code"), str) else None,
         hint if isinstance(hint, str) else None,
     )
@@ -110,20 +110,29 @@ def _problem_of(response: httpx.Response) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _sentence(detail: Any, response: httpx.Response) -> str:
-    """One line of `detail`, which is text, FastAPI's list of `{loc, msg}`, or missing."""
-    if isinstance(detail, list):
-        detail = "; ".join(_field_error(item) for item in detail)
-    if isinstance(detail, str) and detail.strip():
-        return detail.strip()[:_LONGEST_DETAIL]
+def _sentence(problem: dict[str, Any], response: httpx.Response) -> str:
+    """One line of `detail`, which is text or FastAPI's list of `{loc, msg}`; without one, of
+    `errors`, which are `{param, details}` of the published schemas.
+    """
+    for said in (problem.get("detail"), problem.get("errors")):
+        text = "; ".join(_field_error(item) for item in said) if isinstance(said, list) else said
+        if isinstance(text, str) and text.strip():
+            return text.strip()[:_LONGEST_DETAIL]
     return f"{_origin(response)} answered {response.status_code} {response.reason_phrase}".strip()
 
 
 def _field_error(item: Any) -> str:
     if not isinstance(item, dict):
         return str(item)
-    place = ".".join(str(part) for part in item.get("loc", ()) if part != "body")
-    return f"{place}: {item.get('msg', 'not valid')}" if place else str(item.get("msg", item))
+    text = str(item.get("msg") or item.get("details") or "not valid")
+    place = _place(item.get("loc") or item.get("param"))
+    return f"{place}: {text}" if place else text
+
+
+def _place(told: Any) -> str:
+    """`pod.gpuCount` for a name, or for the steps that lead there; nothing for anything else."""
+    parts = told if isinstance(told, list) else [told] if isinstance(told, str) else []
+    return ".".join(str(part) for part in parts if part not in ("body", WHOLE_REQUEST))
 
 
 def _origin(response: httpx.Response) -> str:

@@ -68,10 +68,25 @@ class PrimeError(Exception):
 
 
 class UsageError(PrimeError):
-    """The command line, a flag's value or a file the user wrote cannot be understood."""
+    """The command line, a flag's value or a file the user wrote cannot be understood.
+
+    `param` names what of a request to a hub it is about, where that is one thing: a name behind the
+    `?`, or the place in the body, as `pod.gpuCount`.
+    """
 
     code = "usage"
     exit_code = ExitCode.USAGE
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        detail: str | None = None,
+        param: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, detail=detail)
+        self.param = param
 
 
 class BadReference(UsageError):

@@ -1,5 +1,6 @@
 """Wire structs to JSON bytes and back; unknown fields are ignored, missing ones are named."""
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +10,8 @@ from prime_cli.core.errors import UsageError
 T = TypeVar("T")
 
 DEEPEST = 100
+
+_PLACE = re.compile(r" - at `\$\.(.+)`$")
 
 
 def encode(value: Any) -> bytes:
@@ -53,4 +56,5 @@ def to_builtins(value: Any) -> Any:
 
 def _not_a(kind: type[T], error: Exception) -> UsageError:
     name = getattr(kind, "__name__", "value")
-    return UsageError(f"The JSON is not a {name}: {error}")
+    place = _PLACE.search(str(error))
+    return UsageError(f"The JSON is not a {name}: {error}", param=place[1] if place else None)

@@ -1,7 +1,8 @@
 """Errors on the wire: `{"detail": sentence, "code": …, "hint": …}`.
 
 `detail` is what official clients show, and what they search for words to branch on; `code` lets
-our own client raise the class that the hub raised.
+our own client raise the class that the hub raised. A 422 also has `errors`, the form that the
+published schemas give it.
 """
 
 import msgspec
@@ -55,12 +56,26 @@ _BY_STATUS: dict[int, type[PrimeError]] = {
 _SERVER_ERRORS = 500
 
 
+WHOLE_REQUEST = "request"
+"""The `param` of what is wrong with no single part of a request."""
+
+_NOT_VALID = 422
+
+
+class Wrong(msgspec.Struct):
+    """What is wrong with one part of a request: `ErrorDetail` of the published schemas."""
+
+    param: str
+    details: str
+
+
 class Problem(msgspec.Struct, omit_defaults=True):
     """The body of every error answer."""
 
     detail: str
     code: str | None = None
     hint: str | None = None
+    errors: list[Wrong] = []
 
 
 def status_of(error: PrimeError) -> int:
@@ -73,7 +88,11 @@ def status_of(error: PrimeError) -> int:
 
 def to_problem(error: PrimeError) -> Problem:
     """What the hub answers for `error`."""
-    return Problem(detail=error.message, code=error.code, hint=error.hint)
+    problem = Problem(detail=error.message, code=error.code, hint=error.hint)
+    if status_of(error) == _NOT_VALID:
+        param = error.param if isinstance(error, UsageError) else None
+        problem.errors = [Wrong(param or WHOLE_REQUEST, error.message)]
+    return problem
 
 
 def to_error(status: int, detail: str, code: str | None, hint: str | None) -> PrimeError:

@@ -80,6 +80,28 @@ def test_field_errors_are_told_in_one_line() -> None:
         hub.accounts.whoami()
 
 
+def test_field_errors_of_the_published_form_are_told_in_one_line() -> None:
+    errors = [
+        {"param": "pod.gpuCount", "details": "must be above 0"},
+        {"param": "request", "details": "too late"},
+        {"param": None, "details": None},
+        7,
+    ]
+    hub, _, _ = _hub({WHOAMI: lambda _: httpx.Response(422, json={"errors": errors})})
+    told = r"^pod\.gpuCount: must be above 0; too late; not valid; 7$"
+    with pytest.raises(UsageError, match=told):
+        hub.accounts.whoami()
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"errors": []}, {"errors": {}}, {"detail": [], "errors": None}, {"detail": 7}]
+)
+def test_a_refusal_that_says_nothing_is_told_by_its_status(body: dict[str, object]) -> None:
+    hub, _, _ = _hub({WHOAMI: lambda _: httpx.Response(422, json=body)})
+    with pytest.raises(UsageError, match=r"answered 422 Unprocessable Entity$"):
+        hub.accounts.whoami()
+
+
 def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
     answers = {WHOAMI: refusal(401, "Unauthorized")}
     with pytest.raises(NotLoggedIn) as caught:

@@ -32,11 +32,14 @@ class Text:
     def check(self, text: str) -> str:
         """`text`, if it may stand here; raises UsageError."""
         if len(text) > self.longest:
-            raise UsageError(f"`{self.name}` has more than {self.longest} characters")
+            raise UsageError(
+                f"`{self.name}` has more than {self.longest} characters", param=self.name
+            )
         if self.choices and text not in self.choices:
             raise UsageError(
                 f"`{text[:80]}` is not a value of `{self.name}`",
                 hint=f"write one of {', '.join(self.choices)}",
+                param=self.name,
             )
         return text
 
@@ -67,7 +70,7 @@ class Texts:
         """The texts in their order; raises UsageError."""
         texts = request.query_params.getlist(self.name)
         if len(texts) > self.most:
-            raise UsageError(f"`{self.name}` is given more than {self.most} times")
+            raise UsageError(f"`{self.name}` is given more than {self.most} times", param=self.name)
         return tuple(self.each.check(text) for text in texts)
 
     def schema(self) -> dict[str, Any]:
@@ -114,6 +117,7 @@ class Number:
                 f"`{self.name}` must be a whole number from {self.least} to {self.most}, "
                 f"not `{text[:80]}`",
                 hint=self.hint,
+                param=self.name,
             )
         return number
 
@@ -140,7 +144,9 @@ class Real:
         if not text:
             return None
         if not _REAL_NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-            raise UsageError(f"`{self.name}` must be a finite number, not `{text[:80]}`")
+            raise UsageError(
+                f"`{self.name}` must be a finite number, not `{text[:80]}`", param=self.name
+            )
         return float(text)
 
     def schema(self) -> dict[str, Any]:

@@ -73,6 +73,24 @@ def test_what_is_not_there_is_404_with_a_detail(client: httpx.Client) -> None:
     assert isinstance(answer.json()["detail"], str)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "param"),
+    [
+        ("GET", "pods?limit=many", None, "limit"),
+        ("GET", "environmentshub/?sort_order=sideways", None, "sort_order"),
+        ("POST", "environmentshub/resolve", {"name": 7}, "name"),
+        ("POST", "environmentshub/resolve", ["tiny"], "request"),
+    ],
+)
+def test_what_cannot_be_is_422_that_also_names_the_part_in_the_published_form(
+    client: httpx.Client, method: str, path: str, body: object, param: str
+) -> None:
+    answer = client.request(method, f"{API}/{path}", json=body)
+    assert answer.status_code == 422
+    told = answer.json()
+    assert told["errors"] == [{"param": param, "details": told["detail"]}]
+
+
 def test_flags_are_understood_as_either_library_writes_them(client: httpx.Client) -> None:
     Push(client).run()
     for flag in ("true", "True"):

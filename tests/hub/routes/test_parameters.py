@@ -22,8 +22,9 @@ def test_number_is_read_or_defaulted(query: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "11", "-1", "1.0", "", "ten", "9" * 30, "\uff11"])
 def test_number_outside_of_its_bounds_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="whole number from 1 to 10"):
+    with pytest.raises(UsageError, match="whole number from 1 to 10") as caught:
         COUNT.read(request(f"count={text}"))
+    assert caught.value.param == "count"
 
 
 @given(st.text(max_size=30))
