@@ -65,7 +65,7 @@ _COMMANDS = {
         "set-inference-url": "name the endpoint: `prime eval run … -b URL -k VARIABLE`",
         "set-team-id": "type `prime switch TEAM`, or `prime config set team TEAM`",
         "remove-team-id": "type `prime switch personal`, or `prime config unset team`",
-        "set-ssh-key-path": "nothing here uses a key for ssh: leave it out",
+        "set-ssh-key-path": "type `prime config set ssh_key_path FILE`",
         "set-share-resources-with-team": "what is shared is said when it is made: leave it out",
         "set-traces-url": _NO_TRACES,
         "set-traces-opt-out": _NO_TRACES,

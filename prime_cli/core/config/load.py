@@ -31,6 +31,7 @@ class Config:
     storage: Setting[str]
     trust: Setting[tuple[str, ...]]
     require_signature: Setting[bool]
+    ssh_key_path: Setting[str | None]
 
     @property
     def offline(self) -> bool:
@@ -58,6 +59,7 @@ class Config:
             self.storage,
             self.trust,
             self.require_signature,
+            self.ssh_key_path,
         ]
 
 
@@ -83,6 +85,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         storage=registry.STORAGE.choose(table, environ, file),
         trust=registry.TRUST.choose(table, environ, file),
         require_signature=registry.REQUIRE_SIGNATURE.choose(table, environ, file),
+        ssh_key_path=registry.SSH_KEY_PATH.choose(table, environ, file),
     )
 
 

@@ -162,6 +162,15 @@ REQUIRE_SIGNATURE = Known(
     kind=bool,
     form="`true` or `false`",
 )
+SSH_KEY_PATH: Known[str | None] = Known(
+    "ssh_key_path",
+    "The private key that opens pods; the same as `--identity`",
+    checks.text,
+    default=None,
+    usual="`~/.ssh/id_ed25519`, `id_ecdsa`, `id_rsa`, else one of prime's own",
+    variables=("PRIME_SSH_KEY_PATH",),
+    form="a file; `~` is your home",
+)
 
 SETTINGS: tuple[Known[Any], ...] = (
     CONTEXT,
@@ -172,6 +181,7 @@ SETTINGS: tuple[Known[Any], ...] = (
     STORAGE,
     TRUST,
     REQUIRE_SIGNATURE,
+    SSH_KEY_PATH,
 )
 
 

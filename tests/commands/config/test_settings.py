@@ -35,6 +35,7 @@ VALUES = {
     "storage": ("file", "file"),
     "trust": ("ada, hub.example.org/eve", ["ada", "hub.example.org/eve"]),
     "require_signature": ("true", True),
+    "ssh_key_path": ("~/.ssh/pods", "~/.ssh/pods"),
 }
 
 

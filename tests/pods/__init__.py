@@ -1,0 +1,1 @@
+"""What `prime availability`, `pods`, `disks` and `ssh-keys` do."""
