@@ -27,6 +27,7 @@ from prime_cli.hub.routes import (
     samples,
     secrets,
     signatures,
+    ssh_keys,
     yanking,
 )
 from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
@@ -47,6 +48,7 @@ OPERATIONS = (
     *copies.OPERATIONS,
     *secrets.OPERATIONS,
     *compute.OPERATIONS,
+    *ssh_keys.OPERATIONS,
     *reports.OPERATIONS,
     *signatures.OPERATIONS,
     *yanking.OPERATIONS,

@@ -1,0 +1,179 @@
+"""Public keys of OpenSSH, read with as much care as whoever lets them in should take.
+
+A key is a line `TYPE BASE64 COMMENT` (sshd(8), AUTHORIZED_KEYS FILE FORMAT). What is behind the
+base64 follows RFC 4253 section 6.6 (RSA), RFC 5656 section 3.1 (ECDSA), RFC 8709 section 4
+(Ed25519), and OpenSSH's PROTOCOL.u2f for keys that are held by hardware.
+"""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass
+
+from prime_cli.core.errors import UsageError
+
+MOST_CHARACTERS = 16 * 1024
+"""Of a file with a public key; the longest key that OpenSSH takes has about 3000."""
+
+_LEAST_RSA_BITS = 2048
+_MOST_RSA_BITS = 16384
+_LENGTH_BYTES = 4
+_ED25519_BYTES = 32
+_POINT_BYTES = {"nistp256": 65, "nistp384": 97, "nistp521": 133}
+_UNCOMPRESSED = 4
+
+_RSA = "ssh-rsa"
+_ED25519 = "ssh-ed25519"
+_HELD_ED25519 = "sk-ssh-ed25519@openssh.com"
+_HELD_ECDSA = "sk-ecdsa-sha2-nistp256@openssh.com"
+_CURVES = {
+    **{f"ecdsa-sha2-{curve}": curve for curve in _POINT_BYTES},
+    _HELD_ECDSA: "nistp256",
+}
+KINDS = (_ED25519, *_CURVES, _HELD_ED25519, _RSA)
+_OLD = "ssh-dss"
+_CERTIFICATE = "-cert-v01@openssh.com"
+
+_PRIVATE = (
+    "PRIVATE KEY-----",
+    "PuTTY-User-Key-File-",
+    "SSH PRIVATE KEY FILE FORMAT",
+    # `openssh-key-v` in base64: what such a file begins with below its first line.
+    "b3BlbnNzaC1rZXktd",
+)
+_OTHER_FORMS = ("BEGIN SSH2 PUBLIC KEY", "BEGIN PUBLIC KEY", "BEGIN RSA PUBLIC KEY")
+_NEW_KEY = "make one with `ssh-keygen -t ed25519`"
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """A key that OpenSSH takes. `encoded` is its blob in base64, of which there is one way."""
+
+    kind: str
+    encoded: str
+    comment: str = ""
+
+    @property
+    def line(self) -> str:
+        """The key as a `.pub` file has it, with its comment and without a line break."""
+        return f"{self.kind} {self.encoded} {self.comment}".rstrip()
+
+    @property
+    def bare(self) -> str:
+        """The same without the comment, which is the words of whoever made the key."""
+        return f"{self.kind} {self.encoded}"
+
+    @property
+    def fingerprint(self) -> str:
+        """`SHA256:` and the digest in base64 without padding, as `ssh-keygen -l` prints it."""
+        digest = hashlib.sha256(base64.b64decode(self.encoded)).digest()
+        return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
+
+
+def read_public_key(text: str) -> PublicKey:
+    """The one public key in `text`, which may also have empty lines and comments (`# …`).
+
+    Raises UsageError for everything else, with a sentence that never quotes what may be secret.
+    """
+    if any(mark in text for mark in _PRIVATE):
+        raise UsageError(
+            "This is a private key, which must never leave its machine",
+            hint="give its public half, the file that ends in `.pub`",
+        )
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(f"A public key has less than {MOST_CHARACTERS} characters")
+    if any(mark in text for mark in _OTHER_FORMS):
+        raise UsageError(
+            "This public key is not in OpenSSH's own form",
+            hint="`ssh-keygen -i -f FILE` prints it as one line, `-m PKCS8` before `-f` for PEM",
+        )
+    lines = [line.strip(" \r") for line in text.removeprefix("\ufeff").split("\n")]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if len(lines) != 1:
+        count = "no public key" if not lines else "more than one line"
+        raise UsageError(f"There is {count} here", hint="give one key, on a line of its own")
+    return _read_line(lines[0])
+
+
+def _read_line(line: str) -> PublicKey:
+    if not line.isprintable():
+        raise UsageError("The public key has characters that cannot be shown")
+    kind, _, rest = line.partition(" ")
+    encoded, _, comment = rest.lstrip(" ").partition(" ")
+    if kind not in KINDS:
+        raise _no_key(line, kind)
+    blob = _decode(encoded)
+    _check(kind, blob)
+    return PublicKey(kind, encoded, comment.strip(" "))
+
+
+def _no_key(line: str, first: str) -> UsageError:
+    if first == _OLD:
+        return UsageError("OpenSSH no longer takes keys of the type `ssh-dss`", hint=_NEW_KEY)
+    if first.endswith(_CERTIFICATE):
+        return UsageError("This is a certificate", hint="give the public key that it is of")
+    if any(word in KINDS for word in line.split(" ")):
+        return UsageError(
+            "There are options in front of the public key", hint="leave out what is before its type"
+        )
+    return UsageError(
+        "This is not a public key of OpenSSH", hint="it begins with its type, as `ssh-ed25519 AAAA`"
+    )
+
+
+def _decode(encoded: str) -> bytes:
+    try:
+        blob = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _damaged() from error
+    if base64.b64encode(blob).decode() != encoded:
+        raise _damaged()
+    return blob
+
+
+def _check(kind: str, blob: bytes) -> None:
+    """Raise UsageError unless `blob` is a key of this kind, whole and with nothing behind it."""
+    inner, rest = _take(blob)
+    if inner != kind.encode():
+        raise UsageError(f"The public key says `{kind}`, and inside it is something else")
+    if kind == _RSA:
+        _exponent, rest = _take(rest)
+        modulus, rest = _take(rest)
+        _check_modulus(modulus)
+    elif kind in _CURVES:
+        curve, rest = _take(rest)
+        point, rest = _take(rest)
+        whole = len(point) == _POINT_BYTES[_CURVES[kind]] and point[0] == _UNCOMPRESSED
+        if curve != _CURVES[kind].encode() or not whole:
+            raise _damaged()
+    else:
+        number, rest = _take(rest)
+        if len(number) != _ED25519_BYTES:
+            raise _damaged()
+    if kind in (_HELD_ED25519, _HELD_ECDSA):
+        _application, rest = _take(rest)
+    if rest:
+        raise _damaged()
+
+
+def _check_modulus(modulus: bytes) -> None:
+    bits = int.from_bytes(modulus, "big", signed=True).bit_length()
+    if modulus[:1] >= b"\x80" or bits > _MOST_RSA_BITS:
+        raise _damaged()
+    if bits < _LEAST_RSA_BITS:
+        raise UsageError(
+            f"RSA keys of less than {_LEAST_RSA_BITS} bits are not safe, and this one has {bits}",
+            hint=_NEW_KEY,
+        )
+
+
+def _take(blob: bytes) -> tuple[bytes, bytes]:
+    """A string of RFC 4251 (its length in four bytes, then its bytes), and what is behind it."""
+    end = _LENGTH_BYTES + int.from_bytes(blob[:_LENGTH_BYTES], "big")
+    if len(blob) < max(end, _LENGTH_BYTES):
+        raise _damaged()
+    return blob[_LENGTH_BYTES:end], blob[end:]
+
+
+def _damaged() -> UsageError:
+    return UsageError("The public key is damaged or cut off", hint="copy the whole line again")

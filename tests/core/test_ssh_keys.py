@@ -1,0 +1,155 @@
+import base64
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.ssh_keys import KINDS, read_public_key
+from tests.helpers.ssh_keys import needs_ssh_keygen
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@laptop"
+BODY = KEY.split()[1]
+
+
+def packed(*parts: bytes) -> str:
+    blob = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return base64.b64encode(blob).decode()
+
+
+def rsa(modulus: int) -> str:
+    number = modulus.to_bytes(modulus.bit_length() // 8 + 1, "big")
+    return f"ssh-rsa {packed(b'ssh-rsa', bytes([1, 0, 1]), number)}"
+
+
+def test_a_key_is_read_with_its_comment() -> None:
+    key = read_public_key(f"# of ada\r\n\n  {KEY}  at home\r\n")
+    assert (key.kind, key.encoded, key.comment) == ("ssh-ed25519", BODY, "ada@laptop  at home")
+    assert key.line == f"{KEY}  at home"
+    assert key.bare == f"ssh-ed25519 {BODY}"
+
+
+@needs_ssh_keygen
+@pytest.mark.parametrize(
+    ("kind", "bits"),
+    [("ed25519", 256), ("ecdsa", 256), ("ecdsa", 384), ("ecdsa", 521), ("rsa", 2048)],
+)
+def test_the_fingerprint_is_the_one_of_ssh_keygen(tmp_path: Path, kind: str, bits: int) -> None:
+    words = ["ssh-keygen", "-q", "-t", kind, "-b", str(bits), "-N", "", "-C", "a b", "-f"]
+    subprocess.run([*words, tmp_path / "key"], check=True, stdin=subprocess.DEVNULL)
+    public = tmp_path / "key.pub"
+    told = subprocess.run(
+        ["ssh-keygen", "-lf", public], check=True, capture_output=True, encoding="utf-8"
+    )
+    key = read_public_key(public.read_text(encoding="utf-8"))
+    assert key.fingerprint == told.stdout.split()[1]
+    assert key.comment == "a b"
+
+
+@needs_ssh_keygen
+@pytest.mark.parametrize("kind", [(), ("-m", "PEM"), ("-m", "PKCS8")])
+def test_a_private_key_is_refused_and_not_quoted(tmp_path: Path, kind: tuple[str, ...]) -> None:
+    words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", *kind, "-f", str(tmp_path / "key")]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+    text = (tmp_path / "key").read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="This is a private key") as refused:
+        read_public_key(text)
+    told = f"{refused.value.message} {refused.value.hint}"
+    assert not any(line in told for line in text.splitlines()[1:-1])
+
+
+def test_the_inside_of_a_private_key_is_known_without_its_first_line() -> None:
+    inside = base64.b64encode(b"openssh-key-v1\0" + bytes(60)).decode()
+    with pytest.raises(UsageError, match="This is a private key"):
+        read_public_key(inside)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "There is no public key here"),
+        ("# nothing\n", "There is no public key here"),
+        (f"{KEY}\n{KEY}\n", "There is more than one line here"),
+        (f'command="reboot" {KEY}', "There are options in front of the public key"),
+        (f'restrict,environment="A=b c" {KEY}', "There are options in front of the public key"),
+        ("ssh-dss AAAAB3NzaC1kc3MAAA", "OpenSSH no longer takes keys of the type `ssh-dss`"),
+        ("ssh-ed25519-cert-v01@openssh.com AAAA", "This is a certificate"),
+        (f"{KEY}\x1b[2J", "characters that cannot be shown"),
+        (f"{KEY}\0", "characters that cannot be shown"),
+        (f"{KEY}\rcommand", "characters that cannot be shown"),
+        (f"{KEY} \u202egnp", "characters that cannot be shown"),
+        (f"ssh-ed25519\t{BODY}", "characters that cannot be shown"),
+        ("---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n", "not in OpenSSH's own form"),
+        ("ecdsa-sha2-nistp256 " + BODY, "inside it is something else"),
+        (f"ssh-ed25519 {BODY[:-4]}", "damaged or cut off"),
+        (f"ssh-ed25519 {BODY[:-1]}", "damaged or cut off"),
+        (f"ssh-ed25519 {BODY}AAAA", "damaged or cut off"),
+        ("ssh-ed25519 !!!!", "damaged or cut off"),
+        ("ssh-ed25519", "damaged or cut off"),
+        ("ssh-ed25519 \u00e4\u00e4\u00e4\u00e4", "damaged or cut off"),
+        (rsa(2**1023 + 1), "less than 2048 bits are not safe, and this one has 1024"),
+        (rsa(2**16384 + 1), "damaged or cut off"),
+        ("hello world", "This is not a public key of OpenSSH"),
+        ("#" * 20_000, "less than 16384 characters"),
+    ],
+)
+def test_what_is_no_key_to_be_let_in_with_is_refused(text: str, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_public_key(text)
+    assert told in refused.value.message
+
+
+def test_an_rsa_key_may_have_2048_bits_and_no_sign() -> None:
+    assert read_public_key(rsa(2**2047 + 1)).kind == "ssh-rsa"
+    negative = packed(b"ssh-rsa", bytes([1, 0, 1]), b"\x80" + bytes(255))
+    with pytest.raises(UsageError, match="damaged"):
+        read_public_key(f"ssh-rsa {negative}")
+
+
+def test_keys_that_hardware_holds_are_read() -> None:
+    held = packed(b"sk-ssh-ed25519@openssh.com", bytes(32), b"ssh:")
+    assert read_public_key(f"sk-ssh-ed25519@openssh.com {held}").comment == ""
+    point = b"\x04" + bytes(64)
+    curve = packed(b"sk-ecdsa-sha2-nistp256@openssh.com", b"nistp256", point, b"ssh:")
+    assert read_public_key(f"sk-ecdsa-sha2-nistp256@openssh.com {curve}").encoded == curve
+    without = packed(b"sk-ssh-ed25519@openssh.com", bytes(32))
+    with pytest.raises(UsageError, match="damaged"):
+        read_public_key(f"sk-ssh-ed25519@openssh.com {without}")
+
+
+@given(st.text())
+def test_any_text_is_a_key_or_refused(text: str) -> None:
+    try:
+        key = read_public_key(text)
+    except UsageError:
+        return
+    assert read_public_key(key.line) == key
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    parts=st.lists(st.binary(max_size=140), max_size=4),
+    comment=st.text(alphabet=st.characters(codec="utf-8"), max_size=20),
+)
+def test_any_blob_is_a_key_or_refused(kind: str, parts: list[bytes], comment: str) -> None:
+    try:
+        key = read_public_key(f"{kind} {packed(kind.encode(), *parts)} {comment}")
+    except UsageError:
+        return
+    assert "\n" not in key.line
+    assert key.line.isprintable()
+    assert read_public_key(key.line) == key
+
+
+@given(number=st.binary(min_size=32, max_size=32), cut=st.integers(0, 50), tail=st.binary())
+def test_a_key_is_whole_or_refused(number: bytes, cut: int, tail: bytes) -> None:
+    blob = base64.b64decode(packed(b"ssh-ed25519", number))
+    changed = blob[:cut] + tail
+    line = f"ssh-ed25519 {base64.b64encode(changed).decode()}"
+    if changed[:19] == blob[:19] and len(changed) == len(blob):
+        assert read_public_key(line).bare == line
+    else:
+        with pytest.raises(UsageError):
+            read_public_key(line)
