@@ -1,0 +1,1 @@
+"""Reach pods through OpenSSH: addresses, host keys, aliases, commands and files."""

@@ -1,0 +1,72 @@
+"""Where a pod is reached, taken from what a hub says, which may be anything.
+
+All of it ends in an argument list or a file of ssh, where a blank, a line break or a leading `-`
+would be an option of ssh's, and so a command of whoever wrote it.
+"""
+
+import re
+from dataclasses import dataclass
+
+from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.wire.pods import Addresses
+
+_CONNECTION = re.compile(
+    r"(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]{0,63})"
+    r"@(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Fa-f:]{2,45}|[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}))"
+    r"(?: -p (?P<port>[0-9]{1,5}))?"
+)
+_ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,127})")
+_MOST_PORT = 65535
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Address:
+    """A node of a pod; an IPv6 host is without brackets."""
+
+    user: str
+    host: str
+    port: int = 22
+
+    @property
+    def login(self) -> str:
+        """`user@host`, as ssh takes it."""
+        return f"{self.user}@{self.host}"
+
+
+def parse_address(text: str) -> Address:
+    """Read `user@host -p PORT`, or `user@host` for port 22; raises IntegrityError for all else."""
+    found = _CONNECTION.fullmatch(text)
+    port = int(found["port"] or 22) if found else 0
+    if found is None or not 1 <= port <= _MOST_PORT:
+        raise IntegrityError(
+            f"The hub says that the pod is reached at {text[:_SHOWN]!r}, which is no address",
+            hint="nothing was started; ask whoever runs the hub",
+        )
+    return Address(found["user"], found["host"].strip("[]"), port)
+
+
+def addresses_of(connection: Addresses) -> list[Address | None]:
+    """Each node's address, None while it has none; raises IntegrityError as `parse_address`."""
+    texts = connection if isinstance(connection, list) else [connection]
+    return [parse_address(text.strip(" ")) if text else None for text in texts]
+
+
+def address_of(connection: Addresses, node: int) -> Address | None:
+    """The address of a node, counted from 0; None while it has none.
+
+    Raises UsageError for a node that the pod does not have, IntegrityError as `parse_address`.
+    """
+    found = addresses_of(connection)
+    if node >= len(found) and any(found):
+        last = len(found) - 1
+        has = "has one node" if last == 0 else f"has the nodes 0 to {last}"
+        raise UsageError(f"The pod {has}, and no node {node}")
+    return found[node] if node < len(found) else None
+
+
+def require_id(pod_id: str) -> str:
+    """A pod's id that may be the name of a file and of a host; raises IntegrityError."""
+    if not _ID.fullmatch(pod_id):
+        raise IntegrityError(f"The hub has a pod with the id {pod_id[:_SHOWN]!r}, which is no name")
+    return pod_id
