@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 
 from prime_cli.api.embedded import AppTransport
 from prime_cli.hub.app import create_app
+from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services.keyring import issue_key
 from prime_cli.hub.services.keys import find_caller
@@ -46,6 +47,7 @@ class House:
 
     data: Path
     clock: Clock = field(default_factory=Clock)
+    providers: tuple[Provider, ...] = ()
     app: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +60,7 @@ class House:
                 clock=self.clock,
                 public_url=URL,
                 storage=storage_of(self.data),
+                providers=self.providers,
             )
         )
 

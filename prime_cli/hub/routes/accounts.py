@@ -14,6 +14,7 @@ from prime_cli.hub.services import teams as service
 from prime_cli.wire.accounts import Account, MemberPage, SlugRequest, TeamPage
 from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
 from prime_cli.wire.locks import Capabilities
+from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.signatures import FEATURE as SIGNATURES
 
 _TEAM = Text("teamId", "A team, to be told what the key may do as it")
@@ -58,6 +59,7 @@ async def members(request: Request) -> Response:
 
 
 async def capabilities(request: Request) -> Response:
+    settings = hub_of(request).settings
     features = [
         "locks",
         "checks",
@@ -66,7 +68,8 @@ async def capabilities(request: Request) -> Response:
         LOGS_FEATURE,
         "yank",
         "cursor",
-        *(["keys"] if hub_of(request).settings.accounts else []),
+        *(["keys"] if settings.accounts else []),
+        *([PODS] if settings.providers else []),
     ]
     return answer(Capabilities(hub="prime", version=__version__, features=features))
 

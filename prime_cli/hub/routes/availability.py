@@ -1,0 +1,128 @@
+"""Machines and disks that can be rented now."""
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.routes.answers import answer
+from prime_cli.hub.routes.operations import Endpoint, Operation
+from prime_cli.hub.routes.parameters import Number, Parameter, Text, Texts
+from prime_cli.hub.routes.reading import caller_of
+from prime_cli.hub.services.compute import offers as service
+from prime_cli.hub.services.compute.offers import OfferFilter, Slice
+from prime_cli.wire.offers import DiskOfferPage, OfferPage, OffersByType, Summary
+
+_PAGE = Number("page", "Which page, from 1", default=1, least=1, most=10**6)
+_SIZE = Number("page_size", "How many on a page", default=100, least=1, most=100)
+_OLD_SIZE = Number("page_size", "How many on a page", default=500, least=1, most=500)
+_REGIONS = Texts(Text("regions", "A region, as `eu_north`; several mean any of them"))
+_COUNT = Number("gpu_count", "How many GPUs; 0 is any", default=0, least=0, most=2**31 - 1)
+_TYPE = Text("gpu_type", "A type of GPU, as `H100_80GB`; `CPU_NODE` has none")
+_SOCKET = Text("socket", "How the GPU is fitted, as `PCIe`")
+_SECURITY = Text("security", "`secure_cloud` or `community_cloud`")
+_DATA_CENTER = Text("data_center_id", "A data center")
+_CLOUD = Text("cloud_id", "The id of an offer with its provider")
+_DISKS = Texts(Text("disks", "A disk of one's own that a machine must be near to"))
+
+_OF_DISKS: tuple[Parameter, ...] = (_REGIONS, _DATA_CENTER, _CLOUD)
+_OF_MACHINES: tuple[Parameter, ...] = (*_OF_DISKS, _COUNT, _TYPE, _SOCKET, _SECURITY, _DISKS)
+
+
+def _read_filter(request: Request) -> OfferFilter:
+    return OfferFilter(
+        regions=_REGIONS.read(request),
+        gpu_count=_COUNT.read(request) or None,
+        gpu_type=_TYPE.read(request),
+        socket=_SOCKET.read(request),
+        security=_SECURITY.read(request),
+        data_center_id=_DATA_CENTER.read(request),
+        cloud_id=_CLOUD.read(request),
+        disks=_DISKS.read(request),
+    )
+
+
+def _machines(find: Callable[..., Any], size: Number, *, clusters: bool) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        part = Slice(_PAGE.read(request), size.read(request))
+        args = hub_of(request), caller_of(request), _read_filter(request), part
+        return answer(await call(request, find, *args, clusters=clusters))
+
+    return endpoint
+
+
+def _summary(*, clusters: bool) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        args = hub_of(request), caller_of(request)
+        return answer(await call(request, service.summarize, *args, clusters=clusters))
+
+    return endpoint
+
+
+async def disks(request: Request) -> Response:
+    wanted = OfferFilter(
+        regions=_REGIONS.read(request),
+        data_center_id=_DATA_CENTER.read(request),
+        cloud_id=_CLOUD.read(request),
+    )
+    part = Slice(_PAGE.read(request), _SIZE.read(request))
+    return answer(await call(request, service.list_disk_offers, hub_of(request), wanted, part))
+
+
+def _operation(
+    path: str, endpoint: Endpoint, summary: str, answers: Any, query: tuple[Parameter, ...] = ()
+) -> Operation:
+    return Operation(
+        "GET",
+        f"/availability{path}",
+        endpoint,
+        summary,
+        answers=answers,
+        query=query,
+        enveloped=False,
+        needs_key=True,
+    )
+
+
+_LISTS = (
+    ("/gpus", False, "List machines"),
+    ("/multi-node", True, "List clusters"),
+)
+_OLD_LISTS = (
+    ("", False, "List machines by type, as releases up to 0.4.11 ask"),
+    ("/clusters", True, "List clusters by type, as releases up to 0.4.11 ask"),
+)
+_SUMMARIES = (
+    ("/gpu-summary", False, "Show the cheapest prices of machines"),
+    ("/multi-node-summary", True, "Show the cheapest prices of clusters"),
+)
+
+OPERATIONS = (
+    *(
+        _operation(
+            path,
+            _machines(service.list_offers, _SIZE, clusters=clusters),
+            summary,
+            OfferPage,
+            (_PAGE, _SIZE, *_OF_MACHINES),
+        )
+        for path, clusters, summary in _LISTS
+    ),
+    *(
+        _operation(
+            path,
+            _machines(service.list_by_type, _OLD_SIZE, clusters=clusters),
+            summary,
+            OffersByType,
+            (_PAGE, _OLD_SIZE, *_OF_MACHINES),
+        )
+        for path, clusters, summary in _OLD_LISTS
+    ),
+    *(
+        _operation(path, _summary(clusters=clusters), summary, Summary)
+        for path, clusters, summary in _SUMMARIES
+    ),
+    _operation("/disks", disks, "List kinds of disks", DiskOfferPage, (_PAGE, _SIZE, *_OF_DISKS)),
+)

@@ -1,0 +1,117 @@
+"""Which pods and disks a caller sees, and which pods a caller may end.
+
+A pod is seen by its user; one of a team by the team's admins too, by all members when it is
+shared, and by the members that it names. For everybody else it does not exist.
+"""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, false, or_, select, true
+
+from prime_cli.core.errors import NotAllowed, NotFound
+from prime_cli.hub.context import Caller
+from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods
+from prime_cli.hub.services.owners import TEAM
+
+_ADMIN = "ADMIN"
+
+
+def select_pods() -> Select[Any]:
+    """Rows of `pods` with `owner`, the slug of their user."""
+    return select(pods, owners.c.slug.label("owner")).join(owners, pods.c.user_id == owners.c.id)
+
+
+def is_live() -> ColumnElement[bool]:
+    """The condition under which a pod is there, or on its way."""
+    return pods.c.terminated_at.is_(None)
+
+
+def visible_to(caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a caller sees a pod."""
+    named = select(pod_members.c.pod_id).where(pod_members.c.user_id == _id_of(caller))
+    for_members = or_(
+        pods.c.shared, pods.c.team_id.in_(_teams_of(caller, _ADMIN)), pods.c.id.in_(named)
+    )
+    return or_(
+        is_own(caller, caller.reads),
+        and_(pods.c.team_id.in_(_slugs_to_teams(caller.reads)), for_members),
+    )
+
+
+def is_own(caller: Caller, good_for: frozenset[str]) -> ColumnElement[bool]:
+    """The condition under which a pod is the caller's, for a key that is `good_for` some owners.
+
+    Who has left a team still looks after the pods made for it, with a key that is not limited.
+    """
+    return and_(pods.c.user_id == _id_of(caller), _is_for(pods.c.team_id, caller, good_for))
+
+
+def disks_of(caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a disk that is there may be used by the caller."""
+    mine = disks.c.user_id == _id_of(caller)
+    own = and_(mine, _is_for(disks.c.team_id, caller, caller.reads))
+    teams = disks.c.team_id.in_(_slugs_to_teams(caller.reads))
+    return and_(disks.c.terminated_at.is_(None), or_(own, teams))
+
+
+def endable_by(caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a caller may end a pod; an admin of the hub may end all."""
+    if caller.admin:
+        return true()
+    managed = and_(
+        pods.c.team_id.in_(_slugs_to_teams(caller.writes)),
+        pods.c.team_id.in_(_teams_of(caller, _ADMIN)),
+    )
+    return or_(is_own(caller, caller.writes), managed)
+
+
+def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
+    """The row of a pod, of one that has ended too; raises NotFound."""
+    query = select_pods().where(pods.c.id == pod_id, visible_to(caller))
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise _no_pod(pod_id)
+    return row
+
+
+def find_endable(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
+    """The same for somebody who may end it; raises NotFound or NotAllowed."""
+    query = select_pods().where(pods.c.id == pod_id)
+    row = connection.execute(query.where(endable_by(caller))).one_or_none()
+    if row is None:
+        seen = connection.execute(query.where(visible_to(caller))).one_or_none()
+        if seen is None:
+            raise _no_pod(pod_id)
+        if not caller.writes:
+            raise NotAllowed("This key may not end pods", hint="use one with the scope `write`")
+        raise NotAllowed(f"Only `{seen.owner}` and admins of the team may end `{seen.name}`")
+    return row
+
+
+def _no_pod(pod_id: str) -> NotFound:
+    return NotFound(f"Pod `{pod_id[:80]}` not found", hint="see yours with `prime pods list`")
+
+
+def _id_of(caller: Caller) -> ColumnElement[Any]:
+    return select(owners.c.id).where(owners.c.slug == caller.slug).scalar_subquery()
+
+
+def _is_for(
+    team_id: ColumnElement[Any], caller: Caller, good_for: frozenset[str]
+) -> ColumnElement[bool]:
+    teams = team_id.in_(_slugs_to_teams(good_for))
+    if caller.slug not in good_for:
+        return teams
+    left = team_id.not_in(_teams_of(caller))
+    return or_(team_id.is_(None), teams, left)
+
+
+def _slugs_to_teams(slugs: frozenset[str]) -> Select[Any]:
+    if not slugs:
+        return select(owners.c.id).where(false())
+    return select(owners.c.id).where(owners.c.type == TEAM, owners.c.slug.in_(sorted(slugs)))
+
+
+def _teams_of(caller: Caller, role: str | None = None) -> Select[Any]:
+    query = select(members.c.team_id).where(members.c.user_id == _id_of(caller))
+    return query if role is None else query.where(members.c.role == role)

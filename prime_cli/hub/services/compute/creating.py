@@ -1,0 +1,225 @@
+"""Making a pod: its row is there before anything of it is, so that nothing is ever forgotten."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, func, insert, select
+
+from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
+from prime_cli.hub.compute.provider import Mount, Order
+from prime_cli.hub.compute.tags import tag_of, tag_prefix
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import disks, pod_disks, pod_members, pods
+from prime_cli.hub.services.access import require_owner_slug, require_user
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.access import disks_of, is_live, select_pods
+from prime_cli.hub.services.compute.describing import request_column
+from prime_cli.hub.services.compute.ending import close
+from prime_cli.hub.services.compute.keyholders import authorized_keys, require_members
+from prime_cli.hub.services.compute.providers import require_providers
+from prime_cli.hub.services.compute.reading import get_pod
+from prime_cli.hub.services.compute.wishes import (
+    Choice,
+    check_price,
+    check_request,
+    choose,
+    name_of,
+    price_of,
+    read_deadline,
+    read_variables,
+)
+from prime_cli.hub.services.owners import find_own_team, owner_id
+from prime_cli.wire.codec import encode
+from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
+
+MOST_PODS = 50
+"""Live pods of one user, so that a script that goes wrong does not fill the machine."""
+
+_MOST_DISKS = 20
+
+
+@dataclass(frozen=True)
+class _Holders:
+    """Whose the pod is, and who else sees it."""
+
+    user_id: str
+    team_id: str | None
+    shared: bool
+    named: tuple[str, ...]
+
+
+def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
+    """A new pod, which is on its way.
+
+    Raises NotAllowed, NotFound for an offer, team, key or disk, Conflict for an offer that is gone
+    or too dear, UsageError for a wish that cannot be met, and what the provider raises when it
+    cannot begin: then nothing is left but an entry of the history that says why.
+    """
+    require_user(caller)
+    require_providers(hub)
+    check_request(creation.pod)
+    stop_at = read_deadline(hub, creation.stop_at)
+    choice = choose(hub, creation)
+    price = price_of(choice.offer, creation)
+    check_price(creation.pod, price)
+    holders = _find_holders(hub, caller, creation)
+    order = _order(hub, caller, creation, choice, holders=holders, stop_at=stop_at)
+    choice.provider.require_possible(order)
+    _insert(hub, caller, creation, choice, order=order, holders=holders, price=price)
+    _start(hub, choice, order)
+    return get_pod(hub, caller, order.pod_id)
+
+
+def _find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> _Holders:
+    shared = creation.shared_with_team or creation.shared_in_camel
+    named = tuple(dict.fromkeys([*creation.team_member_ids, *creation.members_in_camel]))
+    if creation.team is None and (shared or named):
+        raise UsageError("A pod is shared with a team, and none is named", hint="name the team")
+    # An owner without accounts is made when it is first needed.
+    with hub.database.write() as connection:
+        user = owner_id(hub, connection, caller.slug)
+        if creation.team is None:
+            require_owner_slug(caller, caller.slug, "pods")
+            return _Holders(user, None, shared=False, named=())
+        team = find_own_team(connection, caller, creation.team.team_id)
+        require_owner_slug(caller, team.slug, "pods")
+        require_members(connection, team.id, named)
+    return _Holders(user, team.id, shared, named)
+
+
+def _order(
+    hub: Hub,
+    caller: Caller,
+    creation: PodCreation,
+    choice: Choice,
+    *,
+    holders: _Holders,
+    stop_at: datetime,
+) -> Order:
+    request = creation.pod
+    pod_id = str(uuid4())
+    with hub.database.read() as connection:
+        keys = authorized_keys(
+            connection,
+            holders.user_id,
+            key_id=request.ssh_key_id,
+            team_id=holders.team_id,
+            shared=holders.shared,
+            named=holders.named,
+        )
+        mounts = _find_mounts(connection, caller, creation, choice)
+    return Order(
+        tag=tag_of(tag_prefix(hub), pod_id),
+        pod_id=pod_id,
+        name=name_of(request, pod_id),
+        owner=caller.slug,
+        offer=choice.offer,
+        stop_at=stop_at,
+        authorized_keys=keys,
+        nodes=creation.nodes,
+        vcpus=request.vcpus,
+        memory=request.memory,
+        disk_size=request.disk_size,
+        image=request.image or None,
+        variables=read_variables(request),
+        disks=mounts,
+    )
+
+
+def _find_mounts(
+    connection: Connection, caller: Caller, creation: PodCreation, choice: Choice
+) -> tuple[Mount, ...]:
+    """The disks that are asked for; raises NotFound, UsageError, and Conflict for one in use."""
+    wanted = list(dict.fromkeys(creation.disks))
+    if len(wanted) > _MOST_DISKS:
+        raise UsageError(f"More than {_MOST_DISKS} disks are given")
+    query = select(disks).where(disks.c.id.in_(wanted), disks_of(caller))
+    rows = {row.id: row for row in connection.execute(query)}
+    for disk_id in wanted:
+        if disk_id not in rows:
+            raise NotFound(f"Disk `{disk_id[:80]}` not found")
+        if rows[disk_id].provider != choice.provider.name:
+            raise UsageError(
+                f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
+                f"would be of `{choice.provider.name}`"
+            )
+    used = (
+        select(disks.c.name)
+        .join(pod_disks, pod_disks.c.disk_id == disks.c.id)
+        .join(pods, pods.c.id == pod_disks.c.pod_id)
+        .where(pod_disks.c.disk_id.in_(wanted), is_live())
+    )
+    taken = connection.execute(used).scalars().first()
+    if taken is not None:
+        raise Conflict(f"The disk `{taken}` is attached to another pod", hint="end that pod first")
+    return tuple(Mount(each, rows[each].name, rows[each].tag) for each in wanted)
+
+
+def _insert(
+    hub: Hub,
+    caller: Caller,
+    creation: PodCreation,
+    choice: Choice,
+    *,
+    order: Order,
+    holders: _Holders,
+    price: float | None,
+) -> None:
+    now = hub.now()
+    values: dict[str, Any] = {
+        "id": order.pod_id,
+        "tag": order.tag,
+        "user_id": holders.user_id,
+        "team_id": holders.team_id,
+        "shared": holders.shared,
+        "name": order.name,
+        "provider": choice.provider.name,
+        "offer": encode(choice.offer).decode(),
+        "request": request_column(creation),
+        "nodes": order.nodes,
+        "price_hr": price,
+        "status": PROVISIONING,
+        "addresses": "[]",
+        "host_keys": "[]",
+        "created_at": now,
+        "updated_at": now,
+        "stop_at": timestamp(order.stop_at),
+    }
+    with hub.database.write() as connection:
+        _require_room(connection, holders.user_id)
+        _find_mounts(connection, caller, creation, choice)
+        connection.execute(insert(pods).values(values))
+        for user_id in holders.named:
+            connection.execute(insert(pod_members).values(pod_id=order.pod_id, user_id=user_id))
+        for mount in order.disks:
+            connection.execute(insert(pod_disks).values(pod_id=order.pod_id, disk_id=mount.disk_id))
+        detail = {"provider": choice.provider.name, "offer": choice.offer.cloud_id}
+        record(hub, connection, caller, "pod.create", order.pod_id, name=order.name, **detail)
+
+
+def _require_room(connection: Connection, user_id: str) -> None:
+    count = select(func.count()).select_from(pods).where(pods.c.user_id == user_id, is_live())
+    if connection.execute(count).scalar_one() >= MOST_PODS:
+        raise Conflict(
+            f"There are {MOST_PODS} pods already, which is the most of one user",
+            hint="end some with `prime pods terminate`",
+        )
+
+
+def _start(hub: Hub, choice: Choice, order: Order) -> None:
+    try:
+        choice.provider.start(order)
+    except PrimeError as error:
+        with hub.database.read() as connection:
+            row = connection.execute(select_pods().where(pods.c.id == order.pod_id)).one()
+        close(hub, row, ERROR, ended_at=hub.now(), failure=error.message)
+        raise
+    with hub.database.read() as connection:
+        ended = select(pods.c.terminated_at).where(pods.c.id == order.pod_id)
+        if connection.execute(ended).scalar_one() is None:
+            return
+    # Somebody ended it before there was anything to end.
+    choice.provider.end(order.tag)
+    raise Conflict(f"The pod `{order.name}` was ended while it began")

@@ -1,0 +1,94 @@
+"""What the providers see of pods, written to their rows: whoever reads pods looks first."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Row, update
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import pods
+from prime_cli.hub.services.compute.access import is_live
+from prime_cli.hub.services.compute.describing import addresses_column, host_keys_column
+from prime_cli.hub.services.compute.ending import close, end_pod
+from prime_cli.hub.services.compute.providers import ask, find_provider
+from prime_cli.wire.pods import DELETING, ERROR, PENDING, PROVISIONING, TERMINATED
+
+_BEGINS_WITHIN = timedelta(minutes=1)
+_ON_ITS_WAY = (PROVISIONING, PENDING)
+
+
+def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
+    """Note how live pods are, and end those that are past their deadline or on their way out.
+
+    Pods of a provider that does not answer stay as they are; that is in the log.
+    """
+    for provider, row, seen in look(hub, rows):
+        if seen is None:
+            _note_absence(hub, row)
+        elif row.stop_at <= hub.now():
+            _end(hub, provider, row, why="past its deadline")
+        elif row.status != DELETING:
+            _note(hub, row, seen)
+        elif seen.status != DELETING:
+            _end(hub, provider, row, why="asked for")
+
+
+def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], Seen | None]]:
+    """What is seen of pods whose providers answer."""
+    found: list[tuple[Provider, Row[Any], Seen | None]] = []
+    by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        by_provider[row.provider].append(row)
+    for name, theirs in by_provider.items():
+        provider = find_provider(hub, name)
+        seen = None if provider is None else see(provider, [row.tag for row in theirs])
+        if provider is not None and seen is not None:
+            found += [(provider, row, seen.get(row.tag)) for row in theirs]
+    return found
+
+
+def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, Seen] | None:
+    """What a provider sees of `tags`; None where it does not answer."""
+    answer = ask(provider, lambda provider: provider.look(tags))
+    return None if isinstance(answer, PrimeError) else answer
+
+
+def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
+    # Whoever looks is shown why it failed by the pod itself, and it is tried again.
+    with suppress(PrimeError):
+        end_pod(hub, Caller.operator(), provider, row, why=why)
+
+
+def _note_absence(hub: Hub, row: Row[Any]) -> None:
+    now = hub.now()
+    if row.status in _ON_ITS_WAY:
+        if timestamp(hub.settings.clock() - _BEGINS_WITHIN) < row.created_at:
+            return
+        why = f"The provider `{row.provider}` has nothing of it: it was interrupted when it began"
+        close(hub, row, ERROR, ended_at=now, failure=why)
+    elif row.status == ERROR:
+        close(hub, row, ERROR, ended_at=now)
+    else:
+        # Its provider keeps deadlines too, and nobody may have looked for long.
+        close(hub, row, TERMINATED, ended_at=min(now, row.stop_at))
+
+
+def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
+    values = {
+        "status": seen.status,
+        "progress": seen.progress,
+        "failure": seen.failure,
+        "addresses": addresses_column(seen),
+        "host_keys": host_keys_column(seen),
+    }
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return
+    # Only as long as nobody else has noted something in between.
+    same = (pods.c.id == row.id, is_live(), pods.c.status == row.status)
+    with hub.database.write() as connection:
+        connection.execute(update(pods).where(*same).values(**values, updated_at=hub.now()))

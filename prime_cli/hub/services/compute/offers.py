@@ -1,0 +1,194 @@
+"""What can be rented now, of all providers, and which of it a caller asks for."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import disks
+from prime_cli.hub.services.compute.access import disks_of
+from prime_cli.hub.services.compute.providers import ask
+from prime_cli.wire.codec import decode
+from prime_cli.wire.offers import (
+    DiskOffer,
+    DiskOfferPage,
+    GpuOffer,
+    OfferPage,
+    OffersByType,
+    Summary,
+)
+
+T = TypeVar("T")
+Offer = TypeVar("Offer", GpuOffer, DiskOffer)
+
+
+@dataclass(frozen=True)
+class OfferFilter:
+    """What an offer must be; what is empty or None leaves it open.
+
+    `disks` are ids: an offer must be where all of these disks are.
+    """
+
+    regions: tuple[str, ...] = ()
+    gpu_count: int | None = None
+    gpu_type: str | None = None
+    socket: str | None = None
+    security: str | None = None
+    data_center_id: str | None = None
+    cloud_id: str | None = None
+    disks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A page, from 1, of `size` offers."""
+
+    page: int = 1
+    size: int = 100
+
+    def of(self, offers: Sequence[T]) -> list[T]:
+        """The offers of this page."""
+        start = (self.page - 1) * self.size
+        return list(offers[start : start + self.size])
+
+
+def is_cluster(offer: GpuOffer) -> bool:
+    """Whether an offer is of several machines: of those alone is said how they are connected."""
+    return offer.interconnect_type is not None
+
+
+def list_offers(
+    hub: Hub, caller: Caller, wanted: OfferFilter, part: Slice, *, clusters: bool
+) -> OfferPage:
+    """One page of the machines, or of the clusters, in an order that stays.
+
+    Raises NotFound for a disk, and the first failure where every provider fails.
+    """
+    found = _find(hub, caller, wanted, clusters=clusters)
+    return OfferPage(part.of(found), len(found))
+
+
+def list_by_type(
+    hub: Hub, caller: Caller, wanted: OfferFilter, part: Slice, *, clusters: bool
+) -> OffersByType:
+    """The same by `gpu_type`, as releases of the official client up to 0.4.11 ask."""
+    by_type: OffersByType = {}
+    for offer in part.of(_find(hub, caller, wanted, clusters=clusters)):
+        by_type.setdefault(offer.gpu_type, []).append(offer)
+    return by_type
+
+
+def list_disk_offers(hub: Hub, wanted: OfferFilter, part: Slice) -> DiskOfferPage:
+    """One page of the kinds of disks; raises what `list_offers` raises."""
+    offers = gather(hub, lambda provider: provider.disk_offers())
+    found = sorted(
+        (offer for _, offer in offers if _is_wanted(offer, wanted)),
+        key=lambda offer: (offer.provider, offer.cloud_id or "", offer.data_center or ""),
+    )
+    return DiskOfferPage(part.of(found), len(found))
+
+
+def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
+    """The cheapest price of each kind, by type of machine and number of GPUs."""
+    summary: Summary = {}
+    for offer in _find(hub, caller, OfferFilter(), clusters=clusters):
+        counts = summary.setdefault(offer.gpu_type, {})
+        cheapest = counts.setdefault(str(offer.gpu_count), {"cheapest": {}})["cheapest"]
+        regular = "spotPrice" if offer.is_spot else "onDemand"
+        for name, price in (
+            (regular, offer.prices.on_demand),
+            ("communityPrice", offer.prices.community_price),
+        ):
+            if price is not None:
+                cheapest[name] = min(price, cheapest.get(name, inf))
+    return summary
+
+
+def gather(
+    hub: Hub, question: Callable[[Provider], Sequence[Offer]]
+) -> list[tuple[Provider, Offer]]:
+    """Every provider's answers; those that fail are left out, unless all of them do."""
+    found: list[tuple[Provider, Offer]] = []
+    failures: list[PrimeError] = []
+    for provider in hub.settings.providers:
+        answer = ask(provider, question)
+        if isinstance(answer, PrimeError):
+            failures.append(answer)
+        else:
+            found += [(provider, offer) for offer in answer]
+    if failures and len(failures) == len(hub.settings.providers):
+        raise failures[0]
+    return found
+
+
+def _find(hub: Hub, caller: Caller, wanted: OfferFilter, *, clusters: bool) -> list[GpuOffer]:
+    places = _places(hub, caller, wanted.disks)
+    return sorted(
+        (
+            offer
+            for _, offer in gather(hub, lambda provider: provider.offers())
+            if is_cluster(offer) == clusters
+            and _is_wanted(offer, wanted)
+            and _has_gpus(offer, wanted)
+            and all(_is_at(offer, place) for place in places)
+        ),
+        key=_place_in_list,
+    )
+
+
+def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
+    price = offer.prices.price
+    return (
+        offer.gpu_type,
+        offer.gpu_count,
+        inf if price is None else price,
+        offer.provider or "",
+        offer.cloud_id,
+        offer.data_center or "",
+        bool(offer.is_spot),
+    )
+
+
+def _is_wanted(offer: GpuOffer | DiskOffer, wanted: OfferFilter) -> bool:
+    return (not wanted.regions or offer.region in wanted.regions) and _are_equal(
+        (wanted.security, offer.security),
+        (wanted.data_center_id, offer.data_center),
+        (wanted.cloud_id, offer.cloud_id),
+    )
+
+
+def _has_gpus(offer: GpuOffer, wanted: OfferFilter) -> bool:
+    return _are_equal(
+        (wanted.gpu_count, offer.gpu_count),
+        (wanted.gpu_type, offer.gpu_type),
+        (wanted.socket, offer.socket),
+    )
+
+
+def _are_equal(*pairs: tuple[Any, Any]) -> bool:
+    return all(asked is None or asked == there for asked, there in pairs)
+
+
+def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
+    """What the disks were made of; raises NotFound for one that the caller does not have."""
+    wanted = list(dict.fromkeys(disk_ids))
+    if not wanted:
+        return []
+    with hub.database.read() as connection:
+        rows = connection.execute(
+            select(disks).where(disks.c.id.in_(wanted), disks_of(caller))
+        ).all()
+    by_id = {row.id: decode(row.offer.encode(), DiskOffer) for row in rows}
+    for disk_id in wanted:
+        if disk_id not in by_id:
+            raise NotFound(f"Disk `{disk_id[:80]}` not found")
+    return list(by_id.values())
+
+
+def _is_at(offer: GpuOffer, place: DiskOffer) -> bool:
+    return offer.provider == place.provider and _are_equal((place.data_center, offer.data_center))

@@ -1,0 +1,47 @@
+"""The providers of a hub by their names, and what is heard of one that fails."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from prime_cli.core.errors import NotAllowed, PrimeError
+from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.context import Hub
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+def find_provider(hub: Hub, name: str) -> Provider | None:
+    """The provider `name`, or None where it is not switched on (any more)."""
+    return next((each for each in hub.settings.providers if each.name == name), None)
+
+
+def provider_named(hub: Hub, name: str) -> Provider:
+    """The same; raises NotAllowed."""
+    found = find_provider(hub, name)
+    if found is None:
+        raise NotAllowed(
+            f"The provider `{name}` is not switched on at this hub",
+            hint="whoever runs the hub can switch it on; until then its pods stay as they are",
+        )
+    return found
+
+
+def require_providers(hub: Hub) -> None:
+    """Raise NotAllowed on a hub that has no machines."""
+    if not hub.settings.providers:
+        raise NotAllowed("This hub has no machines to rent", hint="name another with `--context`")
+
+
+def ask(provider: Provider, question: Callable[[Provider], T]) -> T | PrimeError:
+    """What a provider answers, or why it does not, which is written to the log too.
+
+    So that one provider that fails is not in the way of the others.
+    """
+    try:
+        return question(provider)
+    except PrimeError as error:
+        _log.warning("The provider `%s` failed: %s", provider.name, error.message)
+        return error

@@ -1,0 +1,186 @@
+"""What is asked for of a new pod: found among the offers, and held against what they leave open."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.context import Hub
+from prime_cli.hub.services.compute.offers import gather
+from prime_cli.hub.services.names import check_label
+from prime_cli.wire.offers import GpuOffer, Spec
+from prime_cli.wire.pods import PodCreation, PodRequest
+
+_DEFAULT_LIFE = timedelta(hours=24)
+_LONGEST_LIFE = timedelta(days=366)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_MOST_VARIABLES = 200
+_LONGEST_VALUE = 32 * 1024
+_SEE = "see what there is with `prime availability list`"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The offer that a pod is made of, and whose it is."""
+
+    provider: Provider
+    offer: GpuOffer
+
+
+def check_request(request: PodRequest) -> None:
+    """Raise UsageError that names the first wish which no provider here can meet."""
+    for name, wish in (
+        ("customTemplateId", request.custom_template_id),
+        ("jupyterPassword", request.jupyter_password),
+        ("autoRestart", request.auto_restart),
+        ("prepaidForHr", request.prepaid_for_hr),
+    ):
+        if wish:
+            raise UsageError(f"`{name}` is not possible at this hub", hint="leave it out")
+
+
+def choose(hub: Hub, creation: PodCreation) -> Choice:
+    """The cheapest offer that is as asked for.
+
+    Raises NotFound when there is none, Conflict when none is left of it, and UsageError for wishes
+    beside it that it does not leave open.
+    """
+    request = creation.pod
+    offers = gather(hub, lambda provider: provider.offers())
+    meant = [
+        Choice(provider, offer)
+        for provider, offer in offers
+        if _is_meant(request, offer) and creation.provider.type in (None, "", offer.provider)
+    ]
+    if not meant:
+        raise NotFound(
+            f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
+            f"`{request.gpu_type[:80]}` like this (any more)",
+            hint=_SEE,
+        )
+    in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]
+    if not in_stock:
+        raise Conflict(f"None is left of `{request.cloud_id}`", hint=_SEE)
+    choice = min(in_stock, key=lambda each: each.offer.prices.price or 0.0)
+    _check_counts(request, choice.offer)
+    if request.image and request.image not in choice.offer.images:
+        raise UsageError(
+            f"`{request.image[:80]}` is not an image of this offer",
+            hint=f"it has {', '.join(choice.offer.images)}"
+            if choice.offer.images
+            else "it has no images to choose from: leave `image` out",
+        )
+    return choice
+
+
+def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
+    """What an hour costs: the offer, and what is taken of resources that are paid by the unit.
+
+    Of those, the default count is free where it is included. None where the offer has no price.
+    """
+    base = offer.prices.price
+    if base is None:
+        return None
+    extra = 0.0
+    for _, spec, count in _counts(creation.pod, offer):
+        taken = count if count is not None else spec.default_count
+        if spec.price_per_unit and taken:
+            free = spec.default_count or 0 if spec.default_included_in_price is not False else 0
+            extra += max(0, taken - free) * spec.price_per_unit
+    return round((base + extra) * creation.nodes, 6)
+
+
+def check_price(request: PodRequest, price: float | None) -> None:
+    """Raise Conflict where it costs more than the caller would pay."""
+    if request.max_price is not None and price is not None and price > request.max_price:
+        raise Conflict(
+            f"It costs {price:g} an hour, and `maxPrice` is {request.max_price:g}",
+            hint="offer more, or choose a cheaper one with `prime availability list`",
+        )
+
+
+def read_deadline(hub: Hub, text: str | None) -> datetime:
+    """When the pod is to end, in a day where nothing is said; raises UsageError."""
+    now = hub.settings.clock()
+    if text is None:
+        return now + _DEFAULT_LIFE
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"`{text[:80]}` is not a time", hint="write ISO 8601 in UTC") from error
+    if moment.tzinfo is None:
+        raise UsageError(f"`stopAt` has no time zone: `{text[:80]}`", hint="write it with a `Z`")
+    if not now < moment <= now + _LONGEST_LIFE:
+        raise UsageError("`stopAt` must be in the future, and at most a year away")
+    return moment.astimezone(UTC)
+
+
+def read_variables(request: PodRequest) -> Mapping[str, str]:
+    """The environment variables by name; raises UsageError, which shows no value."""
+    if len(request.env_vars) > _MOST_VARIABLES:
+        raise UsageError(f"More than {_MOST_VARIABLES} environment variables are given")
+    found: dict[str, str] = {}
+    for variable in request.env_vars:
+        if not _VARIABLE.fullmatch(variable.key):
+            raise UsageError(
+                f"`{variable.key[:40]}` is not the name of an environment variable",
+                hint="write letters, digits and `_`",
+            )
+        if "\0" in variable.value or len(variable.value) > _LONGEST_VALUE:
+            raise UsageError(
+                f"The value of `{variable.key}` has a NUL or more than {_LONGEST_VALUE} characters"
+            )
+        found[variable.key] = variable.value
+    return found
+
+
+def name_of(request: PodRequest, pod_id: str) -> str:
+    """The name that was asked for, or one made of the id; raises UsageError."""
+    return check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}"
+
+
+def _is_meant(request: PodRequest, offer: GpuOffer) -> bool:
+    exact = (request.cloud_id, request.gpu_type, request.gpu_count)
+    if exact != (offer.cloud_id, offer.gpu_type, offer.gpu_count):
+        return False
+    return all(
+        asked in (None, "", there)
+        for asked, there in (
+            (request.socket, offer.socket),
+            (request.data_center_id, offer.data_center),
+            (request.country, offer.country),
+            (request.security, offer.security),
+        )
+    )
+
+
+def _counts(request: PodRequest, offer: GpuOffer) -> tuple[tuple[str, Spec, int | None], ...]:
+    return (
+        ("diskSize", offer.disk, request.disk_size),
+        ("vcpus", offer.vcpu, request.vcpus),
+        ("memory", offer.memory, request.memory),
+    )
+
+
+def _check_counts(request: PodRequest, offer: GpuOffer) -> None:
+    for name, spec, count in _counts(request, offer):
+        if count is None or count == spec.default_count:
+            continue
+        least, most = spec.min_count, spec.max_count
+        if least is None and most is None:
+            raise UsageError(
+                f"`{name}` cannot be chosen for this offer",
+                hint="leave it out"
+                if spec.default_count is None
+                else f"leave it out: it is {spec.default_count}",
+            )
+        low, high = least if least is not None else 1, most if most is not None else count
+        if not low <= count <= high:
+            raise UsageError(
+                f"`{name}` must be from {low}{f' to {most}' if most is not None else ''}, "
+                f"not {count}"
+            )
+        if spec.step and (count - low) % spec.step:
+            raise UsageError(f"`{name}` goes from {low} in steps of {spec.step}, not to {count}")
