@@ -19,6 +19,7 @@ _OFFERS: dict[str, tuple[str, ...]] = {
     "MODEL": ("builtin/echo", "builtin/oracle", "@models"),
     "OWNER/NAME": ("@starters", "@environments"),
     "PATH": ("@files",),
+    "POD": ("@pods",),
     "PROJECT": ("@projects",),
     "PYTHON": ("@files",),
     "REF": ("@starters", "@environments"),

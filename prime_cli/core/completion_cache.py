@@ -12,7 +12,7 @@ from typing import Literal
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.paths import prime_home, write_atomically
 
-Kind = Literal["environments", "evaluations", "models"]
+Kind = Literal["environments", "evaluations", "models", "pods"]
 
 MOST = 500
 """Names kept of a kind: those seen last."""
@@ -27,6 +27,11 @@ def remember(kind: Kind, names: Iterable[str]) -> None:
     fail for the sake of the Tab key.
     """
     _update(kind, lambda known: [*names, *known])
+
+
+def replace(kind: Kind, names: Iterable[str]) -> None:
+    """Complete `names` from now on, and no others: these are all that there are."""
+    _update(kind, lambda _: [*names])
 
 
 def forget(kind: Kind, names: Iterable[str]) -> None:

@@ -8,6 +8,13 @@ app = group(
     "Rent machines, reach them, give them back.",
     {
         "list": (f"{_HERE}.list:list_", "List the pods that are there."),
+        "status": (f"{_HERE}.status:status", "Show how a pod is, and what it has come to."),
+        "logs": (f"{_HERE}.logs:logs", "Print what was said while a pod was made and ran."),
+        "history": (f"{_HERE}.history:history", "List the pods that ended, the last first."),
+        "terminate": (
+            f"{_HERE}.terminate:terminate",
+            "End pods, and everything on them but their disks.",
+        ),
     },
     aliases={"ls": "list"},
 )

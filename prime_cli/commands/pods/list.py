@@ -1,12 +1,13 @@
 """`prime pods list`."""
 
 from datetime import UTC, datetime
-from typing import Annotated
 
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
 from prime_cli.commands.pods.words import price_words, short_ids, stops_in
+from prime_cli.core.completion_cache import remember, replace
 from prime_cli.core.phrases import counted
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
 from prime_cli.session import Session
@@ -16,8 +17,8 @@ _COLUMNS = ("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h")
 
 def list_(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Rows to show.")] = 100,
-    offset: Annotated[int, typer.Option("--offset", min=0, help="Rows to skip.")] = 0,
+    limit: LimitOpt = 100,
+    offset: OffsetOpt = 0,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -32,13 +33,15 @@ def list_(
       prime pods list
       prime pods list --output json
     \b
-    See also: `prime context list`.
+    See also: `prime pods status`, `prime pods terminate`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     _show(list_pods(session.hub, offset=offset, limit=limit), session)
 
 
 def _show(listing: PodListing, session: Session) -> None:
+    names = [name for pod in listing.pods for name in (pod.name, pod.id) if name]
+    (remember if listing.offset or listing.more else replace)("pods", names)
     now = datetime.now(UTC)
     shown = session.output
     ids = [pod.id for pod in listing.pods]
@@ -59,6 +62,6 @@ def _row(pod: ListedPod, short: str, now: datetime) -> list[str]:
         pod.gpu if pod.nodes == 1 else f"{pod.nodes} x {pod.gpu}",
         pod.status,
         pod.created_at,
-        stops_in(pod, now),
+        stops_in(pod.stop_at, now),
         price_words(pod.price_per_hour),
     ]

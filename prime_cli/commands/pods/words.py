@@ -5,7 +5,9 @@ from datetime import datetime
 
 from prime_cli.core.durations import shown_span
 from prime_cli.models.budget import dollars
-from prime_cli.pods.listing import ListedPod, moment
+from prime_cli.pods.details import billed_so_far
+from prime_cli.pods.listing import gpu_words, moment
+from prime_cli.wire.pods import Pod
 
 _SHORTEST_ID = 8
 
@@ -23,10 +25,19 @@ def price_words(price: float | None) -> str:
     return "-" if price is None else dollars(price)
 
 
-def stops_in(pod: ListedPod, now: datetime) -> str:
-    """The time until a pod's deadline, `overdue` after it, `-` where it has none."""
-    when = moment(pod.stop_at)
+def stops_in(stop_at: str | None, now: datetime) -> str:
+    """The time until a deadline, `overdue` after it, `-` where there is none."""
+    when = moment(stop_at)
     if when is None:
         return "-"
     left = (when - now).total_seconds()
     return shown_span(left) if left > 0 else "overdue"
+
+
+def described(pod: Pod, now: datetime) -> str:
+    """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`."""
+    begun, billed = moment(pod.created_at), billed_so_far(pod, now)
+    since = shown_span((now - begun).total_seconds()) if begun else "of unknown age"
+    price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"
+    gpu = gpu_words(pod.gpu_name, pod.gpu_count)
+    return f"{pod.name or pod.id}: {gpu}, {pod.shown_status}, {since}, {price}"

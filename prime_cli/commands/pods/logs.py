@@ -1,0 +1,58 @@
+"""`prime pods logs`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.pods.options import PodArg
+from prime_cli.core.errors import UsageError
+from prime_cli.pods.logs import Piece, follow_log, read_log
+from prime_cli.pods.past import find_present_or_past
+from prime_cli.session import Session
+
+
+def logs(
+    ctx: typer.Context,
+    pod: PodArg,
+    tail: Annotated[
+        int, typer.Option("--tail", "-n", min=1, max=10_000, help="How many lines, the last ones.")
+    ] = 1000,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what comes, until the pod ends.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Print what was said while a pod was made and ran.
+
+    \b
+    Example:
+      prime pods logs my-pod --tail 20
+      prime pods logs my-pod --follow
+    \b
+    See also: `prime pods status`, `prime eval logs`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if follow and session.output.mode == "json":
+        raise UsageError(
+            "`--follow` has no end, and one JSON document has", hint="add `--output jsonl`"
+        )
+    hub = session.hub
+    found = find_present_or_past(hub, pod)
+    if not follow:
+        piece = read_log(hub, found, tail)
+        _print(session, piece)
+        if not piece.logs:
+            session.output.say("Nothing was said yet, or it was not kept")
+        return
+    for piece in follow_log(hub, found, tail):
+        if piece.logs:
+            _print(session, piece)
+    session.output.say(f"`{pod}` has ended")
+
+
+def _print(session: Session, piece: Piece) -> None:
+    session.output.text(piece.logs, record=piece)

@@ -1,0 +1,113 @@
+"""`prime pods status`."""
+
+from datetime import UTC, datetime
+
+import typer
+
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.pods.options import PodArg
+from prime_cli.commands.pods.words import price_words, stops_in
+from prime_cli.pods.details import PodDetails, read_details
+from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
+from prime_cli.session import Session
+from prime_cli.terminal.words import age
+from prime_cli.wire.codec import to_builtins
+from prime_cli.wire.pods import ACTIVE, ERROR
+
+_PERSONAL = "none, it is yours alone"
+
+
+def status(
+    ctx: typer.Context,
+    pod: PodArg,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show how a pod is, and what it has come to.
+
+    One that has ended is shown from the history.
+
+    \b
+    Example:
+      prime pods status my-pod
+      prime pods status 1f2e3d4c --output json
+    \b
+    See also: `prime pods list`, `prime pods logs`, `prime pods history`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub, now = session.hub, datetime.now(UTC)
+    found = find_present_or_past(hub, pod)
+    if isinstance(found, Found):
+        _show_ended(session, found)
+    else:
+        _show(session, read_details(hub, found, now), now)
+
+
+def _show(session: Session, pod: PodDetails, now: datetime) -> None:
+    session.output.show(pod, lines=_lines(pod, now))
+    title = pod.name or pod.id
+    if pod.status == ERROR:
+        why = pod.installation_error or "its hub does not say why"
+        session.output.warn(
+            f"`{title}` failed: {why}",
+            hint=f"`prime pods logs {title}` has more, `prime pods terminate {title}` ends it",
+        )
+    elif pod.status == ACTIVE:
+        session.output.hint(f"go there with `prime pods ssh {title}`")
+
+
+def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
+    lines = [
+        ("name", pod.name or "-"),
+        ("id", pod.id),
+        ("status", pod.status),
+        ("team", pod.team_id or _PERSONAL),
+        ("provider", pod.provider),
+        ("gpu", pod.gpu if pod.nodes == 1 else f"{pod.gpu} on each of {pod.nodes} nodes"),
+        ("image", pod.image or "-"),
+        ("created", pod.created_at),
+        ("stops", f"{pod.stop_at}, in {stops_in(pod.stop_at, now)}" if pod.stop_at else "-"),
+        ("price", f"{price_words(pod.price_per_hour)}/h, {price_words(pod.billed)} so far"),
+        ("ip", pod.ip),
+        ("ssh", pod.ssh),
+    ]
+    if pod.installation_status:
+        progress = pod.installation_progress
+        done = f", {progress}%" if isinstance(progress, int) else ""
+        lines.append(("installing", f"{pod.installation_status}{done}"))
+    for port in pod.port_mappings or ():
+        about = " ".join(filter(None, (port.used_by, port.description)))
+        shown = f"{port.protocol} {port.external} -> {port.internal}"
+        lines.append(("port", f"{shown}, {about}" if about else shown))
+    for disk in pod.attached_resources or ():
+        size = f", {disk.size} GB" if disk.size else ""
+        lines.append(("disk", f"{disk.id}{size}, at {disk.mount_path or 'no folder yet'}"))
+    return lines
+
+
+def _show_ended(session: Session, found: Found) -> None:
+    pod, last = found.pod, read_last(session.hub, found.pod.id)
+    when = age(pod.terminated_at or "", datetime.now(UTC)) or "at a time that nobody noted"
+    session.output.show({**to_builtins(pod), **to_builtins(last)}, lines=_ended_lines(pod, last))
+    title = pod.name or pod.id
+    if last.installation_error:
+        session.output.warn(f"`{title}` failed: {last.installation_error}")
+    session.output.say(f"`{title}` ended, {when}")
+    session.output.hint(f"`prime pods history --offset {found.position} --limit 1` has it")
+
+
+def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
+    return [
+        ("name", pod.name or "-"),
+        ("id", pod.id),
+        ("status", last.status),
+        ("team", pod.team_id or _PERSONAL),
+        ("provider", pod.provider),
+        ("gpu", pod.gpu),
+        ("created", pod.created_at),
+        ("ended", pod.terminated_at or "-"),
+        ("duration", pod.duration or "-"),
+        ("price", f"{price_words(pod.price_per_hour)}/h, {price_words(pod.total_cost)} in all"),
+    ]
