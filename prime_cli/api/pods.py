@@ -8,12 +8,12 @@ from prime_cli.wire.pods import (
     PastPage,
     Pod,
     PodCreation,
-    PodLog,
     PodPage,
     PodState,
     PodStates,
     Sweep,
     Swept,
+    read_log,
 )
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -42,7 +42,7 @@ class Pods:
         """How pods are; those that are not there are left out."""
         query = {"pod_ids": tuple(pod_ids)}
         answer = self._connection.call("GET", "/pods/status", query=query, most=_MOST_BYTES)
-        return answer.read_exactly(PodStates).data
+        return answer.read_exactly(PodStates).data or []
 
     def create(self, creation: PodCreation) -> Pod:
         """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod."""
@@ -67,7 +67,7 @@ class Pods:
         answer = self._connection.call(
             "GET", f"/pods/{pod_id}/log", query={"tail": lines}, most=_MOST_BYTES
         )
-        return answer.read_exactly(PodLog).logs
+        return read_log(answer.read_exactly(object))
 
     def sweep(self, *, dry_run: bool) -> Swept:
         """Find, and end, what costs without need; on hubs with `pods` in their features."""

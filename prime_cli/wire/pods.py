@@ -1,5 +1,7 @@
 """Pods: machines that are rented, as the published pods API has them."""
 
+from typing import Any
+
 import msgspec
 
 FEATURE = "pods"
@@ -190,7 +192,7 @@ class PodState(msgspec.Struct, rename="camel"):
 class PodStates(msgspec.Struct):
     """`GET /pods/status`: one item for each pod that was asked for and is there."""
 
-    data: list[PodState] = []
+    data: list[PodState] | None = []
 
 
 class PastPod(msgspec.Struct, rename="camel"):
@@ -231,6 +233,15 @@ class PodLog(msgspec.Struct):
     """`GET /pods/{id}/log` of our hubs; the published schema leaves its form open."""
 
     logs: str = ""
+
+
+def read_log(said: Any) -> str:
+    """The text of a log in whatever JSON a hub gives it: a text, lines, or an object with them."""
+    if isinstance(said, list):
+        return "\n".join(each for each in said if isinstance(each, str))
+    if isinstance(said, dict):
+        return read_log(next((said[name] for name in ("logs", "log", "data") if name in said), ""))
+    return said if isinstance(said, str) else ""
 
 
 class Leak(msgspec.Struct, omit_defaults=True):

@@ -8,6 +8,7 @@ import httpx
 
 from tests.helpers import public_compute, public_evaluations
 from tests.helpers.exchanges import Body, Exchange, keys
+from tests.published.checking import faults_of_traffic
 
 HASH = "c65b3405071a79cbb0cf323d43791b5bd756a5938ea0fb8520d35c8722db0640"
 TEAM = {
@@ -191,6 +192,8 @@ class PublicWire(httpx.BaseTransport):
         exchange = find_exchange(request.method, request.url.path)
         assert exchange is not None, f"nobody has seen {request.method} {request.url}"
         faults = [fault for fault in exchange.find_faults(request) if fault]
+        if exchange in public_compute.EXCHANGES:
+            faults += faults_of_traffic(request)
         assert not faults, f"{request.method} {request.url}: {faults}"
         self.seen.append(exchange)
         answer = exchange.answer

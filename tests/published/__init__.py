@@ -1,0 +1,1 @@
+"""The published compute API as facts in tables, and traffic held against them."""

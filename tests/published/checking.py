@@ -1,0 +1,105 @@
+"""Requests and answers held against the published tables: a sentence for each difference."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import httpx
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+
+from tests.published.deviations import Deviation
+from tests.published.notation import Address, Schema, published
+
+API = "/api/v1"
+
+_FORMATS = FormatChecker(formats=())
+
+
+def _is_a_moment(value: object) -> bool:
+    """RFC 3339: with a time zone, which `fromisoformat` alone does not ask for."""
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+
+
+_FORMATS.checks("date-time", raises=ValueError)(_is_a_moment)
+
+
+def faults_of_request(
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: Any,
+    *,
+    besides: Iterable[Deviation] = (),
+) -> list[str]:
+    """What of a request (`path` with /api/v1) the tables do not know; `besides` is let pass."""
+    address = published().find(method, path.removeprefix(API))
+    if address is None:
+        return [f"{method} {path} is no address"]
+    faults = list(_faults_of_query(address, query))
+    if address.takes is None:
+        faults += ["there is a body"] if body is not None else []
+    else:
+        faults += _differences(address.takes, body, besides)
+    return [f"{method} {path}: {fault}" for fault in faults]
+
+
+def faults_of_traffic(request: httpx.Request) -> list[str]:
+    """`faults_of_request` for one that is about to be sent."""
+    body = json.loads(request.content) if request.content else None
+    query = list(request.url.params.multi_items())
+    return faults_of_request(request.method, request.url.path, query, body)
+
+
+def faults_of_answer(
+    method: str, path: str, status: int, body: Any, *, besides: Iterable[Deviation] = ()
+) -> list[str]:
+    """What of an answer differs; statuses without a published schema have none to differ from."""
+    address = published().find(method, path.removeprefix(API))
+    if address is None:
+        return [f"{method} {path} is no address"]
+    if status not in (200, 422):
+        return []
+    schema = address.gives if status == 200 else {"$ref": "#/$defs/ErrorResponse"}
+    return [f"{method} {path}: {fault}" for fault in _differences(schema, body, besides)]
+
+
+def whole(schema: Schema) -> Schema:
+    """A schema that can be read by itself: with all that it may refer to."""
+    return {**schema, "$defs": published().schemas}
+
+
+def _faults_of_query(address: Address, query: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for name in {name for name, _ in query}:
+        schema = address.query.get(name)
+        if schema is None:
+            yield f"`?{name}` is not known"
+            continue
+        texts = [text for each, text in query if each == name]
+        # A query is text: `8` is as good as the number, and a name once as good as a list of one.
+        if not any(_is_valid(schema, value) for value in (texts, *_readings(texts))):
+            yield f"`?{name}` cannot be {texts}"
+
+
+def _readings(texts: list[str]) -> Iterator[Any]:
+    if len(texts) == 1:
+        yield texts[0]
+        if texts[0].lstrip("-").isdecimal():
+            yield int(texts[0])
+
+
+def _is_valid(schema: Schema, value: Any) -> bool:
+    return Draft202012Validator(whole(schema), format_checker=_FORMATS).is_valid(value)
+
+
+def _differences(schema: Schema, value: Any, besides: Iterable[Deviation]) -> Iterator[str]:
+    validator = Draft202012Validator(whole(schema), format_checker=_FORMATS)
+    for error in validator.iter_errors(value):
+        if not any(_is_meant(error, deviation) for deviation in besides):
+            place = ".".join(map(str, error.absolute_path))
+            yield f"{place or 'the whole'}: {error.message[:200]}"
+
+
+def _is_meant(error: ValidationError, deviation: Deviation) -> bool:
+    names = [part for part in error.absolute_path if isinstance(part, str)]
+    return names[-1:] == [deviation.name] and error.instance in deviation.values
