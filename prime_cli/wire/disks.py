@@ -4,7 +4,15 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.wire.offers import Spec
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
+
+PROVISIONING = "PROVISIONING"
+ACTIVE = "ACTIVE"
+ERROR = "ERROR"
+DELETING = "DELETING"
+TERMINATED = "TERMINATED"
+"""Those states of `DiskStatusEnum` that our hubs have."""
 
 
 class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -58,3 +66,11 @@ class DiskPage(msgspec.Struct):
     total_count: int = 0
     offset: int = 0
     limit: int = 100
+
+
+def price_of(spec: Spec, size: int) -> float | None:
+    """What `size` GB cost an hour by the `spec` of an offer; None where it does not say."""
+    if spec.price_per_unit is None:
+        return None
+    free = (spec.default_count or 0) if spec.default_included_in_price else 0
+    return round(max(size - free, 0) * spec.price_per_unit, 6)

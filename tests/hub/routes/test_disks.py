@@ -1,0 +1,306 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import insert
+
+from prime_cli.core.errors import StorageFailed, Unreachable
+from prime_cli.hub.db.tables import pod_disks, pods
+from prime_cli.hub.services.audit import list_entries
+from prime_cli.wire.offers import DiskOffer, Spec
+from tests.helpers.machines import DISK, Machines
+from tests.hub.house import House, actions
+
+API = "/api/v1"
+
+
+class BrokenMachines(Machines):
+    """Makes half a disk, and removes nothing while it is `stuck`."""
+
+    stuck = False
+
+    def make_disk(self, tag: str, size: int) -> None:
+        super().make_disk(tag, size)
+        raise StorageFailed("The rack is full")
+
+    def remove_disk(self, tag: str) -> None:
+        if self.stuck:
+            raise Unreachable("The rack does not answer")
+        super().remove_disk(tag)
+
+
+class KilledMachines(Machines):
+    """The process ends where a disk is to be made, or to be removed."""
+
+    def make_disk(self, tag: str, size: int) -> None:
+        if size > 100:
+            super().make_disk(tag, size)
+        raise KeyboardInterrupt
+
+    def remove_disk(self, tag: str) -> None:
+        super().remove_disk(tag)
+        raise KeyboardInterrupt
+
+
+class SlowMachines(Machines):
+    """Somebody looks while a disk is made, when that has taken long and nothing is to be seen."""
+
+    meanwhile: Callable[[], object]
+
+    def make_disk(self, tag: str, size: int) -> None:
+        self.meanwhile()
+        super().make_disk(tag, size)
+
+
+@pytest.fixture
+def machines() -> Machines:
+    return Machines()
+
+
+@pytest.fixture
+def house(folder: Path, machines: Machines) -> House:
+    return House(folder, providers=(machines,))
+
+
+def create(client: httpx.Client, size: int = 100, **more: Any) -> dict[str, Any]:
+    answer = ask(client, size, **more)
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def ask(
+    client: httpx.Client, size: int = 100, team: str | None = None, **more: Any
+) -> httpx.Response:
+    body = {
+        "disk": {"size": size, "name": None, "country": None, **more},
+        "provider": {},
+        "team": {"teamId": team} if team else None,
+    }
+    return client.post(f"{API}/disks", json=body)
+
+
+def listed(client: httpx.Client) -> list[str]:
+    page = client.get(f"{API}/disks").json()
+    assert page["total_count"] == len(page["data"])
+    return [f"{disk['name']} {disk['status']}" for disk in page["data"]]
+
+
+def attach(house: House, disk: dict[str, Any]) -> None:
+    with house.hub.database.write() as connection:
+        connection.execute(
+            insert(pods).values(
+                id="pod-1", tag="tag-1", user_id=disk["userId"], shared=False, name="pod",
+                provider="paper", offer="{}", request="{}", nodes=1, status="ACTIVE",
+                addresses="[]", host_keys="[]", created_at="x", updated_at="x", stop_at="x",
+            )
+        )  # fmt: skip
+        connection.execute(insert(pod_disks).values(pod_id="pod-1", disk_id=disk["id"]))
+
+
+def test_a_disk_is_made_named_and_removed(house: House, machines: Machines) -> None:
+    ada = house.user("ada")
+    made = create(ada, 250, name="data")
+    assert list(machines.disks.values()) == [250]
+    assert (made["status"], made["size"], made["priceHr"]) == ("ACTIVE", 250, 0.025)
+    assert (made["providerType"], made["pods"], made["clusters"]) == ("paper", [], [])
+    assert made["info"]["dataCenterId"] == "US-KS-2"
+    address = f"{API}/disks/{made['id']}"
+    assert ada.get(address).json() == made
+    assert ada.patch(address, json={"name": "results"}).json()["name"] == "results"
+    assert listed(ada) == ["results ACTIVE"]
+    assert ada.delete(address).json() == {"status": "TERMINATED"}
+    assert machines.disks == {}
+    assert listed(ada) == []
+    assert ada.get(address).status_code == ada.delete(address).status_code == 404
+    done = actions(list_entries(house.hub, action="disk"))
+    assert [action for _, action, _ in done] == ["disk.create", "disk.rename", "disk.terminate"]
+
+
+def test_a_disk_without_a_name_is_called_by_its_id(house: House) -> None:
+    made = create(house.user("ada"))
+    assert made["name"] == f"disk-{made['id'][:8]}"
+
+
+def test_the_newest_disk_is_listed_first(house: House) -> None:
+    ada = house.user("ada")
+    for name in ("one", "two", "three"):
+        create(ada, name=name)
+        house.clock.wait(seconds=1)
+    assert listed(ada) == ["three ACTIVE", "two ACTIVE", "one ACTIVE"]
+    page = ada.get(f"{API}/disks", params={"offset": 1, "limit": 1}).json()
+    assert [disk["name"] for disk in page["data"]] == ["two"]
+    assert (page["total_count"], page["offset"], page["limit"]) == (3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        (0, "from 10 to 1000 GB, not 0"),
+        (1001, "from 10 to 1000 GB, not 1001"),
+        (17, "in steps of 5 GB from 10 GB, so not to 17"),
+    ],
+)
+def test_a_size_that_is_not_offered_is_refused(
+    house: House, machines: Machines, size: int, told: str
+) -> None:
+    machines.kinds_of_disks = [replace(DISK, spec=Spec(min_count=10, max_count=1000, step=5))]
+    answer = ask(house.user("ada"), size)
+    assert answer.status_code == 422
+    assert told in answer.json()["detail"]
+    assert machines.disks == {}
+
+
+def test_a_disk_of_no_price_has_none(house: House, machines: Machines) -> None:
+    machines.kinds_of_disks = [DiskOffer(provider="paper", spec=Spec(min_count=1))]
+    assert create(house.user("ada"))["priceHr"] is None
+
+
+def test_the_default_size_may_be_in_the_price(house: House, machines: Machines) -> None:
+    spec = Spec(default_count=100, price_per_unit=0.5, default_included_in_price=True)
+    machines.kinds_of_disks = [replace(DISK, spec=spec)]
+    ada = house.user("ada")
+    assert [create(ada, size)["priceHr"] for size in (50, 100, 101)] == [0, 0, 0.5]
+
+
+def test_a_kind_of_disk_is_named_where_there_are_several(house: House, machines: Machines) -> None:
+    machines.kinds_of_disks = [DISK, replace(DISK, cloud_id="disk_fi", data_center="FIN-01")]
+    ada = house.user("ada")
+    refused = ask(ada)
+    assert refused.status_code == 422
+    assert "`disk_fi`" in refused.json()["hint"]
+    assert create(ada, cloudId="disk_fi")["info"]["dataCenterId"] == "FIN-01"
+    assert create(ada, dataCenterId="US-KS-2")["info"]["cloudId"] == "disk_ks"
+    refused = ask(ada, cloudId="disk_us", country="US")
+    assert refused.status_code == 404
+    assert refused.json()["detail"] == "No disk is offered with cloudId `disk_us`, country `US`"
+
+
+def test_without_providers_there_is_nothing_to_rent(client: httpx.Client) -> None:
+    assert ask(client).status_code == 403
+    assert listed(client) == []
+
+
+def test_disks_of_others_are_as_none(house: House) -> None:
+    ada, bob = house.user("ada"), house.user("bob")
+    address = f"{API}/disks/{create(ada)['id']}"
+    assert listed(bob) == []
+    assert bob.get(address).status_code == 404
+    assert bob.patch(address, json={"name": "mine"}).status_code == 404
+    assert bob.delete(address).status_code == 404
+    assert house.client().get(address).status_code == 401
+
+
+def test_a_team_sees_its_disks_and_its_admins_change_them(house: House) -> None:
+    ada, bob, eve = (house.user(name) for name in ("ada", "bob", "eve"))
+    house.user("dan")
+    team = house.team("lab", ada="MEMBER", bob="MEMBER", eve="ADMIN")
+    disk = create(ada, team=team, name="shared")
+    assert disk["teamId"] == team
+    address = f"{API}/disks/{disk['id']}"
+    assert listed(ada) == listed(bob) == listed(eve) == ["shared ACTIVE"]
+    assert bob.patch(address, json={"name": "bobs"}).status_code == 403
+    assert bob.delete(address).status_code == 403
+    assert eve.patch(address, json={"name": "eves"}).status_code == 200
+    reader = house.client(house.key("eve", scope="read"))
+    assert reader.get(address).status_code == 200
+    assert reader.delete(address).status_code == 403
+    assert eve.delete(address).status_code == 200
+
+
+def test_a_key_rents_for_those_that_it_is_good_for(house: House) -> None:
+    ada = house.user("ada")
+    house.user("bob")
+    team, others = house.team("lab", ada="MEMBER"), house.team("crew", bob="MEMBER")
+    assert ask(ada, team=others).status_code == 404
+    only_team = house.client(house.key("ada", owner="lab"))
+    assert ask(only_team).status_code == 403
+    create(only_team, team=team, name="of lab")
+    assert ask(house.client(house.key("ada", scope="read"))).status_code == 403
+    create(ada, name="of ada")
+    assert listed(only_team) == ["of lab ACTIVE"]
+    assert sorted(listed(ada)) == ["of ada ACTIVE", "of lab ACTIVE"]
+
+
+def test_a_disk_that_a_pod_has_is_not_removed(house: House, machines: Machines) -> None:
+    ada = house.user("ada")
+    disk = create(ada, name="data")
+    attach(house, disk)
+    address = f"{API}/disks/{disk['id']}"
+    assert ada.get(address).json()["pods"] == ["pod-1"]
+    refused = ada.delete(address)
+    assert refused.status_code == 409
+    assert "attached to the pod `pod-1`" in refused.json()["detail"]
+    assert len(machines.disks) == 1
+
+
+def test_what_cannot_be_made_leaves_nothing(folder: Path) -> None:
+    machines = BrokenMachines()
+    ada = House(folder, providers=(machines,)).user("ada")
+    answer = ask(ada)
+    assert (answer.status_code, answer.json()["detail"]) == (507, "The rack is full")
+    assert machines.disks == {}
+    assert listed(ada) == []
+
+
+def test_what_is_left_of_a_failure_is_shown_until_it_is_terminated(folder: Path) -> None:
+    machines = BrokenMachines()
+    machines.stuck = True
+    ada = House(folder, providers=(machines,)).user("ada")
+    assert ask(ada, name="half").status_code == 507
+    assert listed(ada) == ["half ERROR"]
+    disk_id = ada.get(f"{API}/disks").json()["data"][0]["id"]
+    assert ada.delete(f"{API}/disks/{disk_id}").status_code == 503
+    assert listed(ada) == ["half DELETING"]
+    machines.stuck = False
+    assert ada.delete(f"{API}/disks/{disk_id}").status_code == 200
+    assert machines.disks == {}
+    assert listed(ada) == []
+
+
+def test_after_a_kill_the_provider_is_asked_what_there_is(folder: Path) -> None:
+    machines = KilledMachines()
+    house = House(folder, providers=(machines,))
+    ada = house.user("ada")
+    for size, name in ((100, "never"), (200, "made")):
+        with pytest.raises(KeyboardInterrupt):
+            ask(ada, size, name=name)
+    assert sorted(listed(ada)) == ["made PROVISIONING", "never PROVISIONING"]
+    first = ada.get(f"{API}/disks").json()["data"]
+    assert ada.delete(f"{API}/disks/{first[0]['id']}").status_code == 409
+    house.clock.wait(seconds=61)
+    assert listed(ada) == ["made ACTIVE"]
+    made = ada.get(f"{API}/disks").json()["data"][0]["id"]
+    with pytest.raises(KeyboardInterrupt):
+        ada.delete(f"{API}/disks/{made}")
+    assert listed(ada) == ["made DELETING"]
+    house.clock.wait(seconds=61)
+    assert listed(ada) == []
+
+
+def test_a_disk_that_takes_long_to_be_made_is_not_lost(folder: Path) -> None:
+    machines = SlowMachines()
+    house = House(folder, providers=(machines,))
+    ada = house.user("ada")
+    seen: list[list[str]] = []
+
+    def look() -> None:
+        house.clock.wait(seconds=61)
+        seen.append(listed(ada))
+
+    machines.meanwhile = look
+    create(ada, name="slow")
+    assert seen == [[]]
+    assert listed(ada) == ["slow ACTIVE"]
+
+
+def test_a_disk_of_a_provider_that_is_gone_stays(folder: Path) -> None:
+    ada = House(folder, providers=(Machines(),)).user("ada")
+    disk_id = create(ada, name="kept")["id"]
+    later = House(folder)
+    client = later.client(later.key("ada"))
+    assert listed(client) == ["kept ACTIVE"]
+    assert client.delete(f"{API}/disks/{disk_id}").status_code == 403
