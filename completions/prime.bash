@@ -3,6 +3,7 @@ _prime_step() {
   case $1 in
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
+    'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
     'prime pod') at='prime pods' ;;
     'prime hub') at='prime hub' ;;
@@ -57,6 +58,10 @@ _prime_step() {
     'prime eval samples') at='prime eval samples' ;;
     'prime eval logs') at='prime eval logs' ;;
     'prime eval delete') at='prime eval delete' ;;
+    'prime availability list') at='prime availability list' ;;
+    'prime availability ls') at='prime availability list' ;;
+    'prime availability gpu-types') at='prime availability gpu-types' ;;
+    'prime availability disks') at='prime availability disks' ;;
     'prime pods list') at='prime pods list' ;;
     'prime pods ls') at='prime pods list' ;;
     'prime pods status') at='prime pods status' ;;
@@ -357,6 +362,21 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime availability list --gpu-type') offers='' ;;
+    'prime availability list --gpu-count') offers='' ;;
+    'prime availability list --regions'|'prime availability list --region') offers='' ;;
+    'prime availability list --socket') offers='' ;;
+    'prime availability list --provider') offers='' ;;
+    'prime availability list --max-price') offers='' ;;
+    'prime availability list --disks') offers='' ;;
+    'prime availability list --output'|'prime availability list -o') offers='table plain json jsonl' ;;
+    'prime availability list --context') offers='local prime @contexts' ;;
+    'prime availability gpu-types --output'|'prime availability gpu-types -o') offers='table plain json jsonl' ;;
+    'prime availability gpu-types --context') offers='local prime @contexts' ;;
+    'prime availability disks --regions'|'prime availability disks --region') offers='' ;;
+    'prime availability disks --data-center-id') offers='' ;;
+    'prime availability disks --output'|'prime availability disks -o') offers='table plain json jsonl' ;;
+    'prime availability disks --context') offers='local prime @contexts' ;;
     'prime pods list --limit') offers='' ;;
     'prime pods list --offset') offers='' ;;
     'prime pods list --output'|'prime pods list -o') offers='table plain json jsonl' ;;
@@ -571,7 +591,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval pods hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval availability pods hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
     'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -612,8 +632,12 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
+    'prime availability') words='list gpu-types disks' options='-h --help' ;;
+    'prime availability list') words='' options='--gpu-type --gpu-count --regions --region --socket --provider --max-price --spot --no-spot --disks --group-similar --no-group-similar --output -o --quiet -q --context --offline -h --help' ;;
+    'prime availability gpu-types') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime availability disks') words='' options='--regions --region --data-center-id --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods') words='list status logs history terminate' options='-h --help' ;;
-    'prime pods list') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;
+    'prime pods list') words='' options='--limit --offset --watch -w --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods status') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime pods logs') words='' options='--tail -n --follow -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods history') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
@@ -12,6 +12,9 @@ from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask, read_sec
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
 from prime_cli.terminal.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from prime_cli.terminal.live import LiveTable
 
 MODES = ("table", "plain", "json", "jsonl")
 _RED, _YELLOW, _DIM, _OFF = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
@@ -84,6 +87,14 @@ class Output:
                 self._write("".join("\t".join(_one_line(c) for c in row) + "\n" for row in rows))
             case _:
                 self._draw_table(columns, rows, title)
+
+    def live_table(self) -> "LiveTable | None":
+        """A table that is drawn again in its place; None where nobody would see that."""
+        if self.mode != "table" or not self._out.can_draw:
+            return None
+        from prime_cli.terminal.live import LiveTable
+
+        return LiveTable(self._out)
 
     def text(self, text: str, *, record: Any) -> None:
         """A text of its own, such as a file, as it is; in JSON modes `record`, which holds it."""

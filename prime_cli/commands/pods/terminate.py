@@ -18,6 +18,7 @@ from prime_cli.commands.pods.words import described, price_words
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.phrases import counted
 from prime_cli.pods.ending import Ending, Wanted, end_pods, find_wanted
+from prime_cli.pods.ssh.forgetting import forget_pod
 from prime_cli.session import Session
 from prime_cli.wire.pods import TERMINATED, Pod
 
@@ -67,8 +68,10 @@ def _end(
         return []
     _confirm(session, wanted.present, now, yes=yes)
     endings = end_pods(session.hub, wanted.present, session.progress, now=now, wait=wait)
-    gone = [each for each in endings if each.error is None]
-    forget("pods", [name for each in gone for name in (each.id, each.name) if name])
+    for each in endings:
+        if each.error is None:
+            forget("pods", filter(None, (each.id, each.name)))
+            forget_pod(session.config.home.value, each.id)
     return endings
 
 

@@ -1,0 +1,41 @@
+"""Commands of Ada, on a hub whose machines are on paper."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from prime_cli.api.embedded import AppTransport
+from prime_cli.session import Session
+from tests.helpers.cli import Prime
+from tests.hub.house import URL
+from tests.hub.services.compute.renting import Yard
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Yard:
+    """The hub, at the time that it is here."""
+    yard = Yard(tmp_path / "hub")
+    yard.house.clock.now = datetime.now(UTC)
+    return yard
+
+
+@pytest.fixture
+def as_user(
+    yard: Yard, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Prime]:
+    """`prime` as it is for a user of that hub."""
+
+    def prime_of(slug: str) -> Prime:
+        monkeypatch.setenv("PRIME_API_BASE_URL", URL)
+        monkeypatch.setenv("PRIME_API_KEY", yard.house.key(slug))
+        return Prime(capfd, monkeypatch, lambda: Session(AppTransport(yard.house.app)))
+
+    return prime_of
+
+
+@pytest.fixture
+def prime(as_user: Callable[[str], Prime]) -> Prime:
+    """`prime` as Ada has it."""
+    return as_user("ada")
