@@ -33,6 +33,10 @@ app = group(
     {
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
+        "availability": (
+            "prime_cli.commands.availability:app",
+            "See which machines can be rented, and at what price.",
+        ),
         "pods": ("prime_cli.commands.pods:app", "Rent machines, reach them, give them back."),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "login": (

@@ -1,0 +1,116 @@
+"""What there is to rent: asked of the hub, narrowed to what is wanted, the cheapest first."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
+
+from prime_cli.api.availability import OfferFilter
+from prime_cli.api.client import HubClient
+from prime_cli.pods.offer_ids import offer_id
+from prime_cli.wire.offers import GpuOffer
+
+_CLOSE = 0.4
+_SEPARATORS = re.compile(r"[\s_-]+")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an offer has to be; what is None or empty is left open.
+
+    `max_price` is in USD per hour, `spot` says whether only such offers are wanted or none of them;
+    `disks` are ids of disks that the machine has to be near to.
+    """
+
+    gpu_type: str | None = None
+    gpu_count: int | None = None
+    regions: tuple[str, ...] = ()
+    socket: str | None = None
+    provider: str | None = None
+    disks: tuple[str, ...] = ()
+    max_price: float | None = None
+    spot: bool | None = None
+
+    def fits(self, offer: GpuOffer) -> bool:
+        """Whether an offer is wanted, its type aside, which needs the others to be told."""
+        price = offer.prices.price
+        return (
+            self.gpu_count in (None, offer.gpu_count)
+            and _same(self.socket, offer.socket)
+            and _same(self.provider, offer.provider)
+            and (self.max_price is None or (price is not None and price <= self.max_price))
+            and self.spot in (None, bool(offer.is_spot))
+        )
+
+
+def read_words(values: Iterable[str]) -> tuple[str, ...]:
+    """The words of an option that may be repeated and hold several with commas between."""
+    words = (word.strip() for value in values for word in value.split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def read_regions(values: Iterable[str]) -> tuple[str, ...]:
+    """Regions as hubs spell them: `united_states`."""
+    return tuple(_SEPARATORS.sub("_", word.lower()) for word in read_words(values))
+
+
+def fetch_offers(hub: HubClient, wanted: Wanted) -> list[GpuOffer]:
+    """Every machine and cluster in the regions and near the disks that are wanted.
+
+    The rest is left to `narrow`, which reads names leniently and can say what there is instead.
+    """
+    asked = OfferFilter(regions=wanted.regions, disks=wanted.disks)
+    return [*hub.availability.gpus(asked), *hub.availability.multi_node(asked)]
+
+
+def narrow(offers: Sequence[GpuOffer], wanted: Wanted) -> list[GpuOffer]:
+    """Those that are wanted, the cheapest first; what a hub says twice is told once."""
+    types = meant_types({offer.gpu_type for offer in offers}, wanted.gpu_type)
+    found: dict[tuple[str, bool], GpuOffer] = {}
+    for offer in sorted(offers, key=by_price):
+        if offer.gpu_type in types and wanted.fits(offer):
+            found.setdefault((offer_id(offer), bool(offer.is_spot)), offer)
+    return list(found.values())
+
+
+def by_price(offer: GpuOffer) -> tuple[float, int, str]:
+    """A key to sort by; what has no price comes last."""
+    price = offer.prices.price
+    return (inf if price is None else price, offer.gpu_count, offer_id(offer))
+
+
+def meant_types(there: Iterable[str], word: str | None) -> set[str]:
+    """The types that a word means: that very one, else all that begin with it.
+
+    Case and separators do not count, and parts of names do as wholes: `h100` is H100_80GB and
+    `rtx 4090` RTX4090_24GB, but `A10` is not A100_80GB.
+    """
+    names = set(there)
+    if word is None:
+        return names
+    wanted = _letters(word)
+    same = {name for name in names if _letters(name) == wanted}
+    return same or {name for name in names if wanted in accumulate(_parts(name))}
+
+
+def near_types(there: Iterable[str], word: str) -> list[str]:
+    """Types that somebody who wrote `word` may have meant, the nearest first."""
+    letters: dict[str, str] = {_letters(name): name for name in sorted(there)}
+    wanted = _letters(word)
+    inside = [name for letter, name in letters.items() if wanted and wanted in letter]
+    close = difflib.get_close_matches(wanted, letters, n=3, cutoff=_CLOSE)
+    return list(dict.fromkeys([*inside, *(letters[each] for each in close)]))[:3]
+
+
+def _same(wanted: str | None, there: str | None) -> bool:
+    return wanted is None or wanted.casefold() == (there or "").casefold()
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in _SEPARATORS.split(name.upper()) if part]
+
+
+def _letters(name: str) -> str:
+    return "".join(_parts(name))
