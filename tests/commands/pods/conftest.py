@@ -8,15 +8,22 @@ import pytest
 
 from prime_cli.api.embedded import AppTransport
 from prime_cli.session import Session
+from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
 from tests.hub.house import URL
 from tests.hub.services.compute.renting import Yard
 
 
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
+def machines() -> Stubborn:
+    """What there is to rent."""
+    return Stubborn()
+
+
+@pytest.fixture
+def yard(tmp_path: Path, machines: Stubborn) -> Yard:
     """The hub, at the time that it is here."""
-    yard = Yard(tmp_path / "hub")
+    yard = Yard(tmp_path / "hub", machines=machines)
     yard.house.clock.now = datetime.now(UTC)
     return yard
 

@@ -1,0 +1,101 @@
+"""`prime pods status`, `logs` and `history`, against a hub whose machines are on paper."""
+
+from tests.helpers.cli import Prime
+from tests.hub.services.compute.renting import Yard, wish
+
+
+def test_a_pod_that_is_up_is_shown_with_its_address_and_the_way_there(
+    prime: Prime, yard: Yard
+) -> None:
+    pod = yard.rent(**wish(name="web", image="cuda_12_6_pytorch_2_7"))
+    yard.arrive(pod)
+    shown = prime("pods", "status", "web").ok()
+    lines = dict(line.split(None, 1) for line in shown.out.splitlines())
+    assert lines["id"] == pod["id"]
+    assert lines["status"] == "ACTIVE"
+    assert lines["ssh"] == "root@192.0.2.10 -p 2222"
+    assert lines["image"] == "cuda_12_6_pytorch_2_7"
+    assert lines["price"].startswith("$1.65/h, $")
+    assert lines["stops"].endswith("in 23h 59m")
+    assert "`prime pods ssh web`" in shown.err
+
+
+def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, yard: Yard) -> None:
+    pod = yard.rent(**wish(name="web"))
+    for word in (pod["id"], pod["id"][:6]):
+        assert prime("pods", "status", word, "-o", "json").ok().json["id"] == pod["id"]
+    missing = prime("pods", "status", "nothing")
+    assert missing.code == 6
+    assert "`prime pods list`" in missing.err
+
+
+def test_a_pod_that_failed_says_why_and_what_to_do(prime: Prime, yard: Yard) -> None:
+    pod = yard.rent(**wish(name="web"))
+    yard.machines.fail(yard.tag(pod), "no A100 was left in US-KS-2")
+    shown = prime("pods", "status", "web", "--output", "json").ok()
+    assert shown.json["status"] == "ERROR"
+    assert shown.json["installation_error"] == "no A100 was left in US-KS-2"
+    assert "`web` failed: no A100 was left in US-KS-2" in shown.err
+    assert "`prime pods logs web`" in shown.err
+    assert "`prime pods terminate web`" in shown.err
+
+
+def test_a_pod_that_ended_is_shown_from_the_history_with_its_place_there(
+    prime: Prime, yard: Yard
+) -> None:
+    for name in ("first", "second"):
+        pod = yard.rent(**wish(name=name))
+        yard.house.clock.wait(hours=1)
+        prime("pods", "terminate", name, "--yes").ok()
+    shown = prime("pods", "status", "first").ok()
+    lines = dict(line.split(None, 1) for line in shown.out.splitlines())
+    assert (lines["status"], lines["duration"]) == ("TERMINATED", "1.0h")
+    assert lines["price"] == "$1.65/h, $1.65 in all"
+    assert "`first` ended" in shown.err
+    assert "`prime pods history --offset 1 --limit 1` has it" in shown.err
+    one = prime("pods", "history", "--offset", "1", "--limit", "1", "-o", "json").ok().json
+    assert [each["name"] for each in one["history"]] == ["first"]
+    assert one["total_count"] == 2
+    assert pod["id"] not in str(one)
+
+
+def test_a_pod_that_never_began_tells_its_failure_from_the_history(
+    prime: Prime, yard: Yard
+) -> None:
+    pod = yard.rent(**wish(name="web"))
+    yard.machines.end(yard.tag(pod))
+    yard.house.clock.wait(minutes=2)
+    shown = prime("pods", "status", "web", "-o", "json").ok()
+    assert shown.json["status"] == "ERROR"
+    assert "it was interrupted when it began" in shown.json["installation_error"]
+    assert "`web` failed: " in shown.err
+
+
+def test_history_is_told_with_what_each_pod_came_to(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    yard.house.clock.wait(minutes=30)
+    prime("pods", "terminate", "web", "--yes").ok()
+    _header, row = prime("pods", "history").ok().out.splitlines()
+    assert row.split()[0] == "web"
+    assert "30m" in row
+    assert "$0.82" in row
+    assert row.split()[-2:] == ["paper", "-"]
+
+
+def test_the_last_lines_of_a_log_are_printed(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    assert prime("pods", "logs", "web").ok().out == "booting\nready\n"
+    assert prime("pods", "logs", "web", "--tail", "1").ok().out == "ready\n"
+    assert prime("pods", "logs", "web", "-o", "json").ok().json == {"logs": "booting\nready\n"}
+
+
+def test_following_the_log_of_a_pod_that_ended_ends_too(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    prime("pods", "terminate", "web", "--yes").ok()
+    shown = prime("pods", "logs", "web", "--follow").ok()
+    assert shown.out == "booting\nready\n"
+    assert "`web` has ended" in shown.err
+
+
+def test_following_has_no_single_json_document(prime: Prime) -> None:
+    assert prime("pods", "logs", "web", "--follow", "--output", "json").code == 2

@@ -1,0 +1,95 @@
+"""`prime pods terminate`, against a hub whose machines are on paper."""
+
+from pathlib import Path
+
+from prime_cli.core.completion_cache import remembered
+from tests.commands.pods.stubborn import Stubborn
+from tests.helpers.cli import Prime
+from tests.hub.services.compute.renting import Yard, wish
+
+
+def test_what_is_lost_and_billed_is_said_and_it_is_waited_for_the_end(
+    prime: Prime, yard: Yard
+) -> None:
+    pod = yard.rent(**wish(name="web"))
+    prime("pods", "list").ok()
+    shown = prime("pods", "terminate", "web", "--yes").ok()
+    assert "web: A100_80GB x1, PROVISIONING, " in shown.err
+    assert "so far" in shown.err
+    assert "`web` is gone, after about $0.00" in shown.err
+    assert yard.machines.seen == {}
+    assert yard.pods() == []
+    assert [each["id"] for each in yard.history()] == [pod["id"]]
+    assert remembered("pods") == []
+
+
+def test_nobody_who_can_be_asked_is_a_refusal(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    refused = prime("pods", "terminate", "web")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert len(yard.pods()) == 1
+
+
+def test_several_go_at_once_and_one_named_twice_goes_once(prime: Prime, yard: Yard) -> None:
+    first, second = (yard.rent(**wish(name=name)) for name in ("first", "second"))
+    words = ("first", first["id"], "second")
+    ended = prime("pods", "terminate", *words, "--yes", "--output", "json").ok().json["pods"]
+    assert [(each["id"], each["status"], each["error"]) for each in ended] == [
+        (first["id"], "TERMINATED", None),
+        (second["id"], "TERMINATED", None),
+    ]
+
+
+def test_to_end_what_has_ended_is_no_failure(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    prime("pods", "terminate", "web", "--yes").ok()
+    again = prime("pods", "terminate", "web").ok()
+    assert "`web` has ended already" in again.err
+
+
+def test_a_pod_that_never_was_is_not_found(prime: Prime) -> None:
+    assert prime("pods", "terminate", "web", "--yes").code == 6
+
+
+def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, yard: Yard) -> None:
+    yard.rent(**wish(name="web"))
+    shown = prime("pods", "terminate", "nothing", "web", "--yes")
+    assert shown.code == 6
+    assert "There is no pod `nothing`" in shown.err
+    assert "1 of 2 pods could not be terminated" in shown.err
+    assert yard.pods() == []
+
+
+def test_what_fails_for_one_is_told_and_the_others_are_ended(
+    prime: Prime, yard: Yard, machines: Stubborn
+) -> None:
+    for name in ("first", "second"):
+        yard.rent(**wish(name=name))
+    machines.stuck.add("first")
+    shown = prime("pods", "terminate", "first", "second", "--yes")
+    assert shown.code == 4
+    assert "`second` is gone" in shown.err
+    assert "The cloud of `paper` takes this key no more" in shown.err
+    assert "1 of 2 pods could not be terminated" in shown.err
+    assert [order.name for order in machines.started.values()] == ["first", "second"]
+    assert len(machines.seen) == 1
+
+
+def test_whoever_does_not_wait_leaves_before_it_is_gone(
+    prime: Prime, yard: Yard, machines: Stubborn
+) -> None:
+    yard.rent(**wish(name="web"))
+    machines.lingering.add("web")
+    shown = prime("pods", "terminate", "web", "--yes", "--no-wait").ok()
+    assert "`web` is being ended" in shown.err
+    assert prime("pods", "list", "-o", "json").ok().json["pods"][0]["status"] == "DELETING"
+
+
+def test_aliases_and_host_keys_of_a_pod_go_with_it(prime: Prime, yard: Yard, home: Path) -> None:
+    pod = yard.rent(**wish(name="web"))
+    host_keys = home / ".prime" / "ssh" / "known_hosts" / pod["id"]
+    host_keys.parent.mkdir(parents=True)
+    host_keys.write_text("prime-web ssh-ed25519 AAAA\n", encoding="utf-8")
+    prime("pods", "terminate", "web", "--yes").ok()
+    assert not host_keys.exists()
