@@ -127,11 +127,14 @@ class Session:
         from prime_cli.api.client import HubClient
         from prime_cli.api.embedded import AppTransport
         from prime_cli.hub.app import create_app
+        from prime_cli.hub.compute.local.provider import LocalProvider
         from prime_cli.hub.settings import HubSettings
 
+        machines = (LocalProvider(data / "pods"),)
+        settings = HubSettings(data=data, owner=owner, providers=machines)
         client = HubClient(
             EMBEDDED_URL,
-            transport=AppTransport(create_app(HubSettings(data=data, owner=owner))),
+            transport=AppTransport(create_app(settings)),
             outside=self._outside,
             upstream=self._upstream,
         )

@@ -1,0 +1,15 @@
+"""Run by `python -I`, with the folder of a pod and the descriptor of its lock."""
+
+import sys
+from pathlib import Path
+
+
+def _main() -> None:
+    # Isolated, Python does not look where prime may have been put by hand.
+    sys.path.append(str(Path(__file__).parents[5]))
+    from prime_cli.hub.compute.local.keeper.life import live
+
+    live(Path(sys.argv[1]), int(sys.argv[2]))
+
+
+_main()

@@ -1,0 +1,204 @@
+"""What LocalProvider does, apart from it so that a hub which is asked nothing of it loads none."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.hub.compute.local import machine
+from prime_cli.hub.compute.local.folder import (
+    PodFolder,
+    State,
+    is_kept,
+    is_tag,
+    keeper_of,
+    tag_of_folder,
+)
+from prime_cli.hub.compute.local.gpus import find_gpus
+from prime_cli.hub.compute.local.keeper.log import last_lines
+from prime_cli.hub.compute.local.laying import lay
+from prime_cli.hub.compute.local.processes import MARK, send_to
+from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
+from prime_cli.hub.compute.local.sshd import find_sshd
+from prime_cli.hub.compute.local.variables import require_sound
+from prime_cli.hub.compute.provider import Order, Seen, SshAddress
+from prime_cli.wire.offers import DiskOffer, GpuOffer
+from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
+
+_KEEPER = Path(__file__).parent / "keeper" / "__main__.py"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_BEGIN_SECONDS = 120.0
+_END_SECONDS = 15.0
+_PAUSE = 0.02
+_DISKS = "disks"
+
+
+@dataclass(frozen=True)
+class LocalPods:
+    """See LocalProvider."""
+
+    folder: Path
+    host: str = "127.0.0.1"
+    users: bool = False
+
+    def offers(self) -> Sequence[GpuOffer]:
+        """The machine itself. Raises UsageError where there is no sshd."""
+        _require_posix()
+        find_sshd()
+        gpus = find_gpus()
+        return [machine.offer_of(self.folder, gpus, taken=bool(gpus.indices) and self._in_use())]
+
+    def disk_offers(self) -> Sequence[DiskOffer]:
+        _require_posix()
+        return [machine.disk_offer_of(self.folder)]
+
+    def require_possible(self, order: Order) -> None:
+        find_sshd()
+        if order.nodes > 1:
+            raise UsageError("This machine is one node: `--nodes` takes a provider that has more")
+        if order.image:
+            raise UsageError(
+                f"A pod on this machine has its system, not the image `{order.image}`",
+                hint="leave `--image` away",
+            )
+        require_sound(order.variables)
+        for what, unit, wanted, there in (
+            ("vCPUs", "", order.vcpus, machine.vcpus()),
+            ("memory", " GB", order.memory, machine.memory()),
+            ("disk", " GB", order.disk_size, machine.disk_size(self.folder)),
+        ):
+            if wanted is not None and wanted > there:
+                raise UsageError(f"This machine has {there}{unit} {what}, not {wanted}{unit}")
+
+    def start(self, order: Order) -> None:
+        self.require_possible(order)
+        _require_tag(order.tag)
+        make_folder(self.folder)
+        lock = lay(self, order)
+        if lock is None:
+            return
+        folder = self._pod(order.tag)
+        try:
+            _launch(folder, lock)
+        except BaseException:
+            remove_folder(folder.path)
+            raise
+        finally:
+            os.close(lock)
+
+    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+        seen = {tag: self._look_at(self._pod(tag)) for tag in tags if is_tag(tag)}
+        return {tag: each for tag, each in seen.items() if each is not None}
+
+    def found(self, prefix: str) -> Collection[str]:
+        tags = {tag_of_folder(path.name) for path in self._entries(self.folder)}
+        return sorted(tag for tag in tags if tag and tag.startswith(prefix))
+
+    def end(self, tag: str) -> None:
+        _require_tag(tag)
+        for path in self._entries(self.folder):
+            if tag_of_folder(path.name) == tag:
+                self._end(PodFolder(path), tag)
+
+    def log(self, tag: str, lines: int) -> str:
+        return last_lines(self._pod(tag).log, lines) if is_tag(tag) else ""
+
+    def make_disk(self, tag: str, size: int) -> None:
+        _require_tag(tag)
+        make_folder(self.folder / _DISKS / tag)
+
+    def remove_disk(self, tag: str) -> None:
+        _require_tag(tag)
+        remove_folder(self.folder / _DISKS / tag)
+
+    def found_disks(self, prefix: str) -> Collection[str]:
+        tags = [path.name for path in self._entries(self.folder / _DISKS) if is_tag(path.name)]
+        return sorted(tag for tag in tags if tag.startswith(prefix))
+
+    def _pod(self, tag: str) -> PodFolder:
+        return PodFolder(self.folder.absolute() / tag)
+
+    def _entries(self, folder: Path) -> list[Path]:
+        with storage_errors(folder), suppress(FileNotFoundError):
+            return sorted(folder.absolute().iterdir())
+        return []
+
+    def _look_at(self, folder: PodFolder) -> Seen | None:
+        kept, state = is_kept(folder), folder.read_state()
+        if not folder.path.is_dir():
+            return None
+        state = state or State(PROVISIONING)
+        if not kept and state.status != ERROR:
+            said = last_lines(folder.log, 1)
+            why = "Its keeper ended without a word; this machine may have been started anew"
+            return Seen(ERROR, failure=f"{why}: {said}" if said else why)
+        if state.status != ACTIVE:
+            return Seen(state.status, state.progress, state.failure)
+        return Seen(
+            ACTIVE,
+            progress=state.progress,
+            addresses=(SshAddress(state.login, self._host_of(folder), state.port),),
+            host_keys=(state.host_key,),
+        )
+
+    def _host_of(self, folder: PodFolder) -> str:
+        plan = folder.read_plan()
+        return plan.host if plan else self.host
+
+    def _in_use(self) -> bool:
+        return any(is_kept(self._pod(tag)) for tag in self.found(""))
+
+    def _end(self, folder: PodFolder, tag: str) -> None:
+        """Let the keeper do it; if it is none any more, or stuck, do it here."""
+        deadline = time.monotonic() + _END_SECONDS
+        asked = False
+        while is_kept(folder) and time.monotonic() < deadline:
+            keeper = keeper_of(folder)
+            if keeper is not None and not asked:
+                asked = send_to(keeper, signal.SIGTERM, if_=lambda: is_kept(folder))
+            time.sleep(_PAUSE)
+        if os.path.lexists(folder.path):
+            remove_pod(folder, tag if self.users else None)
+
+
+def _launch(folder: PodFolder, lock: int) -> None:
+    """Start the keeper; it is on its own when this returns. Raises StorageFailed."""
+    # Nothing of our environment: keys are in it.
+    environ = {"PATH": _PATH, MARK: str(folder.path)}
+    with folder.log.open("ab") as log:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-X", "utf8", str(_KEEPER), str(folder.path), str(lock)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env=environ,
+                pass_fds=[lock],
+                timeout=_BEGIN_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise StorageFailed(f"The keeper of a pod cannot be started: {error}") from error
+    if done.returncode:
+        raise StorageFailed(
+            f"The keeper of a pod ended with {done.returncode} before it began",
+            detail=last_lines(folder.log, 20),
+        )
+
+
+def _require_tag(tag: str) -> None:
+    if not is_tag(tag):
+        raise UsageError(f"`{tag}` is no tag of a pod or a disk")
+
+
+def _require_posix() -> None:
+    if os.name != "posix":
+        raise UsageError("Windows holds no pods; a hub on Linux does, and so do clouds")
