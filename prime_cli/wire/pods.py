@@ -84,8 +84,8 @@ class PodCreation(msgspec.Struct, omit_defaults=True):
     nodes: int = 1
 
 
-class PortMapping(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A port of a pod, and where it is reached."""
+class PortMapping(msgspec.Struct, rename="camel"):
+    """A port of a pod, and where it is reached. Official clients want `description`."""
 
     internal: str
     external: str
@@ -103,8 +103,8 @@ class Resources(msgspec.Struct, omit_defaults=True):
     vcpus: int | None = None
 
 
-class Attached(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A disk of a pod."""
+class Attached(msgspec.Struct, rename="camel"):
+    """A disk of a pod. Official clients want `size`, and the schema `resourceType`."""
 
     id: str | int
     resource_type: str = "DISK"

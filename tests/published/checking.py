@@ -95,11 +95,21 @@ def _is_valid(schema: Schema, value: Any) -> bool:
 def _differences(schema: Schema, value: Any, besides: Iterable[Deviation]) -> Iterator[str]:
     validator = Draft202012Validator(whole(schema), format_checker=_FORMATS)
     for error in validator.iter_errors(value):
-        if not any(_is_meant(error, deviation) for deviation in besides):
+        if not _is_meant(error, besides):
             place = ".".join(map(str, error.absolute_path))
             yield f"{place or 'the whole'}: {error.message[:200]}"
 
 
-def _is_meant(error: ValidationError, deviation: Deviation) -> bool:
+def _is_meant(error: ValidationError, besides: Iterable[Deviation]) -> bool:
+    """Whether it is a deviation, or nothing else is wrong with one of the alternatives."""
+    if error.validator == "anyOf":
+        alternatives: dict[Any, list[bool]] = {}
+        for inner in error.context or ():
+            meant = _is_meant(inner, besides)
+            alternatives.setdefault(inner.schema_path[0], []).append(meant)
+        return any(map(all, alternatives.values()))
     names = [part for part in error.absolute_path if isinstance(part, str)]
-    return names[-1:] == [deviation.name] and error.instance in deviation.values
+    return any(
+        names[-1:] == [deviation.name] and error.instance in deviation.values
+        for deviation in besides
+    )

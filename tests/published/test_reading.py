@@ -56,7 +56,7 @@ def test_every_published_address_is_asked_or_left_alone_on_purpose() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_whatever_the_schema_allows_is_read(name: str, data: st.DataObject) -> None:
     (address,) = (each for each in published().addresses if key_of(each) == name)
     body = data.draw(answers(address.gives))
