@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 
-class Spec(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+class Spec(msgspec.Struct, rename="camel", frozen=True):
     """How much of a resource (vCPUs, GB of memory or disk) comes with a machine, and may."""
 
     min_count: int | None = None
@@ -17,7 +17,7 @@ class Spec(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     additional_info: str | None = None
 
 
-class Prices(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+class Prices(msgspec.Struct, rename="camel", frozen=True):
     """What an hour costs; a community price, where there is one, is what counts."""
 
     currency: str = ""
