@@ -11,7 +11,18 @@ from prime_cli.hub.routes.reading import caller_of, read_json
 from prime_cli.hub.services.compute import reading
 from prime_cli.hub.services.compute.creating import create_pod
 from prime_cli.hub.services.compute.ending import terminate
-from prime_cli.wire.pods import Ended, PastPage, Pod, PodCreation, PodLog, PodPage, PodStates
+from prime_cli.hub.services.compute.sweeping import sweep
+from prime_cli.wire.pods import (
+    Ended,
+    PastPage,
+    Pod,
+    PodCreation,
+    PodLog,
+    PodPage,
+    PodStates,
+    Sweep,
+    Swept,
+)
 
 _OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
 _LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
@@ -73,6 +84,12 @@ async def end(request: Request) -> Response:
     return answer(await call(request, terminate, *args))
 
 
+async def sweep_(request: Request) -> Response:
+    wanted = await read_json(request, Sweep)
+    args = hub_of(request), caller_of(request)
+    return answer(await call(request, sweep, *args, dry_run=wanted.dry_run))
+
+
 OPERATIONS = (
     Operation(
         "GET",
@@ -112,6 +129,16 @@ OPERATIONS = (
         "Show how pods are",
         answers=PodStates,
         query=(_IDS,),
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        "/pods/sweep",
+        sweep_,
+        "Find and end what is there without need",
+        answers=Swept,
+        takes=Sweep,
         enveloped=False,
         needs_key=True,
     ),

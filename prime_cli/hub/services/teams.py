@@ -64,7 +64,7 @@ def read_member(text: str) -> tuple[str, Role]:
 def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
     """Remove a team, with the keys that are good for it alone.
 
-    Raises Conflict while it owns anything that is published.
+    Raises Conflict while it owns anything that is published, or rents anything.
     """
     require_admin(caller)
     with hub.database.write() as connection:

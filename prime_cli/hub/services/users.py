@@ -8,6 +8,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.tenants import forget_rented, require_nothing_rented
 from prime_cli.hub.services.mirrored import forget_mirrored
 from prime_cli.hub.services.names import (
     check_email,
@@ -67,8 +68,8 @@ def list_users(hub: Hub) -> list[UserItem]:
 def remove_user(hub: Hub, caller: Caller, slug: str) -> None:
     """Remove a user with all keys and memberships, at once.
 
-    Raises Conflict while the user owns anything that is published: it would vanish for everybody
-    who depends on it.
+    Raises Conflict while the user owns anything that is published, which would vanish for everybody
+    who depends on it, or rents anything, which nobody would end.
     """
     require_admin(caller)
     with hub.database.write() as connection:
@@ -109,7 +110,8 @@ def require_accounts(hub: Hub) -> None:
 
 
 def require_nothing_owned(connection: Connection, owner: Row[Any], *, hint: str) -> None:
-    """Raise Conflict while a user or team owns environments or evaluations."""
+    """Raise Conflict while a user or team owns environments or evaluations, or rents machines."""
+    require_nothing_rented(connection, owner)
     for table, what in ((environments, "environment"), (evaluations, "evaluation")):
         owned = select(func.count()).where(table.c.owner_id == owner.id)
         count = connection.execute(owned).scalar_one()
@@ -126,6 +128,7 @@ def remove_owner(connection: Connection, owner: Row[Any]) -> None:
     """Delete a user or team; the slug is kept from all but admins."""
     retire_slug(connection, owner)
     forget_stars(connection, owner.id)
+    forget_rented(connection, owner.id)
     connection.execute(delete(owners).where(owners.c.id == owner.id))
 
 

@@ -23,6 +23,7 @@ from prime_cli.hub.serving.observing import Observe, templates_of
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import TrustProxies, read_networks
 from prime_cli.hub.serving.rates import LimitRates, Rates
+from prime_cli.hub.serving.watching import WatchPods
 
 _FLUSH_SECONDS = 0.25
 
@@ -51,6 +52,8 @@ def wrap(app: Starlette, options: ServeOptions, log: Log) -> ASGIApp:
     layers = Observe(layers, templates=templates_of(app.routes), log=log, metrics=metrics)
     layers = AnswerHealth(layers, hub=hub, metrics=metrics)
     layers = TrustProxies(layers, read_networks(options.trusted_proxies))
+    if hub.settings.providers:
+        layers = WatchPods(layers, hub)
     return WriteLog(layers, log, hub)
 
 

@@ -6,7 +6,18 @@ shared, and by the members that it names. For everybody else it does not exist.
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, false, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    and_,
+    false,
+    or_,
+    select,
+    true,
+)
 
 from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.hub.context import Caller
@@ -33,25 +44,28 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
         pods.c.shared, pods.c.team_id.in_(_teams_of(caller, _ADMIN)), pods.c.id.in_(named)
     )
     return or_(
-        is_own(caller, caller.reads),
+        is_of(pods, caller, caller.reads),
         and_(pods.c.team_id.in_(_slugs_to_teams(caller.reads)), for_members),
     )
 
 
-def is_own(caller: Caller, good_for: frozenset[str]) -> ColumnElement[bool]:
-    """The condition under which a pod is the caller's, for a key that is `good_for` some owners.
+def is_of(table: Table, caller: Caller, good_for: frozenset[str]) -> ColumnElement[bool]:
+    """The condition under which a pod (or disk) is the caller's, for a key `good_for` some owners.
 
-    Who has left a team still looks after the pods made for it, with a key that is not limited.
+    Who has left a team still looks after what was made for it, with a key that is not limited.
     """
-    return and_(pods.c.user_id == _id_of(caller), _is_for(pods.c.team_id, caller, good_for))
+    teams = table.c.team_id.in_(_slugs_to_teams(good_for))
+    mine = table.c.user_id == _id_of(caller)
+    if caller.slug not in good_for:
+        return and_(mine, teams)
+    left = table.c.team_id.not_in(_teams_of(caller))
+    return and_(mine, or_(table.c.team_id.is_(None), teams, left))
 
 
 def disks_of(caller: Caller) -> ColumnElement[bool]:
     """The condition under which a disk that is there may be used by the caller."""
-    mine = disks.c.user_id == _id_of(caller)
-    own = and_(mine, _is_for(disks.c.team_id, caller, caller.reads))
     teams = disks.c.team_id.in_(_slugs_to_teams(caller.reads))
-    return and_(disks.c.terminated_at.is_(None), or_(own, teams))
+    return and_(disks.c.terminated_at.is_(None), or_(is_of(disks, caller, caller.reads), teams))
 
 
 def endable_by(caller: Caller) -> ColumnElement[bool]:
@@ -62,7 +76,7 @@ def endable_by(caller: Caller) -> ColumnElement[bool]:
         pods.c.team_id.in_(_slugs_to_teams(caller.writes)),
         pods.c.team_id.in_(_teams_of(caller, _ADMIN)),
     )
-    return or_(is_own(caller, caller.writes), managed)
+    return or_(is_of(pods, caller, caller.writes), managed)
 
 
 def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
@@ -94,16 +108,6 @@ def _no_pod(pod_id: str) -> NotFound:
 
 def _id_of(caller: Caller) -> ColumnElement[Any]:
     return select(owners.c.id).where(owners.c.slug == caller.slug).scalar_subquery()
-
-
-def _is_for(
-    team_id: ColumnElement[Any], caller: Caller, good_for: frozenset[str]
-) -> ColumnElement[bool]:
-    teams = team_id.in_(_slugs_to_teams(good_for))
-    if caller.slug not in good_for:
-        return teams
-    left = team_id.not_in(_teams_of(caller))
-    return or_(team_id.is_(None), teams, left)
 
 
 def _slugs_to_teams(slugs: frozenset[str]) -> Select[Any]:

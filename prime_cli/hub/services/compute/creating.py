@@ -7,12 +7,12 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, func, insert, select
 
-from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.hub.compute.provider import Mount, Order
 from prime_cli.hub.compute.tags import tag_of, tag_prefix
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import disks, pod_disks, pod_members, pods
-from prime_cli.hub.services.access import require_owner_slug, require_user
+from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import disks_of, is_live, select_pods
 from prime_cli.hub.services.compute.describing import request_column
@@ -32,7 +32,7 @@ from prime_cli.hub.services.compute.wishes import (
 )
 from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.wire.codec import encode
-from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
+from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING, Pod, PodCreation
 
 MOST_PODS = 50
 """Live pods of one user, so that a script that goes wrong does not fill the machine."""
@@ -81,12 +81,20 @@ def _find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> _Holders:
     with hub.database.write() as connection:
         user = owner_id(hub, connection, caller.slug)
         if creation.team is None:
-            require_owner_slug(caller, caller.slug, "pods")
+            _require_may_rent(caller, caller.slug)
             return _Holders(user, None, shared=False, named=())
         team = find_own_team(connection, caller, creation.team.team_id)
-        require_owner_slug(caller, team.slug, "pods")
+        _require_may_rent(caller, team.slug)
         require_members(connection, team.id, named)
     return _Holders(user, team.id, shared, named)
+
+
+def _require_may_rent(caller: Caller, owner: str) -> None:
+    if owner not in caller.writes:
+        raise NotAllowed(
+            f"This key may not rent pods for `{owner}`",
+            hint="use one with the scope `write` that is good for it",
+        )
 
 
 def _order(
@@ -145,6 +153,8 @@ def _find_mounts(
                 f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
                 f"would be of `{choice.provider.name}`"
             )
+        if rows[disk_id].status != ACTIVE:
+            raise Conflict(f"The disk `{rows[disk_id].name}` is {rows[disk_id].status}")
     used = (
         select(disks.c.name)
         .join(pod_disks, pod_disks.c.disk_id == disks.c.id)

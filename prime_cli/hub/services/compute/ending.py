@@ -1,21 +1,17 @@
 """Ending pods: what is wished is written first, so that it is done even if this process dies."""
 
-import logging
 from typing import Any
 
 from sqlalchemy import Row, update
 
-from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import Provider, Seen
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import find_endable, is_live
-from prime_cli.hub.services.compute.providers import provider_named
+from prime_cli.hub.services.compute.providers import ask, provider_named
 from prime_cli.wire.pods import DELETING, ERROR, TERMINATED, Ended
-
-_log = logging.getLogger(__name__)
 
 
 def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
@@ -43,19 +39,17 @@ def end_pod(hub: Hub, caller: Caller, provider: Provider, row: Row[Any], *, why:
         values = {"status": DELETING, "failure": None, "updated_at": hub.now()}
         if connection.execute(wished.values(values)).rowcount:
             record(hub, connection, caller, "pod.terminate", row.id, owner=row.owner, why=why)
-    try:
-        provider.end(row.tag)
-        still_there = provider.look([row.tag])
-    except PrimeError as error:
-        _log.warning("The pod %s cannot be ended: %s", row.id, error.message)
-        with hub.database.write() as connection:
-            noted = update(pods).where(pods.c.id == row.id, is_live())
-            connection.execute(noted.values(failure=error.message))
-        raise
-    if still_there:
+    failure = ask(provider, lambda each: each.end(row.tag))
+    left = ask(provider, lambda each: each.look([row.tag]).get(row.tag))
+    if left is None:
+        close(hub, row, TERMINATED, ended_at=hub.now())
+        return TERMINATED
+    if failure is None or (isinstance(left, Seen) and left.status == DELETING):
         return DELETING
-    close(hub, row, TERMINATED, ended_at=hub.now())
-    return TERMINATED
+    with hub.database.write() as connection:
+        noted = update(pods).where(pods.c.id == row.id, is_live())
+        connection.execute(noted.values(failure=failure.message))
+    raise failure
 
 
 def close(

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from prime_cli.core.errors import NotAllowed, PrimeError
+from prime_cli.core.errors import InternalError, NotAllowed, PrimeError
 from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.context import Hub
 
@@ -45,3 +45,6 @@ def ask(provider: Provider, question: Callable[[Provider], T]) -> T | PrimeError
     except PrimeError as error:
         _log.warning("The provider `%s` failed: %s", provider.name, error.message)
         return error
+    except Exception:  # noqa: BLE001 - a bug of one provider
+        _log.exception("The provider `%s` has a bug", provider.name)
+        return InternalError(f"The provider `{provider.name}` failed; the hub's log says why")

@@ -1,0 +1,157 @@
+"""Finding what costs or takes room without need, and ending it."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, Table, select, true
+
+from prime_cli.core.errors import NotAllowed, PrimeError
+from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.compute.tags import tag_prefix
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import disks, owners, pods
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.access import is_live, is_of, select_pods
+from prime_cli.hub.services.compute.ending import end_pod
+from prime_cli.hub.services.compute.providers import ask
+from prime_cli.wire.pods import DELETING, ERROR, Leak, Swept
+
+MACHINE = "machine without a pod"
+LATE = "pod past its deadline"
+FAILED = "failed pod whose machine is still there"
+UNENDED = "pod that was to end"
+DISK = "disk that nobody has"
+SILENT = "provider that does not answer"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A leak, and what ends it."""
+
+    leak: Leak
+    end: Callable[[], object] | None
+
+
+def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
+    """End, or with `dry_run` tell, what of the caller's is there without need; an admin's of all.
+
+    What cannot be ended, and providers that do not answer, are told with the reason. Raises
+    NotLoggedIn, NotAllowed.
+    """
+    require_user(caller)
+    if not (dry_run or caller.admin or caller.slug in caller.writes):
+        raise NotAllowed("This key may not end pods", hint="use one with the scope `write`")
+    everything = [
+        found for provider in hub.settings.providers for found in _find(hub, caller, provider)
+    ]
+    leaks = [found.leak if dry_run else _end(found) for found in everything]
+    ended = [leak.id for leak in leaks if leak.ended]
+    if ended:
+        with hub.database.write() as connection:
+            record(hub, connection, caller, "pod.sweep", "pods", ended=ended)
+    return Swept(leaks)
+
+
+def _end(found: _Found) -> Leak:
+    if found.end is None:
+        return found.leak
+    try:
+        found.end()
+    except PrimeError as error:
+        return msgspec.structs.replace(found.leak, failure=error.message)
+    return msgspec.structs.replace(found.leak, ended=True)
+
+
+def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
+    """What is there of one provider; ask it before the rows are read, as those are older."""
+    prefix = tag_prefix(hub)
+    answer = ask(provider, lambda each: (each.found(prefix), each.found_disks(prefix)))
+    if isinstance(answer, PrimeError):
+        return [_silent(provider, answer)]
+    tags, disk_tags = answer
+    live = _live_tags(hub, disks)
+    stray_disks = sorted(set(disk_tags) - live)
+    return [
+        *_find_machines(hub, caller, provider, tags),
+        *_strays(hub, caller, provider, disks, DISK, stray_disks, provider.remove_disk),
+    ]
+
+
+def _find_machines(
+    hub: Hub, caller: Caller, provider: Provider, tags: Collection[str]
+) -> list[_Found]:
+    query = select_pods().where(pods.c.provider == provider.name, is_live())
+    with hub.database.read() as connection:
+        mine = connection.execute(query.where(_may_sweep(pods, caller))).all()
+    strays = sorted(set(tags) - _live_tags(hub, pods))
+    # What ended by itself in between is gone by now.
+    wanted = [*strays, *(row.tag for row in mine)]
+    seen = ask(provider, lambda each: each.look(wanted))
+    if isinstance(seen, PrimeError):
+        return [_silent(provider, seen)]
+    there = [tag for tag in strays if tag in seen]
+    return [
+        *_strays(hub, caller, provider, pods, MACHINE, there, provider.end),
+        *(
+            _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row))
+            for row in mine
+            if (kind := _kind(hub, row, seen.get(row.tag)))
+        ),
+    ]
+
+
+def _live_tags(hub: Hub, table: Table) -> set[str]:
+    with hub.database.read() as connection:
+        query = select(table.c.tag).where(table.c.terminated_at.is_(None))
+        return set(connection.execute(query).scalars())
+
+
+def _ending(hub: Hub, caller: Caller, provider: Provider, row: Row[Any]) -> Callable[[], object]:
+    return partial(end_pod, hub, caller, provider, row, why="swept")
+
+
+def _kind(hub: Hub, row: Row[Any], seen: Seen | None) -> str | None:
+    if seen is None:
+        return None
+    if row.status == DELETING:
+        return None if seen.status == DELETING else UNENDED
+    if row.stop_at <= hub.now():
+        return LATE
+    return FAILED if ERROR in (row.status, seen.status) else None
+
+
+def _strays(
+    hub: Hub,
+    caller: Caller,
+    provider: Provider,
+    table: Table,
+    kind: str,
+    tags: list[str],
+    end: Callable[[str], object],
+) -> Iterable[_Found]:
+    """What has a tag and no live row; whose it was is known by a row that has ended, if any."""
+    query = select(table, owners.c.slug.label("owner")).join(owners, owners.c.id == table.c.user_id)
+    with hub.database.read() as connection:
+        mine = query.where(table.c.tag.in_(tags), _may_sweep(table, caller))
+        rows = {row.tag: row for row in connection.execute(mine)}
+    for tag in tags:
+        if row := rows.get(tag):
+            yield _Found(_leak(kind, provider, row), partial(end, tag))
+        elif caller.admin:
+            yield _Found(Leak(kind, tag, provider=provider.name), partial(end, tag))
+
+
+def _may_sweep(table: Table, caller: Caller) -> ColumnElement[bool]:
+    return true() if caller.admin else is_of(table, caller, caller.writes or caller.reads)
+
+
+def _leak(kind: str, provider: Provider, row: Row[Any]) -> Leak:
+    return Leak(kind, row.id, name=row.name, provider=provider.name, owner=row.owner)
+
+
+def _silent(provider: Provider, error: PrimeError) -> _Found:
+    return _Found(Leak(SILENT, provider.name, provider=provider.name, failure=error.message), None)

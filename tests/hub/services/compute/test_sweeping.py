@@ -1,0 +1,116 @@
+"""What is there without need is found and ended, each for whom it belongs to."""
+
+from typing import Any
+
+from prime_cli.core.errors import Unreachable
+from prime_cli.hub.compute.provider import Seen
+from prime_cli.hub.compute.tags import tag_prefix
+from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.compute.sweeping import DISK, FAILED, LATE, MACHINE, SILENT, sweep
+from prime_cli.wire.pods import ACTIVE
+from tests.hub.house import OPERATOR, actions
+from tests.hub.services.compute.renting import API, Yard
+
+
+def stray(yard: Yard) -> str:
+    """A machine and a disk of which this hub knows nothing."""
+    tag = f"{tag_prefix(yard.house.hub)}0123456789ab"
+    yard.machines.seen[tag] = Seen(ACTIVE)
+    yard.machines.disks[tag] = 10
+    return tag
+
+
+def ask_to_sweep(yard: Yard, client: Any = None, *, dry_run: bool = False) -> list[dict[str, Any]]:
+    answer = (client or yard.ada).post(f"{API}/pods/sweep", json={"dryRun": dry_run})
+    assert answer.is_success, answer.text
+    leaks: list[dict[str, Any]] = answer.json()["leaks"]
+    return leaks
+
+
+def test_a_hub_in_order_has_no_leaks(yard: Yard) -> None:
+    yard.arrive(yard.rent())
+    assert ask_to_sweep(yard) == []
+    assert len(yard.machines.seen) == 1
+
+
+def test_an_admin_finds_machines_and_disks_without_a_row(yard: Yard) -> None:
+    tag = stray(yard)
+    swept = sweep(yard.house.hub, OPERATOR, dry_run=False)
+    assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
+        (MACHINE, tag, True),
+        (DISK, tag, True),
+    ]
+    assert (yard.machines.seen, yard.machines.disks) == ({}, {})
+    assert actions(list_entries(yard.house.hub, action="pod."))[-1] == ("cli", "pod.sweep", "pods")
+
+
+def test_a_dry_run_tells_and_ends_nothing(yard: Yard) -> None:
+    tag = stray(yard)
+    pod = yard.rent()
+    yard.house.clock.wait(hours=25)
+    swept = sweep(yard.house.hub, OPERATOR, dry_run=True)
+    assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
+        (MACHINE, tag, False),
+        (LATE, pod["id"], False),
+        (DISK, tag, False),
+    ]
+    assert len(yard.machines.seen) == 2
+
+
+def test_a_user_sweeps_only_what_is_the_users(yard: Yard) -> None:
+    stray(yard)
+    bob = yard.tenant("bob", 2)
+    for client in (yard.ada, bob):
+        yard.rent(client)
+    yard.house.clock.wait(hours=25)
+    [leak] = ask_to_sweep(yard, bob)
+    assert (leak["kind"], leak["owner"], leak["ended"]) == (LATE, "bob", True)
+    assert len(yard.machines.seen) == 2
+
+
+def test_a_machine_of_a_pod_that_has_ended_is_its_users_to_sweep(yard: Yard) -> None:
+    pod = yard.rent()
+    tag = yard.tag(pod)
+    yard.ada.delete(f"{API}/pods/{pod['id']}").raise_for_status()
+    yard.machines.seen[tag] = Seen(ACTIVE)
+    assert ask_to_sweep(yard, yard.tenant("bob", 2)) == []
+    [leak] = ask_to_sweep(yard)
+    assert (leak["kind"], leak["id"], leak["name"]) == (MACHINE, pod["id"], "trainer")
+    assert yard.machines.seen == {}
+
+
+def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.fail(yard.tag(pod), "No capacity")
+    assert yard.pod(pod["id"])["status"] == "ERROR"
+    [leak] = ask_to_sweep(yard)
+    assert (leak["kind"], leak["ended"]) == (FAILED, True)
+    assert yard.pods() == []
+
+
+def test_a_provider_that_does_not_answer_is_told(yard: Yard) -> None:
+    def fail(prefix: str) -> Any:
+        raise Unreachable("The cloud is down")
+
+    yard.machines.found = fail  # type: ignore[method-assign]
+    [leak] = ask_to_sweep(yard)
+    assert (leak["kind"], leak["failure"]) == (SILENT, "The cloud is down")
+
+
+def test_what_cannot_be_ended_says_why(yard: Yard) -> None:
+    tag = stray(yard)
+
+    def fail(tag: str) -> None:
+        raise Unreachable("The cloud is down")
+
+    yard.machines.end = fail  # type: ignore[method-assign]
+    [machine, _] = sweep(yard.house.hub, OPERATOR, dry_run=False).leaks
+    assert (machine.id, machine.ended, machine.failure) == (tag, False, "The cloud is down")
+
+
+def test_a_key_that_reads_only_tells(yard: Yard) -> None:
+    reader = yard.house.client(yard.house.key("ada", scope="read"))
+    yard.rent()
+    yard.house.clock.wait(hours=25)
+    assert len(ask_to_sweep(yard, reader, dry_run=True)) == 1
+    assert reader.post(f"{API}/pods/sweep", json={}).status_code == 403
