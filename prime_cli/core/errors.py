@@ -22,7 +22,8 @@ PrimeError
 │   ├── BuildFailed         the build backend failed
 │   ├── ResolveFailed       no set of packages fits
 │   ├── LoadFailed          the environment's own code raised
-│   └── WorkerDied          its process ended without a word
+│   ├── WorkerDied          its process ended without a word
+│   └── PodFailed           a machine that was rented did not come up
 ├── Declined (130)          a person said no, or nothing, to a question; nothing was done
 ├── StorageFailed (74)      disk full, read-only, or not writable
 └── InternalError (70)      our own bug
@@ -221,6 +222,12 @@ class WorkerDied(EnvironmentFailed):
     """The process that runs an environment ended without a word: it crashed, or was killed."""
 
     code = "worker_died"
+
+
+class PodFailed(EnvironmentFailed):
+    """A pod ended in ERROR, or was gone, before it was up."""
+
+    code = "pod_failed"
 
 
 class Declined(PrimeError):

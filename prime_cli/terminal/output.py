@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet
-from prime_cli.terminal.prompts import ask_choice, ask_yes_no, can_ask, read_secret
+from prime_cli.terminal.prompts import (
+    ask_choice,
+    ask_text,
+    ask_yes_no,
+    can_ask,
+    read_secret,
+)
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
 from prime_cli.terminal.wrapping import wrapped
@@ -175,6 +181,10 @@ class Output:
     def choose(self, question: str, options: Sequence[str], *, flag: str | None = None) -> str:
         """Let the user pick one of `options`; without a terminal UsageError lists them."""
         return ask_choice(question, options, self._err, flag=flag)
+
+    def enter(self, question: str, *, default: str, flag: str) -> str:
+        """Let the user type a line, Enter alone is `default`; raises as `ask`."""
+        return ask_text(question, self._err, default=default, flag=flag)
 
     @cached_property
     def progress(self) -> Progress:

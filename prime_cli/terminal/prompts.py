@@ -51,6 +51,19 @@ def ask_choice(question: str, options: Sequence[str], err: Stream, *, flag: str 
     raise UsageError(f"`{quoted}` is not one of the choices")
 
 
+def ask_text(question: str, err: Stream, *, default: str, flag: str) -> str:
+    """Ask for a line of text; Enter alone is `default`.
+
+    Raises UsageError that names `flag` when nobody can answer, Declined when nobody does.
+    """
+    if not can_ask(err):
+        raise UsageError(
+            f"{question} Nobody can answer here: this is not a terminal",
+            hint=f"say it with `{flag}`",
+        )
+    return _answer(f"{question} [{default}]", err) or default
+
+
 def read_secret(label: str, err: Stream) -> str:
     """A secret typed unseen on a terminal, else all of stdin.
 

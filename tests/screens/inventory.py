@@ -7,8 +7,8 @@ from pathlib import Path
 import prime_cli
 
 _PACKAGE = Path(prime_cli.__file__).parent
-_VERBS = ("ask", "choose", "confirm", "read_secret")
-_ASKING = ("ask_choice", "ask_yes_no", "getpass", "input", "read_secret")
+_VERBS = ("ask", "choose", "confirm", "enter", "read_secret")
+_ASKING = ("ask_choice", "ask_text", "ask_yes_no", "getpass", "input", "read_secret")
 """What only `prime_cli.terminal` may call: everybody else asks through Output."""
 
 Found = set[tuple[str, str]]

@@ -1,0 +1,282 @@
+"""What is about to be rented: an offer with all that it leaves open, and what that will cost."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import UsageError
+from prime_cli.core.phrases import some_of
+from prime_cli.pods.choosing import title_of
+from prime_cli.pods.offer_ids import offer_id
+from prime_cli.pods.shown_offers import place_of, price_text
+from prime_cli.wire.disks import Disk
+from prime_cli.wire.offers import GpuOffer, Spec
+from prime_cli.wire.pods import (
+    FEATURE,
+    PodCreation,
+    PodRequest,
+    ProviderChoice,
+    TeamChoice,
+    Variable,
+)
+
+DEFAULT_LIFE = timedelta(hours=24)
+"""How long a pod is there where nothing is said and the hub can end it by itself."""
+
+TEMPLATE = "custom_template"
+"""The image that stands for the user's own template, as the public hub has it."""
+
+_HOUR = 3600
+_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9-]{1,60}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of a pod beside the offer that it is made of.
+
+    Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
+    nothing was said. `key_id` is the one public key that opens it, where not all of the user's do.
+    """
+
+    name: str
+    disk_size: int | None = None
+    vcpus: int | None = None
+    memory: int | None = None
+    image: str | None = None
+    template: str | None = None
+    variables: tuple[Variable, ...] = field(default=(), repr=False)
+    disks: tuple[Disk, ...] = ()
+    team_id: str | None = None
+    shared: bool = False
+    member_ids: tuple[str, ...] = ()
+    life: timedelta | None = None
+    nodes: int = 1
+    max_price: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A pod as it will be asked for.
+
+    Prices are in USD per hour, of all nodes, and None where they are not known. `stop_at` (aware,
+    UTC) is None on a hub that ends no pods by itself.
+    """
+
+    offer: GpuOffer
+    wishes: Wishes
+    disk_size: int | None
+    vcpus: int | None
+    memory: int | None
+    image: str | None
+    price: float | None
+    disks_price: float | None
+    begun_at: datetime
+    stop_at: datetime | None
+
+    @property
+    def bill(self) -> float | None:
+        """What it and its disks come to until it stops; None where that is not known."""
+        if self.stop_at is None or self.price is None or self.disks_price is None:
+            return None
+        hours = (self.stop_at - self.begun_at).total_seconds() / _HOUR
+        return round((self.price + self.disks_price) * hours, 4)
+
+    @property
+    def told(self) -> dict[str, object]:
+        """The plan for a script; of variables only the names."""
+        return {
+            "id": offer_id(self.offer),
+            "cloud_id": self.offer.cloud_id,
+            "gpu_type": self.offer.gpu_type,
+            "gpu_count": self.offer.gpu_count,
+            "nodes": self.wishes.nodes,
+            "is_spot": bool(self.offer.is_spot),
+            "provider": self.offer.provider,
+            "location": place_of(self.offer),
+            "name": self.wishes.name,
+            "disk_size": self.disk_size,
+            "vcpus": self.vcpus,
+            "memory": self.memory,
+            "image": self.image,
+            "variables": [variable.key for variable in self.wishes.variables],
+            "disks": [disk.id for disk in self.wishes.disks],
+            "team_id": self.wishes.team_id,
+            "price_per_hour": self.price,
+            "disks_price_per_hour": self.disks_price,
+            "stop_at": None if self.stop_at is None else _iso(self.stop_at),
+            "billed_until_then": self.bill,
+        }
+
+
+def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: bool) -> Plan:
+    """Hold the wishes against the offer and count what they cost.
+
+    Raises UsageError for the first that it does not leave open, and for a price above the one that
+    was allowed.
+    """
+    _check_name(wishes.name)
+    disk_size = _size(offer.disk, wishes.disk_size, "--disk-size")
+    vcpus = _size(offer.vcpu, wishes.vcpus, "--vcpus")
+    memory = _size(offer.memory, wishes.memory, "--memory")
+    price = _price(offer, wishes.nodes, (disk_size, vcpus, memory))
+    if wishes.max_price is not None and (price is None or price > wishes.max_price):
+        told = "at no known price" if price is None else f"for {price_text(price)} an hour"
+        raise UsageError(
+            f"With all that is asked for it is had {told}, and `--max-price` is "
+            f"{price_text(wishes.max_price)}",
+            hint="ask for less, or allow more",
+        )
+    return Plan(
+        offer=offer,
+        wishes=wishes,
+        disk_size=disk_size,
+        vcpus=vcpus,
+        memory=memory,
+        image=_image(offer, wishes),
+        price=price,
+        disks_price=_disks_price(wishes.disks),
+        begun_at=now,
+        stop_at=now + (wishes.life or DEFAULT_LIFE) if ends_pods else None,
+    )
+
+
+def request_of(plan: Plan) -> PodCreation:
+    """The plan as a hub is asked for it; what only our hubs know is left out for others."""
+    wishes, offer = plan.wishes, plan.offer
+    return PodCreation(
+        pod=PodRequest(
+            cloud_id=offer.cloud_id,
+            gpu_type=offer.gpu_type,
+            gpu_count=offer.gpu_count,
+            socket=offer.socket,
+            name=wishes.name,
+            disk_size=plan.disk_size,
+            vcpus=plan.vcpus,
+            memory=plan.memory,
+            max_price=wishes.max_price,
+            image=plan.image,
+            custom_template_id=wishes.template,
+            data_center_id=offer.data_center,
+            env_vars=list(wishes.variables),
+        ),
+        provider=ProviderChoice(offer.provider),
+        disks=[disk.id for disk in wishes.disks],
+        team=TeamChoice(wishes.team_id) if wishes.team_id else None,
+        members_in_camel=list(wishes.member_ids),
+        shared_in_camel=wishes.shared,
+        stop_at=None if plan.stop_at is None else _iso(plan.stop_at),
+        nodes=wishes.nodes,
+    )
+
+
+def ends_pods(hub: HubClient, *, life: timedelta | None, nodes: int) -> bool:
+    """Whether the hub ends pods by itself; raises UsageError for what is then not possible."""
+    if FEATURE in hub.capabilities().features:
+        return True
+    if life is not None:
+        raise UsageError(
+            f"{hub.host} does not end pods by itself, so `--for` is not possible there",
+            hint="leave it out, and end the pod with `prime pods terminate`",
+        )
+    if nodes > 1:
+        raise UsageError(
+            f"{hub.host} makes pods of one node, so `--nodes` is not possible there",
+            hint="leave it out, or choose an offer with more GPUs",
+        )
+    return False
+
+
+def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Variable, ...]:
+    """Variables of `KEY=VALUE`, or of `KEY` alone, which is taken from `environ`.
+
+    The value may contain `=`. Raises UsageError, which shows no value.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(
+                f"`{name[:40]}` is not the name of an environment variable",
+                hint="write `--env KEY=VALUE`, or `--env KEY` to take it from your environment",
+            )
+        if not has_value and name not in environ:
+            raise UsageError(
+                f"The variable `{name}` is not set here",
+                hint=f"set it, or write `--env {name}=VALUE`",
+            )
+        found[name] = value if has_value else environ[name]
+    return tuple(Variable(name, value) for name, value in found.items())
+
+
+def free_name(offer: GpuOffer, taken: Iterable[str | None]) -> str:
+    """A name that no other pod has: `h100-8`, `h100-8-2`."""
+    base = f"{offer.gpu_type.lower().split('_')[0]}-{offer.gpu_count}"
+    base = re.sub(r"[^a-z0-9-]", "-", base)
+    used, number, name = set(taken), 1, base
+    while name in used:
+        number += 1
+        name = f"{base}-{number}"
+    return name
+
+
+def _iso(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"`{name[:80]}` cannot be the name of a pod",
+            hint="use up to 60 letters, digits and dashes, at least one of them a letter",
+        )
+
+
+def _size(spec: Spec, wanted: int | None, flag: str) -> int | None:
+    """How much is taken of a resource."""
+    if wanted is None or wanted == spec.default_count:
+        return spec.default_count
+    least, most = spec.min_count, spec.max_count
+    if least is None and most is None:
+        has = "" if spec.default_count is None else f": it comes with {spec.default_count}"
+        raise UsageError(f"`{flag}` cannot be chosen for this offer{has}", hint="leave it out")
+    if not (least or 1) <= wanted <= (wanted if most is None else most):
+        upto = "or more" if most is None else f"to {most}"
+        raise UsageError(f"`{flag}` of this offer is {least or 1} {upto}, not {wanted}")
+    return wanted
+
+
+def _price(offer: GpuOffer, nodes: int, taken: tuple[int | None, ...]) -> float | None:
+    """The offer and what is taken beyond what is in its price, as our hubs count it."""
+    base = offer.prices.price
+    if base is None:
+        return None
+    for spec, count in zip((offer.disk, offer.vcpu, offer.memory), taken, strict=True):
+        free = 0 if spec.default_included_in_price is False else spec.default_count or 0
+        base += (spec.price_per_unit or 0.0) * max(0, (count or 0) - free)
+    return round(base * nodes, 6)
+
+
+def _disks_price(disks: Iterable[Disk]) -> float | None:
+    prices = [disk.price_hr for disk in disks]
+    known = [price for price in prices if price is not None]
+    return sum(known) if len(known) == len(prices) else None
+
+
+def _image(offer: GpuOffer, wishes: Wishes) -> str | None:
+    image = wishes.image
+    if (image == TEMPLATE) != (wishes.template is not None):
+        raise UsageError(
+            f"`--custom-template-id` goes together with `--image {TEMPLATE}`",
+            hint="name both, or none of them",
+        )
+    if image is None:
+        return next((name for name in offer.images if name != TEMPLATE), None)
+    if image not in offer.images and image != TEMPLATE:
+        raise UsageError(
+            f"`{image[:80]}` is not an image of {title_of(offer)}",
+            hint=f"it has {some_of(offer.images, 12)}" if offer.images else "leave `--image` out",
+        )
+    return image

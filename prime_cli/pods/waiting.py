@@ -1,0 +1,101 @@
+"""Waiting until a pod is up, or is known not to come up."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.durations import shown_span
+from prime_cli.core.errors import NotFound, PartialResult, PodFailed, PrimeError
+from prime_cli.core.progress import Progress, Task
+from prime_cli.pods.details import updated
+from prime_cli.pods.polling import polled
+from prime_cli.wire import pods as wire
+from prime_cli.wire.pods import Pod
+
+WAIT_SECONDS = 1800
+"""Clouds take minutes as a rule; an image that has to be pulled first takes longer."""
+POLL_SECONDS = 3.0
+
+_ENDED = frozenset({wire.TERMINATED, wire.DELETING, wire.STOPPED, wire.FINISHED})
+_INSTALLATION_FAILED = frozenset({wire.ERROR, wire.TERMINATED})
+_LOG_LINES = 20
+
+
+def wait_until_up(
+    hub: HubClient,
+    pod: Pod,
+    progress: Progress,
+    *,
+    seconds: float = WAIT_SECONDS,
+    seen: Callable[[Pod], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Pod:
+    """The pod once it is ACTIVE and all is installed; `seen` is given each state on the way.
+
+    Raises PodFailed with the reason and the end of the log, PartialResult when it is not up in
+    time (it goes on, and is billed), Unreachable after five times without an answer of the hub.
+    """
+    until = clock() + seconds
+    last = pod
+    with progress.task(f"Waiting for {pod.name or pod.id}") as task:
+        for now in polled(lambda: look(hub, pod), seconds=POLL_SECONDS, sleep=sleep):
+            seen(now)
+            _tell(now, last, task, progress)
+            _require_hope(hub, now)
+            if now.shown_status == wire.ACTIVE:
+                return now
+            last = now
+            if clock() >= until:
+                break
+    raise PartialResult(
+        f"`{pod.name or pod.id}` is {last.shown_status} after {shown_span(seconds)}; it goes on, "
+        "and is billed",
+        hint=f"see how it is with `prime pods status {pod.id}`, end it with "
+        f"`prime pods terminate {pod.id}`",
+    )
+
+
+def look(hub: HubClient, pod: Pod) -> Pod:
+    """The pod as it is now; raises PodFailed for one that the hub does not know any more."""
+    states = hub.pods.states([pod.id])
+    if states and states[0].status != wire.ACTIVE:
+        return updated(pod, states[0])
+    try:
+        known = hub.pods.get(pod.id)
+    except NotFound as error:
+        raise PodFailed(
+            f"`{pod.name or pod.id}` was ended before it was up",
+            hint="`prime pods history` shows what it came to",
+        ) from error
+    return updated(known, states[0]) if states else known
+
+
+def stage_of(pod: Pod) -> str:
+    """Its status, and how far its installation is: `INSTALLING 40%`."""
+    status = pod.shown_status
+    known = pod.installation_progress is not None and status != wire.ACTIVE
+    return f"{status} {pod.installation_progress}%" if known else status
+
+
+def _tell(now: Pod, before: Pod, task: Task, progress: Progress) -> None:
+    task.update(note=stage_of(now))
+    if now.shown_status != before.shown_status:
+        progress.say(f"`{now.name or now.id}` is {now.shown_status}")
+
+
+def _require_hope(hub: HubClient, pod: Pod) -> None:
+    failed = pod.status == wire.ERROR or pod.installation_status in _INSTALLATION_FAILED
+    if not failed and pod.status not in _ENDED:
+        return
+    reason = pod.installation_failure or ("no reason is given" if failed else "somebody ended it")
+    end = f"; `prime pods terminate {pod.id}` ends it" if failed else ""
+    log = ""
+    with suppress(PrimeError):  # the reason is worth more than its log
+        log = hub.pods.log(pod.id, _LOG_LINES)
+    raise PodFailed(
+        f"`{pod.name or pod.id}` did not come up ({pod.status}): {reason}",
+        detail="\n".join(log.splitlines()[-_LOG_LINES:]) or None,
+        hint=f"the whole log: `prime pods logs {pod.id}`{end}",
+    )
