@@ -6,6 +6,7 @@ _prime_step() {
     'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
     'prime pod') at='prime pods' ;;
+    'prime gc') at='prime gc' ;;
     'prime hub') at='prime hub' ;;
     'prime login') at='prime login' ;;
     'prime logout') at='prime logout' ;;
@@ -65,6 +66,10 @@ _prime_step() {
     'prime pods list') at='prime pods list' ;;
     'prime pods ls') at='prime pods list' ;;
     'prime pods status') at='prime pods status' ;;
+    'prime pods ssh') at='prime pods ssh' ;;
+    'prime pods connect') at='prime pods ssh' ;;
+    'prime pods exec') at='prime pods exec' ;;
+    'prime pods cp') at='prime pods cp' ;;
     'prime pods logs') at='prime pods logs' ;;
     'prime pods history') at='prime pods history' ;;
     'prime pods terminate') at='prime pods terminate' ;;
@@ -383,6 +388,20 @@ _prime_offers() {
     'prime pods list --context') offers='local prime @contexts' ;;
     'prime pods status --output'|'prime pods status -o') offers='table plain json jsonl' ;;
     'prime pods status --context') offers='local prime @contexts' ;;
+    'prime pods ssh --identity'|'prime pods ssh -i') offers='@files' ;;
+    'prime pods ssh --node') offers='' ;;
+    'prime pods ssh --timeout') offers='' ;;
+    'prime pods ssh --output'|'prime pods ssh -o') offers='table plain json jsonl' ;;
+    'prime pods ssh --context') offers='local prime @contexts' ;;
+    'prime pods exec --identity'|'prime pods exec -i') offers='@files' ;;
+    'prime pods exec --node') offers='' ;;
+    'prime pods exec --timeout') offers='' ;;
+    'prime pods exec --context') offers='local prime @contexts' ;;
+    'prime pods cp --identity'|'prime pods cp -i') offers='@files' ;;
+    'prime pods cp --node') offers='' ;;
+    'prime pods cp --timeout') offers='' ;;
+    'prime pods cp --output'|'prime pods cp -o') offers='table plain json jsonl' ;;
+    'prime pods cp --context') offers='local prime @contexts' ;;
     'prime pods logs --tail'|'prime pods logs -n') offers='' ;;
     'prime pods logs --output'|'prime pods logs -o') offers='table plain json jsonl' ;;
     'prime pods logs --context') offers='local prime @contexts' ;;
@@ -392,6 +411,8 @@ _prime_offers() {
     'prime pods history --context') offers='local prime @contexts' ;;
     'prime pods terminate --output'|'prime pods terminate -o') offers='table plain json jsonl' ;;
     'prime pods terminate --context') offers='local prime @contexts' ;;
+    'prime gc --output'|'prime gc -o') offers='table plain json jsonl' ;;
+    'prime gc --context') offers='local prime @contexts' ;;
     'prime hub serve --host') offers='' ;;
     'prime hub serve --port') offers='' ;;
     'prime hub serve --data') offers='@folders' ;;
@@ -557,6 +578,11 @@ _prime_offers() {
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
     'prime pods status 0') offers='@pods' ;;
+    'prime pods ssh 0') offers='@pods' ;;
+    'prime pods ssh ...') offers='' ;;
+    'prime pods exec 0') offers='@pods' ;;
+    'prime pods exec ...') offers='' ;;
+    'prime pods cp ...') offers='' ;;
     'prime pods logs 0') offers='@pods' ;;
     'prime pods terminate ...') offers='@pods' ;;
     'prime hub user add 0') offers='' ;;
@@ -591,7 +617,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval availability pods hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval availability pods gc hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
     'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -636,12 +662,16 @@ _prime_words() {
     'prime availability list') words='' options='--gpu-type --gpu-count --regions --region --socket --provider --max-price --spot --no-spot --disks --group-similar --no-group-similar --output -o --quiet -q --context --offline -h --help' ;;
     'prime availability gpu-types') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime availability disks') words='' options='--regions --region --data-center-id --output -o --quiet -q --context --offline -h --help' ;;
-    'prime pods') words='list status logs history terminate' options='-h --help' ;;
+    'prime pods') words='list status ssh exec cp logs history terminate' options='-h --help' ;;
     'prime pods list') words='' options='--limit --offset --watch -w --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods status') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime pods ssh') words='' options='--identity -i --node --timeout --print --no-wait --no-config --output -o --quiet -q --context --offline -h --help' ;;
+    'prime pods exec') words='' options='--tty -t --identity -i --node --timeout --quiet -q --context --offline -h --help' ;;
+    'prime pods cp') words='' options='--recursive -r --identity -i --node --timeout --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods logs') words='' options='--tail -n --follow -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods history') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods terminate') words='' options='--yes -y --no-wait --output -o --quiet -q --context --offline -h --help' ;;
+    'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;

@@ -38,6 +38,10 @@ app = group(
             "See which machines can be rented, and at what price.",
         ),
         "pods": ("prime_cli.commands.pods:app", "Rent machines, reach them, give them back."),
+        "gc": (
+            "prime_cli.commands.gc:gc",
+            "Find pods, machines and disks that cost without need, and end them.",
+        ),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "login": (
             "prime_cli.commands.login:login",

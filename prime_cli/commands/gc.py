@@ -1,0 +1,107 @@
+"""`prime gc`."""
+
+from collections.abc import Sequence
+
+import typer
+
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.core.errors import PartialResult
+from prime_cli.core.phrases import counted
+from prime_cli.pods.leftovers import can_be_swept, end_leaks, find_here, find_leaks, remove_here
+from prime_cli.session import Session
+from prime_cli.wire.pods import Leak
+
+_COLUMNS = ("Kind", "Name", "Provider", "Owner", "Ended")
+
+
+def gc(
+    ctx: typer.Context,
+    dry_run: DryRunOpt = False,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Find pods, machines and disks that cost without need, and end them.
+
+    Those are machines without a pod, pods past their deadline or failed, and disks that nobody
+    has: yours, or for an admin of the hub everybody's. On this machine, aliases and host keys of
+    pods that are gone are removed.
+
+    \b
+    Example:
+      prime gc --dry-run
+      prime gc --yes
+    \b
+    See also: `prime pods list`, `prime pods terminate`, `prime cache prune`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub, home = session.hub, session.config.home.value
+    sees_all = can_be_swept(hub)
+    if not sees_all:
+        session.output.say(
+            f"{hub.host} cannot be asked for leaks: what `prime pods list` shows is all there is"
+        )
+    leaks = find_leaks(hub) if sees_all else []
+    here = find_here(hub, home)
+    if not dry_run:
+        if any(leak.failure is None for leak in leaks):
+            _confirm(session, leaks, yes=yes)
+            leaks = end_leaks(hub)
+        here = remove_here(home, here)
+    _show(session, [*leaks, *here], dry_run=dry_run)
+
+
+def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
+    """Ask before something is ended that a person may still use."""
+    for leak in leaks:
+        if not yes and leak.failure is None:
+            owner = f" of {leak.owner}" if leak.owner else ""
+            session.output.tell(f"{leak.kind}: {leak.name or leak.id}{owner} at {leak.provider}")
+    count = counted(sum(leak.failure is None for leak in leaks), "leak")
+    session.output.confirm(
+        f"End {count}? All that is on them is lost", yes=yes, otherwise="Nothing was ended"
+    )
+
+
+def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
+    shown = session.output
+    records = [
+        {
+            "kind": each.kind,
+            "id": each.id,
+            "name": each.name,
+            "provider": each.provider,
+            "owner": each.owner,
+            "ended": each.ended,
+            "failure": each.failure,
+        }
+        for each in found
+    ]
+    if found or shown.is_json:
+        page = {"dry_run": dry_run, "leaks": records}
+        shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)
+    if not found:
+        shown.done("Nothing is left behind")
+        return
+    for each in found:
+        if each.failure:
+            shown.warn(f"{each.kind}: {each.name or each.id}: {each.failure}")
+    if dry_run:
+        shown.hint("`prime gc` ends these")
+    elif failed := sum(not each.ended for each in found):
+        raise PartialResult(f"{failed} of {counted(len(found), 'leak')} could not be ended")
+
+
+def _row(leak: Leak) -> list[str]:
+    ended = "yes" if leak.ended else "failed" if leak.failure else "no"
+    return [leak.kind, leak.name or leak.id, leak.provider, leak.owner or "-", ended]
