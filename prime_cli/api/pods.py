@@ -27,12 +27,12 @@ class Pods:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def page(self, *, offset: int = 0, limit: int = 100) -> PodPage:
+    def page(self, *, offset: int = 0, limit: int = 100, seconds: float | None = None) -> PodPage:
         """One page of pods that are there, the newest first."""
         query = {"offset": offset, "limit": limit}
-        return self._connection.call("GET", "/pods", query=query, most=_MOST_BYTES).read_exactly(
-            PodPage
-        )
+        return self._connection.call(
+            "GET", "/pods", query=query, most=_MOST_BYTES, seconds=seconds
+        ).read_exactly(PodPage)
 
     def get(self, pod_id: str) -> Pod:
         """One pod; raises NotFound."""
@@ -69,9 +69,9 @@ class Pods:
         )
         return read_log(answer.read_exactly(object))
 
-    def sweep(self, *, dry_run: bool) -> Swept:
+    def sweep(self, *, dry_run: bool, seconds: float = _END_SECONDS) -> Swept:
         """Find, and end, what costs without need; on hubs with `pods` in their features."""
         answer = self._connection.call(
-            "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=_END_SECONDS
+            "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=seconds
         )
         return answer.read_exactly(Swept)

@@ -13,7 +13,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.core.paths import prime_home
 
 if TYPE_CHECKING:
-    from prime_cli.api.client import Transport
+    from prime_cli.api.client import HubClient, Transport
 
 
 def utc_now() -> datetime:
@@ -25,9 +25,10 @@ def utc_now() -> datetime:
 class Place:
     """The folder `here`, the variables, and the settings or why they cannot be read.
 
-    `transport` replaces the sockets to hubs. `encodings` are those of stdout and stderr, as they
-    are before anything is written. `limit` bounds each subject, in seconds; `script` gives the
-    completion script for a shell, None where nobody types.
+    `transport` replaces the sockets to hubs, `box` gives the hub in this process.
+    `encodings` are those of stdout and stderr, as they are before anything is written. `limit`
+    bounds each subject, in seconds; `script` gives the completion script for a shell, None where
+    nobody types.
     """
 
     here: Path
@@ -37,6 +38,7 @@ class Place:
     trouble: PrimeError | None = None
     offline: bool = False
     transport: "Transport | None" = None
+    box: "Callable[[], HubClient] | None" = None
     encodings: Mapping[str, str] = field(default_factory=dict)
     clock: Callable[[], datetime] = utc_now
     limit: float = 10.0
@@ -48,6 +50,7 @@ def place_here(
     *,
     offline: bool,
     transport: "Transport | None" = None,
+    box: "Callable[[], HubClient] | None" = None,
     script: Callable[[str], str] | None = None,
 ) -> Place:
     """The place of this process; `settings` gives them, or raises why there are none.
@@ -68,6 +71,7 @@ def place_here(
         trouble=trouble,
         offline=config.offline if config else offline,
         transport=transport,
+        box=box,
         script=script,
         encodings={
             name: encoding

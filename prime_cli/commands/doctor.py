@@ -38,6 +38,7 @@ def doctor(
         lambda: session.config,
         offline=bool(session.offline_flag),
         transport=session.transport,
+        box=lambda: session.hub,
         script=script,
     )
     findings = examine(place, session.progress)
