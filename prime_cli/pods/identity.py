@@ -80,6 +80,21 @@ def needs_passphrase(identity: Identity) -> bool:
     return not done.ok and "passphrase" in done.err
 
 
+def fingerprint(identity: Identity) -> str:
+    """`SHA256:…`, as hubs and `ssh-keygen -l` show it; `unknown` where it cannot be told."""
+    done = run([_program(), "-l", "-f", str(identity.file)], timeout=_SECONDS)
+    return next((word for word in done.out.split() if word.startswith("SHA256:")), "unknown")
+
+
+def is_in_agent(identity: Identity) -> bool:
+    """Whether an agent has the key, so that nobody has to type its passphrase."""
+    program = shutil.which("ssh-add")
+    if program is None or not os.environ.get("SSH_AUTH_SOCK"):
+        return False
+    held = run([program, "-l"], timeout=_SECONDS)
+    return held.ok and fingerprint(identity) in held.out.split()
+
+
 def _named(text: str, source: str) -> Identity:
     """`text` as a person writes it: `~` is home, and `x.pub` means the private half `x`."""
     with suppress(RuntimeError):  # no home: then `~` is a name like any other

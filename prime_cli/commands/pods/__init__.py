@@ -9,6 +9,9 @@ app = group(
     {
         "list": (f"{_HERE}.list:list_", "List the pods that are there."),
         "status": (f"{_HERE}.status:status", "Show how a pod is, and what it has come to."),
+        "ssh": (f"{_HERE}.ssh:ssh", "Log in to a pod, once it lets you in."),
+        "exec": (f"{_HERE}.exec:exec_", "Run a command in a pod, word for word."),
+        "cp": (f"{_HERE}.cp:cp", "Copy files to a pod or from it."),
         "logs": (f"{_HERE}.logs:logs", "Print what was said while a pod was made and ran."),
         "history": (f"{_HERE}.history:history", "List the pods that ended, the last first."),
         "terminate": (
@@ -16,5 +19,5 @@ app = group(
             "End pods, and everything on them but their disks.",
         ),
     },
-    aliases={"ls": "list"},
+    aliases={"ls": "list", "connect": "ssh"},
 )

@@ -1,0 +1,67 @@
+"""What `ssh`, `exec` and `cp` share: their options, and the way to a pod."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.core.durations import parse_duration
+from prime_cli.core.errors import NotFound, Offline, Unreachable
+from prime_cli.pods.identity import find_identity
+from prime_cli.pods.past import Found, find_present_or_past
+from prime_cli.pods.ssh.reaching import Wish, find_route, reach
+from prime_cli.pods.ssh.routes import Route
+from prime_cli.session import Session
+from prime_cli.wire.pods import Pod
+
+IdentityOpt = Annotated[
+    str | None,
+    typer.Option("--identity", "-i", metavar="FILE", help="The private key to log in with."),
+]
+NodeOpt = Annotated[
+    int, typer.Option("--node", metavar="N", min=0, help="Which of several nodes, from 0.")
+]
+TimeoutOpt = Annotated[
+    str | None,
+    typer.Option("--timeout", metavar="TIME", help="How long to wait.", show_default="10m"),
+]
+
+
+def find_way(
+    session: Session,
+    word: str,
+    *,
+    identity: str | None,
+    node: int,
+    timeout: str | None,
+    wait: bool = True,
+) -> Route:
+    """The way to the pod that `word` means, once it lets us in; unless `wait`, as it is now."""
+    seconds = None if timeout is None else float(parse_duration(timeout))
+    pod = _find(session, word)
+    config = session.config
+    wish = Wish(
+        home=config.home.value,
+        identity=find_identity(config.home.value, identity, config.ssh_key_path, session.progress),
+        node=node,
+        timeout=seconds,
+        can_type=session.output.is_interactive,
+    )
+    if wait:
+        if config.offline:
+            raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
+        return reach(session.hub, pod, wish, session.progress)
+    route = find_route(session.hub, pod, wish)
+    if route is None:
+        raise Unreachable(
+            f"`{pod.name or pod.id}` is {pod.shown_status} and has no address yet",
+            hint="without `--no-wait` it is waited for",
+        )
+    return route
+
+
+def _find(session: Session, word: str) -> Pod:
+    found = find_present_or_past(session.hub, word)
+    if isinstance(found, Found):
+        title = found.pod.name or found.pod.id
+        raise NotFound(f"`{title}` has ended", hint="`prime pods history` shows those that ended")
+    return found

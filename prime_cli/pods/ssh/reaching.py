@@ -1,0 +1,183 @@
+"""From a pod to a route that is known to work: waits for its address, its port and its key."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import Conflict, NotFound, PrimeError, Unreachable
+from prime_cli.core.progress import Progress, Task
+from prime_cli.pods.identity import Identity
+from prime_cli.pods.ssh.addresses import address_of, require_id
+from prime_cli.pods.ssh.files import SshFiles
+from prime_cli.pods.ssh.host_keys import pin_host_keys
+from prime_cli.pods.ssh.probing import Answer, Probe, probe
+from prime_cli.pods.ssh.refusals import is_locked, refusal
+from prime_cli.pods.ssh.routes import Route
+from prime_cli.wire import pods as wire
+from prime_cli.wire.pods import ACTIVE, Pod
+
+PATIENCE_SECONDS = 600.0
+"""How long a pod may take to come up: clouds need minutes."""
+_UP_SECONDS = 60.0
+"""How long a pod that is up may be silent, where nobody has said how long to wait."""
+_DENIALS = 3
+"""A pod that has just come up may have the user's key a moment later than its port."""
+_PAUSE = 2.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Who wants to reach which node, and how long that may take.
+
+    `timeout` is in seconds; None is PATIENCE_SECONDS, and a minute for a pod that is up.
+    `can_type` says that somebody is there to type a passphrase.
+    """
+
+    home: Path
+    identity: Identity
+    node: int = 0
+    timeout: float | None = None
+    can_type: bool = False
+
+
+@dataclass
+class _Attempts:
+    """What was seen so far."""
+
+    until: float
+    was_starting: bool = False
+    up_since: float | None = None
+    denials: int = 0
+
+
+def find_route(hub: HubClient, pod: Pod, wish: Wish) -> Route | None:
+    """The way to a pod as the hub has it now, with its host keys pinned; None without an address.
+
+    Raises UsageError for a node that is not there, IntegrityError for an address, an id or host
+    keys that cannot be true.
+    """
+    require_id(pod.id)
+    config = Path(pod.ssh_config) if pod.ssh_config and hub.in_process else None
+    address = address_of(pod.ssh_connection, wish.node)
+    if address is None:
+        return None
+    files = SshFiles(wish.home)
+    pin_host_keys(files.known_hosts(pod.id), pod.id, pod.host_keys, pod.nodes)
+    return Route(
+        pod_id=pod.id,
+        name=_title(pod),
+        node=wish.node,
+        address=address,
+        identity=wish.identity,
+        known_hosts=files.known_hosts(pod.id),
+        pinned=bool(pod.host_keys),
+        config=config if wish.node == 0 else None,
+    )
+
+
+def reach(
+    hub: HubClient,
+    pod: Pod,
+    wish: Wish,
+    progress: Progress,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Route:
+    """Wait until the pod lets us in; the way that was tried.
+
+    Raises Unreachable when it takes too long or the pod failed, NotFound when it has ended,
+    NotAllowed for a key that it does not let in, IntegrityError for another host key.
+    """
+    patience = PATIENCE_SECONDS if wish.timeout is None else wish.timeout
+    attempts = _Attempts(until=clock() + patience)
+    with progress.task(f"Reaching `{_title(pod)}`") as task:
+        while True:
+            _require_alive(pod)
+            route = find_route(hub, pod, wish)
+            seen = None if route is None else _try(route, pod, wish, attempts, clock)
+            if route is not None and seen is None:
+                return route
+            _tell(task, pod, seen)
+            if clock() >= _deadline(wish, attempts):
+                raise _too_late(pod, route, seen, patience)
+            sleep(_PAUSE)
+            pod = _look_again(hub, pod)
+
+
+def _try(
+    route: Route, pod: Pod, wish: Wish, attempts: _Attempts, clock: Callable[[], float]
+) -> Probe | None:
+    """None once the pod lets us in; what is worth another attempt is returned, else raised."""
+    seen = probe(route)
+    starting = pod.shown_status != ACTIVE
+    attempts.was_starting |= starting
+    if not starting and attempts.up_since is None:
+        attempts.up_since = clock()
+    if seen.answer == Answer.READY:
+        return None
+    if seen.answer == Answer.DENIED:
+        if is_locked(route) and wish.can_type:
+            return None  # ssh asks for the passphrase itself
+        attempts.denials += 0 if starting else 1
+        if starting or (attempts.was_starting and attempts.denials < _DENIALS):
+            return seen
+    elif seen.answer == Answer.SILENT or (seen.answer == Answer.UNKNOWN_NAME and starting):
+        return seen
+    raise refusal(route, seen)
+
+
+def _deadline(wish: Wish, attempts: _Attempts) -> float:
+    if wish.timeout is not None or attempts.up_since is None:
+        return attempts.until
+    return min(attempts.until, attempts.up_since + _UP_SECONDS)
+
+
+def _require_alive(pod: Pod) -> None:
+    title = _title(pod)
+    match pod.status:
+        case wire.ERROR:
+            why = pod.installation_failure
+            raise Unreachable(
+                f"`{title}` has failed" + (f": {why.strip().rstrip('.')}" if why else ""),
+                hint=f"`prime pods logs {title}` may tell more; `prime pods terminate {title}`",
+            )
+        case wire.STOPPED:
+            raise Conflict(f"`{title}` is stopped: it has no port to reach")
+        case wire.DELETING | wire.TERMINATED:
+            raise _ended(title)
+
+
+def _look_again(hub: HubClient, pod: Pod) -> Pod:
+    try:
+        return hub.pods.get(pod.id)
+    except NotFound as error:
+        raise _ended(_title(pod)) from error
+    except Unreachable:
+        return pod  # the hub is away for a moment; the pod need not be
+
+
+def _ended(title: str) -> PrimeError:
+    return NotFound(f"`{title}` has ended", hint="`prime pods history` shows those that ended")
+
+
+def _too_late(pod: Pod, route: Route | None, seen: Probe | None, patience: float) -> PrimeError:
+    if route is not None and seen is not None:
+        return refusal(route, seen)
+    title = _title(pod)
+    return Unreachable(
+        f"`{title}` is {pod.shown_status} and has no address after {patience:.0f} seconds",
+        hint=f"`prime pods status {title}` shows how it is; `--timeout` waits longer",
+    )
+
+
+def _tell(task: Task, pod: Pod, seen: Probe | None) -> None:
+    share = pod.installation_progress
+    note = pod.shown_status.lower() + (f" {share}%" if share and pod.shown_status != ACTIVE else "")
+    task.update(note=f"{note}, {seen.answer.value}" if seen is not None else note)
+
+
+def _title(pod: Pod) -> str:
+    return pod.name or pod.id

@@ -1,0 +1,90 @@
+"""A route: all that ssh is told so that it reaches one node of a pod, and nothing else."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.pods.identity import Identity
+from prime_cli.pods.ssh.addresses import Address
+from prime_cli.pods.ssh.host_keys import has_host_key, host_alias
+from prime_cli.pods.ssh.programs import find_program
+from prime_cli.pods.ssh.words import path_word
+
+_HEARTBEAT = "30"
+"""Seconds of silence after which ssh asks whether the pod is there: routers forget sooner."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A node and the way there.
+
+    `name` is the pod as people call it, `node` counts from 0. `known_hosts` has its host keys, and
+    `pinned` says that the hub told them. `config` is a file of ssh that knows the host by `pod_id`.
+    """
+
+    pod_id: str
+    name: str
+    node: int
+    address: Address
+    identity: Identity
+    known_hosts: Path
+    pinned: bool = False
+    config: Path | None = None
+
+    @property
+    def host_alias(self) -> str:
+        """The node's name in `known_hosts`."""
+        return host_alias(self.pod_id, self.node)
+
+    @property
+    def target(self) -> str:
+        """What ssh connects to."""
+        return self.address.login if self.config is None else self.pod_id
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The options of ssh_config(5) that hold for every connection, also by an alias."""
+        # Without a key that is known the first one is kept; after that no other is taken.
+        known = has_host_key(self.known_hosts, self.host_alias)
+        return [
+            ("IdentityFile", path_word(self.identity.file)),
+            ("IdentitiesOnly", "yes"),
+            ("HostKeyAlias", self.host_alias),
+            ("UserKnownHostsFile", path_word(self.known_hosts)),
+            ("GlobalKnownHostsFile", os.devnull),
+            ("StrictHostKeyChecking", "yes" if known else "accept-new"),
+            ("CheckHostIP", "no"),
+            ("VerifyHostKeyDNS", "no"),
+            ("UpdateHostKeys", "no"),
+            ("HashKnownHosts", "no"),
+            ("PasswordAuthentication", "no"),
+            ("ServerAliveInterval", _HEARTBEAT),
+        ]
+
+    def arguments(self) -> list[str]:
+        """The same for a command line, of ssh as of scp.
+
+        A connection that is open already (ControlPath) may be one to another pod that had this
+        address, with other keys: none is shared.
+        """
+        words = ["-F", str(self.config)] if self.config else []
+        for name, value in [*self.options, ("ControlPath", "none")]:
+            words += ["-o", f"{name}={value}"]
+        if self.config is None:
+            words += ["-o", f"Port={self.address.port}"]
+        return words
+
+    def ssh(self, *options: str) -> list[str]:
+        """An argument list of ssh up to the host; raises UsageError where there is no ssh."""
+        return [find_program("ssh"), *self.arguments(), *options, self.target]
+
+
+def for_commands() -> list[str]:
+    """Options for a command: forwards and commands that a user's configuration has for sessions
+    would fail or hide it.
+    """
+    return [
+        *("-o", "ClearAllForwardings=yes"),
+        *("-o", "RemoteCommand=none"),
+        *("-o", "LogLevel=ERROR"),
+    ]
