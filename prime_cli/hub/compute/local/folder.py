@@ -110,6 +110,12 @@ class PodFolder:
     def ssh(self) -> Path:
         return self.path / "ssh"
 
+    def disks(self) -> list[Path]:
+        """The folders of its disks that are there."""
+        plan = self.read_plan()
+        found = [Path(disk.folder) for disk in plan.disks] if plan else []
+        return [path for path in found if path.is_dir()]
+
     def read_plan(self) -> Plan | None:
         """What was ordered; None where that is not there (any more)."""
         found = _read_json(self.plan)

@@ -27,26 +27,26 @@ from prime_cli.hub.compute.local.laying import lay
 from prime_cli.hub.compute.local.processes import MARK, send_to
 from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
 from prime_cli.hub.compute.local.sshd import find_sshd
+from prime_cli.hub.compute.local.system import SYSTEM_PATH
 from prime_cli.hub.compute.local.variables import require_sound
 from prime_cli.hub.compute.provider import Order, Seen, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
 
 _KEEPER = Path(__file__).parent / "keeper" / "__main__.py"
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _BEGIN_SECONDS = 120.0
-_END_SECONDS = 15.0
 _PAUSE = 0.02
 _DISKS = "disks"
 
 
 @dataclass(frozen=True)
 class LocalPods:
-    """See LocalProvider."""
+    """See LocalProvider. A keeper has `end_seconds` to end its pod before it is ended with it."""
 
     folder: Path
     host: str = "127.0.0.1"
     users: bool = False
+    end_seconds: float = 15.0
 
     def offers(self) -> Sequence[GpuOffer]:
         """The machine itself. Raises UsageError where there is no sshd."""
@@ -157,7 +157,7 @@ class LocalPods:
 
     def _end(self, folder: PodFolder, tag: str) -> None:
         """Let the keeper do it; if it is none any more, or stuck, do it here."""
-        deadline = time.monotonic() + _END_SECONDS
+        deadline = time.monotonic() + self.end_seconds
         asked = False
         while is_kept(folder) and time.monotonic() < deadline:
             keeper = keeper_of(folder)
@@ -171,7 +171,7 @@ class LocalPods:
 def _launch(folder: PodFolder, lock: int) -> None:
     """Start the keeper; it is on its own when this returns. Raises StorageFailed."""
     # Nothing of our environment: keys are in it.
-    environ = {"PATH": _PATH, MARK: str(folder.path)}
+    environ = {"PATH": SYSTEM_PATH, MARK: str(folder.path)}
     with folder.log.open("ab") as log:
         try:
             done = subprocess.run(

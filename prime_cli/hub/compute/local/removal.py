@@ -3,17 +3,31 @@
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.processes import end_all, members
+from prime_cli.hub.compute.local.processes import Process, end_all, members
+from prime_cli.hub.compute.local.users import (
+    SystemUser,
+    find_user,
+    give,
+    kill_processes,
+    remove_user,
+)
 
 
-def end_processes(folder: PodFolder, *, keeper: int | None = None, grace: float = 1.0) -> None:
+def end_processes(
+    folder: PodFolder, *, keeper: int | None = None, user: SystemUser | None = None
+) -> None:
     """End every process of a pod, this one excepted. Raises StorageFailed when some stay."""
-    if not end_all(lambda: members(folder, keeper=keeper).values(), grace=grace):
-        numbers = ", ".join(map(str, sorted(members(folder, keeper=keeper))))
+
+    def find() -> Collection[Process]:
+        return members(folder, keeper=keeper, uid=user.uid if user else None).values()
+
+    if not end_all(find, at_once=(lambda: kill_processes(user)) if user else None):
+        numbers = ", ".join(str(process.pid) for process in find())
         raise StorageFailed(
             f"Processes of the pod in {folder.path} do not end: {numbers}",
             hint="run the same command again once they have",
@@ -49,14 +63,15 @@ def _remove(path: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def remove_pod(
-    folder: PodFolder, user: str | None, *, keeper: int | None = None, grace: float = 1.0
-) -> None:
-    """Let nothing be left of a pod; `user` is its system user, if it has one.
+def remove_pod(folder: PodFolder, user_name: str | None, *, keeper: int | None = None) -> None:
+    """Let nothing be left of a pod; `user_name` is that of its system user, if it has one.
 
     Raises StorageFailed when something stays; then it may be called again.
     """
-    end_processes(folder, keeper=keeper, grace=grace)
+    user = find_user(user_name) if user_name else None
+    end_processes(folder, keeper=keeper, user=user)
     if user is not None:
-        raise StorageFailed("System users are not removed yet")
+        for disk in folder.disks():
+            give(disk, 0, 0, of=user.uid)
+        remove_user(user)
     remove_folder(folder.path)

@@ -5,6 +5,8 @@ import os
 import sys
 from contextlib import suppress
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the programs of the system are."""
 _SUBREAPER = 36
 _NO_NEW_PRIVILEGES = 38
 

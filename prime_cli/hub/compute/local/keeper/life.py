@@ -17,6 +17,7 @@ from prime_cli.hub.compute.local.keeper.server import Failed, Server
 from prime_cli.hub.compute.local.processes import reap
 from prime_cli.hub.compute.local.removal import end_processes, remove_pod
 from prime_cli.hub.compute.local.system import detach, inherit_descendants
+from prime_cli.hub.compute.local.users import find_user
 from prime_cli.wire.pods import ACTIVE, DELETING, ERROR, PROVISIONING
 
 _GLANCE = 1.0
@@ -66,11 +67,11 @@ def _keep(folder: PodFolder, plan: Plan, log: Log) -> None:
     except _Ended:
         log.add("told to end")
     except (PrimeError, Failed, OSError, subprocess.SubprocessError) as error:
-        _fail(folder, log, str(error))
+        _fail(folder, plan, log, str(error))
         return
     except Exception as error:
         log.add(traceback.format_exc())
-        _fail(folder, log, f"{type(error).__name__}: {error}")
+        _fail(folder, plan, log, f"{type(error).__name__}: {error}")
         raise
     _remove(folder, plan, log)
 
@@ -102,11 +103,12 @@ def _hold(plan: Plan, server: Server) -> None:
         server.require_running(reap())
 
 
-def _fail(folder: PodFolder, log: Log, why: str) -> None:
+def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
     """Leave the folder, which says why, and nothing else."""
     log.add(why)
     folder.change_state(status=ERROR, failure=why)
-    end_processes(folder, keeper=os.getpid())
+    user = find_user(plan.user) if plan.user else None
+    end_processes(folder, keeper=os.getpid(), user=user)
 
 
 def _remove(folder: PodFolder, plan: Plan, log: Log) -> None:

@@ -13,8 +13,10 @@ from prime_cli.core.paths import open_descriptor
 from prime_cli.hub.compute.local.folder import Plan, PodFolder
 from prime_cli.hub.compute.local.keeper.log import Log
 from prime_cli.hub.compute.local.processes import MARK
+from prime_cli.hub.compute.local.served import let_pass
 from prime_cli.hub.compute.local.sshd import config_text, make_privilege_folder
-from prime_cli.hub.compute.local.system import is_root, login_name
+from prime_cli.hub.compute.local.system import is_root, login_name, renounce_privileges
+from prime_cli.hub.compute.local.users import SystemUser, give, make_user
 
 _PATIENCE = 60.0
 _PORTS = 20
@@ -36,6 +38,7 @@ class Server:
         self._unfinished = b""
         self._last = ""
         self._listening = False
+        self._user: SystemUser | None = None
         self.login = plan.user or login_name()
         self.port = 0
         self.host_key = ""
@@ -45,12 +48,25 @@ class Server:
     def start(self) -> None:
         """Make a host key, and start sshd on a port that was free. Raises Failed, OSError."""
         self._make_host_key()
-        if is_root() and self._plan.user is None:
+        if self._plan.user is not None:
+            self._user = self._settle(self._plan.user)
+        elif is_root():
             make_privilege_folder()
         for _ in range(_PORTS):
             if self._start_on(*_free_port(self._plan.host)):
                 return
         raise Failed(f"No port of {self._plan.host} is free: {self._last}")
+
+    def _settle(self, name: str) -> SystemUser:
+        """Make the pod's own user, and give it what is its own and no more."""
+        user = make_user(name, self._folder.home)
+        let_pass(self._folder.path, user.gid)
+        give(self._folder.home, user.uid, user.gid, of=0)
+        for disk in self._folder.disks():
+            give(disk, user.uid, user.gid, of=0)
+        # Whatever sshd starts, no program lets it become somebody else.
+        renounce_privileges()
+        return user
 
     def listen(self) -> None:
         """Write down what sshd has said."""
@@ -104,6 +120,8 @@ class Server:
         config = self._folder.ssh / "sshd_config"
         text = config_text(self._folder, self._plan, login=self.login, address=address, port=port)
         config.write_bytes(text.encode())
+        if self._user is not None:
+            let_pass(self._folder.path, self._user.gid)
         self._listening = False
         self._process = self._run([self._plan.sshd, "-D", "-e", "-f", str(config)])
         deadline = time.monotonic() + _PATIENCE
@@ -128,6 +146,10 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.said,
+            user=self._user.uid if self._user else None,
+            group=self._user.gid if self._user else None,
+            extra_groups=[] if self._user else None,
+            cwd="/",
             env={"PATH": os.environ["PATH"], MARK: str(self._folder.path)},
         )
 

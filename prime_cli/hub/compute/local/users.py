@@ -1,0 +1,123 @@
+"""The system user of a pod of a served hub, made and removed with shadow's useradd and userdel."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.errors import StorageFailed
+from prime_cli.hub.compute.local.system import SYSTEM_PATH
+
+_SHELLS = ("/bin/bash", "/bin/sh")
+_BUSY = frozenset({1, 10})
+"""Exit codes of useradd(8) and userdel(8) while another changes the lists of users."""
+_TRIES = 50
+_PAUSE = 0.2
+_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/var/spool/cron", "/var/mail")  # noqa: S108
+"""Where users may leave files, which the next one with the same number would inherit."""
+
+
+@dataclass(frozen=True)
+class SystemUser:
+    """A user of this machine, by its numbers."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def find_user(name: str) -> SystemUser | None:
+    """The user of that name; None where there is none."""
+    if sys.platform == "win32":
+        return None
+    import pwd
+
+    try:
+        found = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return SystemUser(name, found.pw_uid, found.pw_gid)
+
+
+def make_user(name: str, home: Path) -> SystemUser:
+    """A user with a group of its own, who can be logged in by a key alone. Raises StorageFailed."""
+    shell = next(each for each in _SHELLS if Path(each).exists())
+    # A password of `*` matches none, and does not lock the account, as `!` would.
+    fixed = "--system --user-group --no-create-home --password * --comment".split()
+    _change(["useradd", *fixed, "a pod of prime", "--home-dir", str(home), "--shell", shell, name])
+    user = find_user(name)
+    if user is None or user.uid == 0:
+        raise StorageFailed(f"No system user `{name}` was made")
+    return user
+
+
+def remove_user(user: SystemUser) -> None:
+    """Remove a user who has no processes any more, and its files outside of the pod.
+
+    Raises StorageFailed.
+    """
+    there = [folder for folder in _OPEN_TO_ALL if Path(folder).is_dir()]
+    # Each is removed from within its folder: a name could lead elsewhere a moment later.
+    wanted = ["-xdev", "-mindepth", "1", "-maxdepth", "2", "-uid", str(user.uid)]
+    _run(["find", *there, *wanted, "-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
+    if find_user(user.name) == user:
+        _change(["userdel", user.name])
+    if _run(["getent", "group", user.name]).returncode == 0:
+        _change(["groupdel", user.name])
+
+
+def kill_processes(user: SystemUser) -> None:
+    """Kill all processes of a user at once, so that none is faster at making another."""
+    if user.uid == 0 or sys.platform == "win32":
+        return
+    subprocess.run(
+        ["/bin/sh", "-c", "kill -KILL -1"],
+        user=user.uid,
+        group=user.gid,
+        extra_groups=[],
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+
+def give(path: Path, uid: int, gid: int, *, of: int) -> None:
+    """Give all of `path` that belongs to the user `of` to another, links themselves included.
+
+    Raises StorageFailed.
+    """
+    done = _run(["chown", "-R", "-P", "-h", f"--from={of}", f"{uid}:{gid}", "--", str(path)])
+    if done.returncode:
+        raise StorageFailed(f"{path} cannot be given to its pod: {_last(done)}")
+
+
+def _change(argv: Sequence[str]) -> None:
+    for _ in range(_TRIES):
+        done = _run(argv)
+        if done.returncode == 0:
+            return
+        if done.returncode not in _BUSY:
+            break
+        time.sleep(_PAUSE)
+    raise StorageFailed(f"`{argv[0]}` failed: {_last(done)}")
+
+
+def _last(done: "subprocess.CompletedProcess[str]") -> str:
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        argv,
+        env={"PATH": SYSTEM_PATH},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )

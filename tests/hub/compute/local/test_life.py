@@ -1,0 +1,188 @@
+"""The life of a pod on this machine: begun, looked at, entered, ended, whatever is killed."""
+
+import os
+import signal
+import socket
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.folder import PodFolder, keeper_of, take_lock
+from prime_cli.hub.compute.local.pods import LocalPods
+from prime_cli.hub.compute.local.processes import members, processes
+from tests.helpers.local_pods import Here, wait_until
+
+
+def _nothing_is_left(here: Here, tag: str, port: int) -> None:
+    assert here.provider.found("") == []
+    assert here.provider.look([tag]) == {}
+    assert list(here.provider.folder.iterdir()) == []
+    assert members(here.folder(tag)) == {}
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _port(here: Here, tag: str) -> int:
+    return here.wait(tag, "ACTIVE").addresses[0].port
+
+
+def test_a_pod_is_entered_at_its_home_and_nothing_is_left_of_it_when_it_ends(here: Here) -> None:
+    tag = here.up()
+    port = _port(here, tag)
+    assert here.provider.found("prime-") == [tag]
+    assert here.ssh(tag, "pwd").stdout == f"{here.folder(tag).home}\n"
+    here.provider.end(tag)
+    _nothing_is_left(here, tag, port)
+
+
+def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) -> None:
+    tag = here.up()
+    here.provider.end(tag)
+    here.provider.end(tag)
+    here.provider.end("prime-never-was")
+    assert here.provider.found("") == []
+
+
+def test_to_begin_again_changes_nothing(here: Here) -> None:
+    order = here.order()
+    here.provider.start(order)
+    first = here.wait(order.tag, "ACTIVE")
+    here.provider.start(order)
+    assert here.wait(order.tag, "ACTIVE") == first
+    assert len(here.provider.found("")) == 1
+
+
+def test_what_was_put_into_the_background_ends_with_the_pod(here: Here) -> None:
+    tag = here.up()
+    detached = "setsid nohup sh -c '(sleep 4321 & echo $!) & wait' > pid 2>&1 < /dev/null & sleep 1"
+    assert here.ssh(tag, f"{detached}; env -i setsid sleep 4322 > /dev/null 2>&1 &").returncode == 0
+    pid = int((here.folder(tag).home / "pid").read_text(encoding="utf-8"))
+    assert pid in processes()
+    here.provider.end(tag)
+    assert pid not in processes()
+
+
+def test_a_session_without_a_command_ends_with_the_pod(here: Here) -> None:
+    tag = here.up()
+    argv = ["ssh", "-N", *here.options(tag), here.host(tag)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as session:
+        wait_until(lambda: "Accepted publickey" in here.provider.log(tag, 9), what="a login")
+        here.provider.end(tag)
+        assert session.wait(timeout=60) == 255
+
+
+def test_the_keeper_ends_its_pod_at_the_deadline_with_nobody_looking(here: Here) -> None:
+    order = here.order(stop_at=datetime.now(UTC) + timedelta(seconds=2))
+    here.provider.start(order)
+    here.gone(order.tag)
+    assert members(here.folder(order.tag)) == {}
+
+
+def test_a_pod_whose_keeper_was_killed_says_so_and_can_be_ended(here: Here) -> None:
+    tag = here.up()
+    port = _port(here, tag)
+    here.ssh(tag, "nohup setsid sleep 4323 > /dev/null 2>&1 < /dev/null &")
+    _kill_keeper(here.folder(tag))
+    seen = here.provider.look([tag])[tag]
+    assert seen.status == "ERROR"
+    assert "keeper" in str(seen.failure)
+    assert here.provider.found("") == [tag]
+    assert members(here.folder(tag)), "sshd and sleep are still there"
+    here.provider.end(tag)
+    _nothing_is_left(here, tag, port)
+
+
+def test_a_keeper_that_does_not_answer_is_ended_all_the_same(here: Here) -> None:
+    tag = here.up()
+    port = _port(here, tag)
+    keeper = keeper_of(here.folder(tag))
+    assert keeper is not None
+    os.kill(keeper, signal.SIGSTOP)
+    LocalPods(here.provider.folder, end_seconds=0.2).end(tag)
+    _nothing_is_left(here, tag, port)
+    assert keeper not in processes()
+
+
+def test_a_pod_whose_sshd_was_killed_is_an_error_and_leaves_no_process(here: Here) -> None:
+    tag = here.up()
+    keeper = keeper_of(here.folder(tag))
+    sshd = next(each for each in members(here.folder(tag)).values() if each.parent == keeper)
+    os.kill(sshd.pid, signal.SIGKILL)
+    wait_until(lambda: here.provider.look([tag])[tag].status == "ERROR", what="an error")
+    seen = here.provider.look([tag])[tag]
+    assert "sshd" in str(seen.failure)
+    wait_until(lambda: not members(here.folder(tag)), what="no process")
+    assert "sshd" in here.provider.log(tag, 5)
+
+
+def test_what_a_start_left_that_was_killed_half_way_is_found_and_ended(here: Here) -> None:
+    tag = here.order().tag
+    half = PodFolder(here.provider.folder / f".{tag}.0123456789abcdef")
+    half.path.mkdir(parents=True)
+    os.close(take_lock(half))
+    assert here.provider.found("prime-") == [tag]
+    assert here.provider.look([tag]) == {}
+    here.provider.end(tag)
+    assert list(here.provider.folder.iterdir()) == []
+
+
+def test_a_start_that_was_killed_before_its_keeper_began_is_an_error(here: Here) -> None:
+    tag = here.order().tag
+    laid = here.folder(tag)
+    laid.path.mkdir(parents=True)
+    os.close(take_lock(laid))
+    assert here.provider.look([tag])[tag].status == "ERROR"
+    here.provider.end(tag)
+    assert here.provider.found("") == []
+
+
+def test_a_folder_that_is_deep_and_closed_to_its_owner_is_removed(here: Here) -> None:
+    tag = here.up()
+    script = "import os\nfor n in range(1500):\n os.mkdir('d' * 200)\n os.chdir('d' * 200)"
+    assert here.ssh(tag, "python3", "-c", f'"{script}"').returncode == 0
+    here.ssh(tag, "mkdir shut && touch shut/f && chmod 000 shut && ln -s / all")
+    here.provider.end(tag)
+    assert list(here.provider.folder.iterdir()) == []
+
+
+def test_many_pods_begin_at_the_same_time_each_on_a_port_of_its_own(here: Here) -> None:
+    orders = [here.order() for _ in range(6)]
+    for order in orders:
+        here.provider.start(order)
+    assert len({_port(here, order.tag) for order in orders}) == len(orders)
+
+
+@pytest.mark.parametrize("tag", ["../up", "prime-", "prime-A", "disks", "prime-" + "a" * 27, ""])
+def test_what_is_no_tag_is_neither_made_nor_looked_at_nor_ended(here: Here, tag: str) -> None:
+    with pytest.raises(UsageError):
+        here.provider.start(here.order(tag=tag))
+    with pytest.raises(UsageError):
+        here.provider.end(tag)
+    with pytest.raises(UsageError):
+        here.provider.remove_disk(tag)
+    assert here.provider.look([tag]) == {}
+    here.tags.clear()
+
+
+def test_wishes_that_this_machine_cannot_meet_are_refused_by_name(here: Here) -> None:
+    def refusal(**wishes: object) -> str:
+        with pytest.raises(UsageError) as refused:
+            here.provider.start(here.order(**wishes))
+        return refused.value.message
+
+    assert "one node" in refusal(nodes=2)
+    assert "`ubuntu`" in refusal(image="ubuntu")
+    assert "vCPUs" in refusal(vcpus=5000)
+    assert "memory" in refusal(memory=10**6)
+    assert "disk" in refusal(disk_size=10**7)
+    assert "`HOME`" in refusal(variables={"HOME": "/"})
+    assert not here.provider.folder.exists()
+
+
+def _kill_keeper(folder: PodFolder) -> None:
+    keeper = keeper_of(folder)
+    assert keeper is not None
+    os.kill(keeper, signal.SIGKILL)
+    wait_until(lambda: keeper not in processes(), what="the keeper is dead")
