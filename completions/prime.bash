@@ -6,6 +6,8 @@ _prime_step() {
     'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
     'prime pod') at='prime pods' ;;
+    'prime ssh-keys') at='prime ssh-keys' ;;
+    'prime ssh-key') at='prime ssh-keys' ;;
     'prime gc') at='prime gc' ;;
     'prime hub') at='prime hub' ;;
     'prime login') at='prime login' ;;
@@ -73,6 +75,12 @@ _prime_step() {
     'prime pods logs') at='prime pods logs' ;;
     'prime pods history') at='prime pods history' ;;
     'prime pods terminate') at='prime pods terminate' ;;
+    'prime ssh-keys list') at='prime ssh-keys list' ;;
+    'prime ssh-keys ls') at='prime ssh-keys list' ;;
+    'prime ssh-keys add') at='prime ssh-keys add' ;;
+    'prime ssh-keys remove') at='prime ssh-keys remove' ;;
+    'prime ssh-keys rm') at='prime ssh-keys remove' ;;
+    'prime ssh-keys set-primary') at='prime ssh-keys set-primary' ;;
     'prime hub serve') at='prime hub serve' ;;
     'prime hub user') at='prime hub user' ;;
     'prime hub team') at='prime hub team' ;;
@@ -411,6 +419,15 @@ _prime_offers() {
     'prime pods history --context') offers='local prime @contexts' ;;
     'prime pods terminate --output'|'prime pods terminate -o') offers='table plain json jsonl' ;;
     'prime pods terminate --context') offers='local prime @contexts' ;;
+    'prime ssh-keys list --output'|'prime ssh-keys list -o') offers='table plain json jsonl' ;;
+    'prime ssh-keys list --context') offers='local prime @contexts' ;;
+    'prime ssh-keys add --name') offers='' ;;
+    'prime ssh-keys add --output'|'prime ssh-keys add -o') offers='table plain json jsonl' ;;
+    'prime ssh-keys add --context') offers='local prime @contexts' ;;
+    'prime ssh-keys remove --output'|'prime ssh-keys remove -o') offers='table plain json jsonl' ;;
+    'prime ssh-keys remove --context') offers='local prime @contexts' ;;
+    'prime ssh-keys set-primary --output'|'prime ssh-keys set-primary -o') offers='table plain json jsonl' ;;
+    'prime ssh-keys set-primary --context') offers='local prime @contexts' ;;
     'prime gc --output'|'prime gc -o') offers='table plain json jsonl' ;;
     'prime gc --context') offers='local prime @contexts' ;;
     'prime hub serve --host') offers='' ;;
@@ -585,6 +602,9 @@ _prime_offers() {
     'prime pods cp ...') offers='' ;;
     'prime pods logs 0') offers='@pods' ;;
     'prime pods terminate ...') offers='@pods' ;;
+    'prime ssh-keys add 0') offers='@files' ;;
+    'prime ssh-keys remove 0') offers='@ssh-keys' ;;
+    'prime ssh-keys set-primary 0') offers='@ssh-keys' ;;
     'prime hub user add 0') offers='' ;;
     'prime hub user remove 0') offers='' ;;
     'prime hub team add 0') offers='' ;;
@@ -617,7 +637,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval availability pods gc hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval availability pods ssh-keys gc hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
     'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -671,6 +691,11 @@ _prime_words() {
     'prime pods logs') words='' options='--tail -n --follow -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods history') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods terminate') words='' options='--yes -y --no-wait --output -o --quiet -q --context --offline -h --help' ;;
+    'prime ssh-keys') words='list add remove set-primary' options='-h --help' ;;
+    'prime ssh-keys list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime ssh-keys add') words='' options='--name --output -o --quiet -q --context --offline -h --help' ;;
+    'prime ssh-keys remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --log-format --quiet -q -h --help' ;;

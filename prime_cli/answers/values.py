@@ -12,6 +12,7 @@ _OFFERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("A", "B"), _ENVIRONMENT),  # the sides of `prime env diff`
     "CONTEXT": ("local", "prime", "@contexts"),
     "DIR": ("@folders",),
+    "DISK": ("@disks",),
     "ENVIRONMENT": _ENVIRONMENT,
     "EVALUATION": ("@evaluations",),
     "FILE": ("@files",),
@@ -25,9 +26,10 @@ _OFFERS: dict[str, tuple[str, ...]] = {
     "REF": ("@starters", "@environments"),
     "SETTING": tuple(known.name for known in SETTINGS),
     "RUN": ("@runs", "@folders"),
+    "SSH_KEY": ("@ssh-keys",),
     "WHEEL": ("@wheels",),
 }
-_WORD = re.compile(r"[A-Z]+(?:/[A-Z]+)?")
+_WORD = re.compile(r"[A-Z]+(?:[/_][A-Z]+)?")
 
 
 def offers_of(metavar: str, starters: tuple[str, ...] = ()) -> tuple[str, ...]:

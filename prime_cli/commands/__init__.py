@@ -38,6 +38,7 @@ app = group(
             "See which machines can be rented, and at what price.",
         ),
         "pods": ("prime_cli.commands.pods:app", "Rent machines, reach them, give them back."),
+        "ssh-keys": ("prime_cli.commands.ssh_keys:app", "Say which keys open your pods."),
         "gc": (
             "prime_cli.commands.gc:gc",
             "Find pods, machines and disks that cost without need, and end them.",
@@ -72,6 +73,6 @@ app = group(
             "Complete commands, options and names with Tab.",
         ),
     },
-    aliases={"team": "teams", "pod": "pods"},
+    aliases={"team": "teams", "pod": "pods", "ssh-key": "ssh-keys"},
     callback=_root,
 )

@@ -12,7 +12,7 @@ from typing import Literal
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.paths import prime_home, write_atomically
 
-Kind = Literal["environments", "evaluations", "models", "pods"]
+Kind = Literal["environments", "evaluations", "models", "pods", "disks", "ssh-keys"]
 
 MOST = 500
 """Names kept of a kind: those seen last."""

@@ -24,7 +24,7 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
         for known in all_keys(hub):
             if _is_same(known, key):
                 return known
-        added = hub.ssh_keys.add(_name_of(key), key.line)
+        added = hub.ssh_keys.add(name_of(key), key.line)
     except NotLoggedIn:
         raise
     except Conflict as error:
@@ -61,7 +61,7 @@ def _is_same(known: SshKey, key: PublicKey) -> bool:
         return False
 
 
-def _name_of(key: PublicKey) -> str:
-    """The comment, which is `ada@laptop` as a rule, else this machine."""
+def name_of(key: PublicKey) -> str:
+    """What a key is called: its comment, which is `ada@laptop` as a rule, else this machine."""
     name = key.comment or platform.node()
     return re.sub(r"[^A-Za-z0-9@._-]+", "-", name).strip("-")[:50] or "prime"

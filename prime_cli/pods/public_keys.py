@@ -1,0 +1,118 @@
+"""Public keys as people name them: the one in a file or on stdin, and those that a hub keeps."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.paths import storage_errors
+from prime_cli.core.ssh_keys import MOST_CHARACTERS, PublicKey, read_public_key
+from prime_cli.pods.registration import all_keys
+from prime_cli.wire.ssh_keys import SshKey
+
+STDIN = "-"
+
+_UNREADABLE = "?"
+_SHORTEST_BEGINNING = 4
+_DIGEST = "SHA256:"
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """A key on a hub. `kind` and `fingerprint` are told by the key itself, `?` where it is none."""
+
+    key: SshKey
+    kind: str
+    fingerprint: str
+
+    @property
+    def described(self) -> str:
+        """``laptop (SHA256:…)``."""
+        return f"{self.key.name} ({self.fingerprint})"
+
+
+def read_key_file(text: str) -> PublicKey:
+    """The one public key in a file, `-` for stdin; raises NotFound, UsageError, StorageFailed."""
+    if text == STDIN:
+        return read_public_key(_read_stdin())
+    file = Path(text).expanduser() if text.startswith("~/") else Path(text)
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder", hint="name the file of a public key")
+    if not file.exists():
+        raise NotFound(f"There is no file {file}", hint="make a key with `ssh-keygen -t ed25519`")
+    with storage_errors(file), file.open("rb") as opened:
+        content = opened.read(MOST_CHARACTERS + 1)
+    public = file.with_name(f"{file.name}.pub")
+    try:
+        return read_public_key(_decode(content))
+    except UsageError as error:
+        hint = f"its public half is {public}" if public.is_file() else error.hint
+        raise UsageError(f"{file}: {error.message}", hint=hint) from error
+
+
+def known_keys(hub: HubClient) -> list[KnownKey]:
+    """All keys of the user, the primary one first, then as the hub has them."""
+    found = sorted(all_keys(hub), key=lambda key: not key.is_primary)
+    return [_read(key) for key in found]
+
+
+def find_key(hub: HubClient, word: str) -> KnownKey:
+    """The key with this id, fingerprint or name, or whose id is the only one that begins like this.
+
+    Raises NotFound, and UsageError where several are meant.
+    """
+    keys = known_keys(hub)
+    meant = [key for key in keys if word in (key.key.id, key.fingerprint, _bare(key.fingerprint))]
+    meant = meant or [key for key in keys if key.key.name == word]
+    if not meant and len(word) >= _SHORTEST_BEGINNING:
+        meant = [key for key in keys if key.key.id.startswith(word)]
+    if len(meant) > 1:
+        raise UsageError(
+            f"`{word}` may be any of {_listed(meant)}", hint="name the key by its fingerprint"
+        )
+    if not meant:
+        raise NotFound(
+            f"There is no SSH key `{word}` on {hub.host}",
+            hint="`prime ssh-keys list` shows those there are",
+        )
+    return meant[0]
+
+
+def _read(key: SshKey) -> KnownKey:
+    try:
+        public = read_public_key(key.public_key)
+    except UsageError:
+        return KnownKey(key, _UNREADABLE, _UNREADABLE)
+    return KnownKey(key, public.kind, public.fingerprint)
+
+
+def _bare(fingerprint: str) -> str:
+    return fingerprint.removeprefix(_DIGEST) if fingerprint != _UNREADABLE else ""
+
+
+def _listed(keys: Sequence[KnownKey]) -> str:
+    return ", ".join(f"`{key.fingerprint}`" for key in keys)
+
+
+def _read_stdin() -> str:
+    if sys.stdin is None:
+        return ""
+    try:
+        return sys.stdin.read(MOST_CHARACTERS + 1)
+    except UnicodeDecodeError as error:
+        raise _no_text() from error
+
+
+def _decode(content: bytes) -> str:
+    """Text of ASCII's kind; PowerShell's `>` writes UTF-16, with a mark at its start."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _no_text() from error
+
+
+def _no_text() -> UsageError:
+    return UsageError("This is not a text", hint="a public key is one line of text")
