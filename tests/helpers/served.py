@@ -10,6 +10,7 @@ import httpx
 
 from prime_cli.api.embedded import AppTransport
 from prime_cli.hub.app import create_app
+from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
 
@@ -36,19 +37,27 @@ class _Handler(BaseHTTPRequestHandler):
             for chunk in answer.iter_raw():
                 self.wfile.write(chunk)
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _answer  # noqa: N815
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""
 
 
 @contextmanager
-def served_hub(data: Path, owner: str = "ada") -> Iterator[str]:
+def served_hub(
+    data: Path, owner: str = "ada", *, providers: tuple[Provider, ...] = ()
+) -> Iterator[str]:
     """Serve the hub in `data` on a free port of this machine; yields its base URL."""
     server = HTTPServer(("127.0.0.1", 0), _Handler)
     url = f"http://127.0.0.1:{server.server_port}"
     app = create_app(
-        HubSettings(data=data, owner=owner, database=database_of(data), public_url=url)
+        HubSettings(
+            data=data,
+            owner=owner,
+            database=database_of(data),
+            public_url=url,
+            providers=providers,
+        )
     )
     _Handler.app = httpx.Client(transport=AppTransport(app), base_url=url)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
