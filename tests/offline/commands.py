@@ -55,6 +55,15 @@ WORDS: dict[str, str] = {
     "hub gc": "--data hub-data",
     "hub backup": "backup.tar --data hub-data",
     "hub restore": "backup.tar --data hub-data",
+    "availability list": "",
+    "availability gpu-types": "",
+    "availability disks": "",
+    "pods list": "",
+    "pods status": "web",
+    "pods logs": "web",
+    "pods history": "",
+    "pods terminate": "web --yes",
+    "gc": "--yes",
     "login": "--headless",
     "logout": "",
     "whoami": "",
@@ -94,6 +103,8 @@ ELSEWHERE = {
 
 NEED_A_HUB = frozenset(
     "env install, env bundle, env pull, env info, env status, env list, env versions, "
-    "env delete, env inspect, eval run, eval get, eval samples, eval delete, whoami".split(", ")
+    "env delete, env inspect, eval run, eval get, eval samples, eval delete, whoami, "
+    "availability list, availability gpu-types, availability disks, "
+    "pods list, pods status, pods logs, pods history, pods terminate, gc".split(", ")
 )
 """Commands that cannot be answered without the hub that they are for: they end with 5."""

@@ -6,6 +6,7 @@ fields of `world.World`. `changes` says that it changes its world and is given o
 
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.hub_entries import OF_HUBS
+from tests.commands.walk.pods_entries import OF_PODS
 
 WITHOUT_OUTPUT = {
     "prime completion bash": "prints a script, for a shell to read",
@@ -206,5 +207,6 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval delete {evaluation} --yes", wrong="eval delete ev_nothing", changes=True),
     ),
     **OF_HUBS,
+    **OF_PODS,
 }
 """By the command's path; add those of a new group below a line of its own."""

@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
@@ -23,12 +24,14 @@ from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
+from tests.commands.walk.pods_entries import rent_pods
 from tests.evals.rows import row
 from tests.evals.saving import save_run
 from tests.evals.suites.keeping import kept
 from tests.helpers.environments import V0
 from tests.helpers.hubs import publish
 from tests.helpers.login_keys import PRIVATE_KEY, pem
+from tests.helpers.machines import Machines
 from tests.helpers.wild import Shape, write_project, write_wheel
 
 SERVED_URL = "https://hub.example.org"
@@ -43,7 +46,7 @@ class World:
     accounts and `key` a key of its admin `ada`. On the hub in the box are `ada/wordle@1.2` and
     two versions of `ada/tiny-env`, one of which the workspace `here/.venv` has; `run` and `other`
     are runs of wordle, the first of which is also the evaluation `evaluation`; `made` is one that
-    was really run, of the project `tiny-env`.
+    was really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`.
     """
 
     root: Path
@@ -55,6 +58,7 @@ class World:
     evaluation: str = ""
     suite: str = ""
     made: str = ""
+    machines: Machines = field(default_factory=lambda: Machines(at_once=True))
 
     @property
     def here(self) -> Path:
@@ -83,7 +87,7 @@ class World:
     def copy(self, folder: Path) -> "World":
         """The same, somewhere else; what packages installed is linked, or the disk would fill."""
         shutil.copytree(self.root, folder, symlinks=True, copy_function=_copy_or_link)
-        return replace(self, root=folder)
+        return replace(self, root=folder, machines=deepcopy(self.machines))
 
     def filled(self, words: str) -> list[str]:
         """The words of an entry with the names in them replaced."""
@@ -101,7 +105,13 @@ class World:
         return open_data(self._settings())
 
     def _settings(self) -> HubSettings:
-        return HubSettings(data=self.served, owner="nobody", accounts=True, public_url=SERVED_URL)
+        return HubSettings(
+            data=self.served,
+            owner="nobody",
+            accounts=True,
+            public_url=SERVED_URL,
+            providers=(self.machines,),
+        )
 
 
 def make_world(root: Path) -> World:
@@ -120,9 +130,11 @@ def make_world(root: Path) -> World:
         for reward in (0.0, 1.0)
     ]
     data = world.served_data()
+    key = issue_key(data, _OPERATOR, "ada", scope="admin").key
+    rent_pods(HubClient(SERVED_URL, key=key, transport=world.served_transport()))
     return replace(
         world,
-        key=issue_key(data, _OPERATOR, "ada", scope="admin").key,
+        key=key,
         token=issue_key(data, _OPERATOR, "bob").id,
         login=begin_login(data, "192.0.2.7", pem(PRIVATE_KEY.public_key())).challenge,
         run=runs[0].run_id,
