@@ -41,18 +41,19 @@ def ssh(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Log in to a pod, once its port is open and it takes your key.
+    """Log in to a pod, once it lets you in.
 
-    The pod's host keys are pinned, and `ssh prime-NAME` reaches it from then on, as editors and
-    rsync do. With `--print` or JSON the command is printed, and ~/.ssh is left alone.
+    Its port and your key are waited for, its host keys are pinned, and `ssh prime-NAME` reaches
+    it from then on, as editors and rsync do. With `--print` or JSON the command is printed, and
+    ~/.ssh is left alone.
 
     \b
     Example:
       prime pods ssh my-pod
       prime pods ssh my-pod -- -L 8888:localhost:8888
-      $(prime pods ssh my-pod --print) nvidia-smi
+      eval "$(prime pods ssh my-pod --print) nvidia-smi"
     \b
-    See also: `prime pods exec`, `prime pods cp`, `prime ssh-keys add`.
+    See also: `prime pods exec`, `prime pods cp`, `prime pods status`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     route = find_way(session, pod, identity=identity, node=node, timeout=timeout, wait=not no_wait)
