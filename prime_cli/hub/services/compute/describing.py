@@ -186,8 +186,8 @@ def _addresses(row: Row[Any]) -> list[SshAddress]:
 
 
 def _ssh_config(hub: Hub, row: Row[Any]) -> str | None:
-    """A file of this machine, which means nothing to clients elsewhere."""
-    if not hub.settings.embedded or row.terminated_at is not None:
+    """A file of this machine, which means nothing to the users of a hub with accounts."""
+    if hub.settings.accounts or row.terminated_at is not None:
         return None
     kept = decode(row.addresses.encode(), list[_Address])
     return next((each.config for each in kept if each.config), None)

@@ -45,7 +45,7 @@ class Yard:
         client.post(f"{API}/ssh_keys", json=sent).raise_for_status()
         return client
 
-    def rent(self, client: httpx.Client | None = None, **changes: Any) -> dict[str, Any]:
+    def rent(self, client: httpx.Client | None = None, /, **changes: Any) -> dict[str, Any]:
         """A new pod of somebody's, by default Ada's; `changes` are of the body."""
         answer = (client or self.ada).post(f"{API}/pods", json=wish() | changes)
         assert answer.is_success, answer.text
