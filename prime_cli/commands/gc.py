@@ -67,9 +67,10 @@ def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
         if not yes and leak.failure is None:
             owner = f" of {leak.owner}" if leak.owner else ""
             session.output.tell(f"{leak.kind}: {leak.name or leak.id}{owner} at {leak.provider}")
-    count = counted(sum(leak.failure is None for leak in leaks), "leak")
+    count = sum(leak.failure is None for leak in leaks)
+    what = "it" if count == 1 else f"these {count}"
     session.output.confirm(
-        f"End {count}? All that is on them is lost", yes=yes, otherwise="Nothing was ended"
+        f"End {what}? What is there is lost", yes=yes, otherwise="Nothing was ended"
     )
 
 

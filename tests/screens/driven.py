@@ -7,6 +7,7 @@ the bar come and go.
 _PROMPTS = "test_prompts.py"
 _LOGIN = "test_logging_in.py"
 _BARS = "test_bars.py"
+_PODS = "test_pods.py"
 _EVALUATING = "test_evaluating.py"
 
 _RUN = f"{_EVALUATING}::test_a_run_is_asked_about_interrupted_and_offered_again"
@@ -31,11 +32,13 @@ QUESTIONS = {
     ("commands/eval/costing.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
     ("commands/eval/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
     ("commands/eval/resuming.py", "Run "): _RUN,
+    ("commands/gc.py", "End "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
     ("commands/hub/team/remove.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
     ("commands/hub/user/remove.py", "Remove the user `"): (
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
+    ("commands/pods/terminate.py", "Terminate "): f"{_PODS}::test_pods_are_ended_after_a_yes",
     ("commands/switch.py", "Whom do you work for?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
@@ -87,6 +90,7 @@ BARS = {
     ("hub/upkeep/garbage.py", "Looking through the blobs"): _HUBS,
     ("hub/upkeep/restore.py", "Restoring blobs"): _HUBS,
     ("hub/upkeep/restore.py", "Restoring tables"): _HUBS,
+    ("pods/ending.py", "Ending pods"): f"{_PODS}::test_ending_pods_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
 }
 """By module and how the description begins; an expression where it begins with no word."""
