@@ -20,8 +20,11 @@ from prime_cli.wire.checks import Check, CheckReport
 from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.locks import Lock
 from prime_cli.wire.signatures import Signature, Signatures
+from tests.helpers.machines import Machines
+from tests.helpers.ssh_keys import line
 from tests.hub.house import OPERATOR, House
 from tests.hub.pushing import HUB, Push, data, names, sha256
+from tests.hub.services.compute.renting import wish
 
 Values = Mapping[str, str]
 
@@ -29,8 +32,9 @@ NAMING = ("owner", "name", "id", "secret_id", "variable_id", "team_id", "key_id"
 """Parts of paths that name something of somebody's."""
 
 OWN = "DELETE /user/keys/{key_id}"
-NOTHING_THERE = ("/pods", "/disks")
-"""Addresses under which no hub has anything."""
+NOT_FOR_TEAMS = ("/evaluations", "/ssh_keys")
+"""A key for one team is refused there whatever it names: it makes no evaluations of its user, and
+is not asked about keys that are the user's."""
 
 
 @dataclass
@@ -54,7 +58,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    house = House(tmp_path_factory.mktemp("hub"))
+    house = House(tmp_path_factory.mktemp("hub"), providers=(Machines(),))
     ada = house.user("ada")
     house.user("eve")
     house.team("lab", ada="ADMIN")
@@ -92,6 +96,11 @@ def publish(ada: httpx.Client) -> dict[str, str]:
     evaluation = ada.post(f"{API}/evaluations/", json=body).raise_for_status().json()
     one = {"name": "ONE", "value": "hunter2"}
     environment = f"{HUB}/{push.environment_id}"
+    opening = {"name": "mine", "publicKey": line(1)}
+    ssh_key = ada.post(f"{API}/ssh_keys", json=opening).raise_for_status().json()
+    storing = {"disk": {"size": 100}, "provider": {"type": "paper"}}
+    disk = ada.post(f"{API}/disks", json=storing).raise_for_status().json()
+    pod = ada.post(f"{API}/pods", json=wish()).raise_for_status().json()
     return {
         "owner": "ada",
         "name": "hidden",
@@ -106,6 +115,9 @@ def publish(ada: httpx.Client) -> dict[str, str]:
         "variable_id": data(ada.post(f"{environment}/variables", json=one))["id"],
         "sha256": sha256(push.wheel),
         "filename": push.wheel_filename,
+        "pod": pod["id"],
+        "disk": disk["id"],
+        "ssh_key": ssh_key["id"],
     }
 
 
@@ -136,6 +148,8 @@ def body_of(operation: Operation, values: Values) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "ArtifactRequest": artifact,
         "EvaluationRequest": {"name": "b", "environments": [{"id": values["id"]}]},
+        "DiskChange": {"name": "other"},
+        "KeyChange": {"isPrimary": True},
         "CheckReport": to_builtins(report_of(values["sha256"])),
         "Lock": to_builtins(lock),
         "LookupRequest": {"id": values["id"]},
@@ -154,6 +168,11 @@ def path_of(path: str, values: Values) -> str:
     path = path.removeprefix(API)
     if path.startswith(("/evaluations/", "/hosted-evaluations/")):
         values = {**values, "id": values["evaluation"]}
+    for beginning, name in (("/pods/", "pod"), ("/disks/", "disk")):
+        if path.startswith(beginning):
+            values = {**values, "id": values[name]}
+    if path.startswith("/ssh_keys/"):
+        values = {**values, "key_id": values["ssh_key"]}
     if path.startswith("/secrets/") or "/link/" in path:
         values = {**values, "secret_id": values["own_secret"]}
     return prefix + re.sub(r"\{(\w+)\}", lambda part: values[part[1]], path)
@@ -193,8 +212,8 @@ def test_private_is_answered_as_what_does_not_exist(
     world: World, operation: Operation, who: str
 ) -> None:
     client = world.callers[who]
-    # A key for one team makes no evaluations of its user, whatever they are about.
-    expected = (404, 403) if operation.path == "/evaluations" else (404,)
+    limited = who != "stranger" and operation.path.startswith(NOT_FOR_TEAMS)
+    expected = (404, 403) if limited else (404,)
     if operation.needs_key and who == "nobody":
         expected = (401,)
     for absent in world.absent:
@@ -248,7 +267,6 @@ def test_nobody_is_asked_for_a_key(world: World, operation: Operation) -> None:
         and o.needs_key
         and id_of(o) != OWN
         and "/star" not in o.path
-        and not o.path.startswith(NOTHING_THERE)
     ],
     ids=id_of,
 )
@@ -263,6 +281,9 @@ def test_key_that_reads_writes_nothing(world: World, operation: Operation) -> No
 @pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])
 def test_private_is_in_no_list_and_no_count(world: World, who: str) -> None:
     client = world.callers[who]
+    if who != "nobody":
+        for path in ("pods", "pods/history", "disks", f"pods/status?pod_ids={world.hidden['pod']}"):
+            assert client.get(f"{API}/{path}").json()["data"] == [], path
     for query in (
         "",
         "search=hidden",
