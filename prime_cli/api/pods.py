@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from prime_cli.api.connection import Connection
+from prime_cli.api.retries import was_never_sent
+from prime_cli.core.errors import Offline, RateLimited, Unreachable
 from prime_cli.wire.pods import (
     Ended,
     PastPage,
@@ -45,10 +47,23 @@ class Pods:
         return answer.read_exactly(PodStates).data or []
 
     def create(self, creation: PodCreation) -> Pod:
-        """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod."""
-        return self._connection.call(
-            "POST", "/pods", body=creation, seconds=_CREATE_SECONDS, repeatable=False
-        ).read_exactly(Pod)
+        """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod.
+
+        Then Unreachable says so, unless the request cannot have reached the hub.
+        """
+        try:
+            return self._connection.call(
+                "POST", "/pods", body=creation, seconds=_CREATE_SECONDS, repeatable=False
+            ).read_exactly(Pod)
+        except (Offline, RateLimited):
+            raise
+        except Unreachable as error:
+            if was_never_sent(error.__cause__):
+                raise
+            raise Unreachable(
+                f"{error.message}: a pod may have been made all the same",
+                hint="look for it with `prime pods list` before you ask again",
+            ) from error
 
     def terminate(self, pod_id: str) -> Ended:
         """Give a pod back; raises NotFound."""

@@ -20,11 +20,15 @@ def is_worth_repeating(error: httpx.TransportError, *, repeatable: bool) -> bool
     does no more than asking once (`repeatable`). A hub that let the time run out has had its
     chance: asking again would only triple the wait.
     """
-    never_sent = isinstance(
+    hopeless = isinstance(error, (httpx.TimeoutException, httpx.UnsupportedProtocol))
+    return was_never_sent(error) or (repeatable and not hopeless)
+
+
+def was_never_sent(error: BaseException | None) -> bool:
+    """Whether a request that met `error` cannot have reached the hub."""
+    return isinstance(
         error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
     )
-    hopeless = isinstance(error, (httpx.TimeoutException, httpx.UnsupportedProtocol))
-    return never_sent or (repeatable and not hopeless)
 
 
 def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:

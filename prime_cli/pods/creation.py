@@ -38,7 +38,7 @@ class Wishes:
     """What is asked of a pod beside the offer that it is made of.
 
     Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
-    nothing was said. `key_id` is the one public key that opens it, where not all of the user's do.
+    nothing was said.
     """
 
     name: str
@@ -143,8 +143,11 @@ def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: 
     )
 
 
-def request_of(plan: Plan) -> PodCreation:
-    """The plan as a hub is asked for it; what only our hubs know is left out for others."""
+def request_of(plan: Plan, *, key_id: str | None = None) -> PodCreation:
+    """The plan as a hub is asked for it; what only our hubs know is left out for others.
+
+    `key_id` is the one public key that opens it, where not all of the user's do.
+    """
     wishes, offer = plan.wishes, plan.offer
     return PodCreation(
         pod=PodRequest(
@@ -161,6 +164,7 @@ def request_of(plan: Plan) -> PodCreation:
             custom_template_id=wishes.template,
             data_center_id=offer.data_center,
             env_vars=list(wishes.variables),
+            ssh_key_id=key_id,
         ),
         provider=ProviderChoice(offer.provider),
         disks=[disk.id for disk in wishes.disks],

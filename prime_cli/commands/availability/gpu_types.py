@@ -22,7 +22,7 @@ def gpu_types(
     Example:
       prime availability gpu-types
     \b
-    See also: `prime availability list`, `prime pods list`.
+    See also: `prime availability list`, `prime pods create`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     found = show_types(session.hub.availability.summary())

@@ -51,7 +51,7 @@ def list_(
       prime availability list
       prime availability list --gpu-type h100 --gpu-count 8 --max-price 20
     \b
-    See also: `prime pods list`, `prime availability disks`.
+    See also: `prime pods create`, `prime availability disks`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     wanted = Wanted(

@@ -7,6 +7,7 @@ _HERE = "prime_cli.commands.pods"
 app = group(
     "Rent machines, reach them, give them back.",
     {
+        "create": (f"{_HERE}.create:create", "Rent a machine."),
         "list": (f"{_HERE}.list:list_", "List the pods that are there."),
         "status": (f"{_HERE}.status:status", "Show how a pod is, and what it has come to."),
         "ssh": (f"{_HERE}.ssh:ssh", "Log in to a pod, once it lets you in."),

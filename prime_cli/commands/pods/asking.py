@@ -1,0 +1,116 @@
+"""What a person is asked about a pod, step by step, where flags leave it open."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from prime_cli.core.errors import UsageError
+from prime_cli.pods.choosing import why_none
+from prime_cli.pods.creation import TEMPLATE, Wishes
+from prime_cli.pods.offers import Wanted, by_price, narrow
+from prime_cli.pods.shown_offers import place_of, price_text
+from prime_cli.terminal.output import Output
+from prime_cli.wire.accounts import Member
+from prime_cli.wire.offers import GpuOffer, Spec
+
+_MOST_OFFERS = 15
+
+
+def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: Wanted) -> GpuOffer:
+    """Type, then how many, then whose; what leaves no choice is not asked. Raises NotFound."""
+    left = narrow(offers, wanted)
+    if not left:
+        raise why_none(offers, wanted)
+    groups = _groups(left, lambda offer: offer.gpu_type, lambda offer: offer.gpu_type)
+    if len(groups) > 1:
+        left = groups[output.choose("Which GPU?", list(groups), flag="--gpu-type")]
+    groups = _groups(left, lambda offer: offer.gpu_count, lambda offer: f"{offer.gpu_count} GPUs")
+    if len(groups) > 1:
+        left = groups[output.choose("How many?", list(groups), flag="--gpu-count")]
+    left = left[:_MOST_OFFERS]
+    if len(left) == 1:
+        return left[0]
+    titles = _unique([_offer_words(offer) for offer in left])
+    return left[titles.index(output.choose("Whose?", titles, flag="--id"))]
+
+
+def ask_open(output: Output, offer: GpuOffer, wishes: Wishes) -> Wishes:
+    """Sizes and the image, where the offer leaves them open and no flag has said them."""
+    image = wishes.image
+    images = [name for name in offer.images if name != TEMPLATE]
+    if image is None and len(images) > 1:
+        image = output.choose("Which image?", images, flag="--image")
+    return replace(
+        wishes,
+        image=image,
+        disk_size=_ask_size(output, "Disk", "GB", offer.disk, wishes.disk_size, "--disk-size"),
+        vcpus=_ask_size(output, "vCPUs", "", offer.vcpu, wishes.vcpus, "--vcpus"),
+        memory=_ask_size(output, "Memory", "GB", offer.memory, wishes.memory, "--memory"),
+    )
+
+
+def ask_members(output: Output, members: Sequence[Member]) -> list[Member]:
+    """Some of a team by their numbers; raises UsageError for what is none of them."""
+    for number, member in enumerate(members, start=1):
+        output.tell(f"  {number}  {_member_words(member)}")
+    answer = output.enter("Who may use it? Numbers with commas", default="all", flag="--member")
+    if answer == "all":
+        return list(members)
+    picked: list[Member] = []
+    for word in filter(None, (word.strip() for word in answer.split(","))):
+        if not word.isdecimal() or not 1 <= int(word[:9]) <= len(members):
+            raise UsageError(f"`{word[:40]}` is not one of the numbers")
+        picked.append(members[int(word[:9]) - 1])
+    return list({member.user_id: member for member in picked}.values())
+
+
+def _groups(
+    offers: Sequence[GpuOffer], key: Callable[[GpuOffer], object], title: Callable[[GpuOffer], str]
+) -> dict[str, list[GpuOffer]]:
+    """Offers that are alike, by a title with the lowest price; the cheapest group first."""
+    groups: dict[object, list[GpuOffer]] = {}
+    for offer in sorted(offers, key=by_price):
+        groups.setdefault(key(offer), []).append(offer)
+    return {_from_words(title(group[0]), group[0]): group for group in groups.values()}
+
+
+def _from_words(title: str, cheapest: GpuOffer) -> str:
+    price = cheapest.prices.price
+    return title if price is None else f"{title}, from {price_text(price)}/h"
+
+
+def _offer_words(offer: GpuOffer) -> str:
+    parts = [
+        f"{offer.provider or 'unknown'} in {place_of(offer)}",
+        offer.socket,
+        None if offer.vcpu.default_count is None else f"{offer.vcpu.default_count} vCPUs",
+        None if offer.memory.default_count is None else f"{offer.memory.default_count} GB",
+        "spot" if offer.is_spot else None,
+    ]
+    return f"{', '.join(filter(None, parts))}: {price_text(offer.prices.price)}/h"
+
+
+def _unique(titles: Sequence[str]) -> list[str]:
+    """The titles, those that are there before with a number."""
+    told: list[str] = []
+    for title in titles:
+        told.append(title if title not in told else f"{title} ({told.count(title) + len(told)})")
+    return told
+
+
+def _ask_size(
+    output: Output, what: str, unit: str, spec: Spec, wanted: int | None, flag: str
+) -> int | None:
+    least, most = spec.min_count, spec.max_count
+    if wanted is not None or least is None or most is None or least >= most:
+        return wanted
+    default = least if spec.default_count is None else spec.default_count
+    of_unit = f" {unit}" if unit else ""
+    answer = output.enter(f"{what}, {least}-{most}{of_unit}?", default=str(default), flag=flag)
+    if not answer.isdecimal():
+        raise UsageError(f"`{answer[:40]}` is not a number")
+    return int(answer[:9])
+
+
+def _member_words(member: Member) -> str:
+    email = f" ({member.user_email})" if member.user_email else ""
+    return f"{member.user_name or member.user_id}{email}, {member.role.lower()}"

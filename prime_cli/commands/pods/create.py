@@ -1,0 +1,196 @@
+"""`prime pods create`."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import typer
+
+from prime_cli.commands.availability import flags as offer_flags
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.commands.pods import create_flags as flags
+from prime_cli.commands.pods.asking import ask_offer, ask_open
+from prime_cli.commands.pods.making import find_key, make, make_and_wait
+from prime_cli.commands.pods.planned import named, plan_lines
+from prime_cli.commands.pods.sharing import Sharing, read_sharing
+from prime_cli.core.durations import parse_duration
+from prime_cli.core.errors import UsageError
+from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
+from prime_cli.pods.creation import (
+    Plan,
+    Wishes,
+    ends_pods,
+    free_name,
+    plan_creation,
+    read_variables,
+)
+from prime_cli.pods.finding import all_pods
+from prime_cli.pods.offers import Wanted, fetch_offers, read_regions, read_words
+from prime_cli.session import Session
+from prime_cli.wire.offers import GpuOffer
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The offer that flags name, by one id or the other."""
+
+    short: str | None
+    cloud: str | None
+
+
+def create(
+    ctx: typer.Context,
+    id_: flags.IdOpt = None,
+    cloud_id: flags.CloudIdOpt = None,
+    gpu_type: offer_flags.GpuTypeOpt = None,
+    gpu_count: offer_flags.GpuCountOpt = None,
+    regions: offer_flags.RegionsOpt = None,
+    socket: offer_flags.SocketOpt = None,
+    provider: offer_flags.ProviderOpt = None,
+    max_price: offer_flags.MaxPriceOpt = None,
+    spot: flags.SpotOpt = None,
+    name: flags.NameOpt = None,
+    disk_size: flags.DiskSizeOpt = None,
+    vcpus: flags.VcpusOpt = None,
+    memory: flags.MemoryOpt = None,
+    image: flags.ImageOpt = None,
+    custom_template_id: flags.TemplateOpt = None,
+    disks: flags.DisksOpt = None,
+    env: flags.EnvOpt = None,
+    for_: flags.ForOpt = None,
+    nodes: flags.NodesOpt = 1,
+    ssh_key: flags.KeyOpt = None,
+    team_id: flags.TeamOpt = None,
+    share_with_team: flags.ShareOpt = False,
+    add_members: flags.AddMembersOpt = False,
+    member: flags.MemberOpt = None,
+    wait: flags.WaitOpt = None,
+    timeout: flags.TimeoutOpt = "30m",
+    dry_run: DryRunOpt = False,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Rent a machine.
+
+    With --gpu-type it is the cheapest offer that fits; without an id or a type you are asked, step
+    by step. What it costs, and when it stops, is shown before you agree.
+
+    \b
+    Example:
+      prime pods create
+      prime pods create --gpu-type h100 --gpu-count 8 --max-price 20 --for 2h
+      prime pods create --id 1f2e3d --name trainer --env HF_TOKEN --yes
+    \b
+    See also: `prime availability list`, `prime pods ssh`, `prime pods terminate`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    seconds = parse_duration(timeout)
+    life = _read_life(for_)
+    variables = read_variables(env or (), os.environ)
+    wanted = Wanted(
+        gpu_type=gpu_type,
+        gpu_count=gpu_count,
+        regions=read_regions(regions or ()),
+        socket=socket,
+        provider=provider,
+        disks=read_words(disks or ()),
+        max_price=max_price,
+        spot=spot,
+    )
+    asks = session.output.is_interactive and not yes
+    hub = session.hub
+    ours = ends_pods(hub, life=life, nodes=nodes)
+    sharing = read_sharing(
+        session,
+        Sharing(team_id, everybody=share_with_team, asked=add_members, members=member or ()),
+    )
+    key = find_key(hub, ssh_key)
+    offers = fetch_offers(hub, wanted)
+    if variables and not ours:
+        offers = taking_variables(offers)
+    offer = _choose(session, offers, wanted, _Named(id_, cloud_id), asks=asks)
+    wishes = Wishes(
+        name=_name(session, offer, name),
+        disk_size=disk_size,
+        vcpus=vcpus,
+        memory=memory,
+        image=image,
+        template=custom_template_id,
+        variables=variables,
+        disks=tuple(hub.disks.get(disk_id) for disk_id in wanted.disks),
+        team_id=sharing.team_id,
+        shared=sharing.everybody,
+        member_ids=sharing.member_ids,
+        life=life,
+        nodes=nodes,
+        max_price=max_price,
+    )
+    if asks:
+        wishes = ask_open(session.output, offer, wishes)
+    plan = plan_creation(offer, wishes, now=datetime.now(UTC), ends_pods=ours)
+    if dry_run:
+        session.output.show(plan.told, lines=plan_lines(plan))
+        return
+    _agree(session, plan, yes=yes)
+    if session.output.is_interactive if wait is None else wait:
+        make_and_wait(session, plan, key, seconds=seconds)
+    else:
+        make(session, plan, key)
+
+
+def _read_life(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    life = timedelta(seconds=parse_duration(text))
+    if not life:
+        raise UsageError("`--for` is no time at all", hint="write it as 90m, 2h or 3d")
+    return life
+
+
+def _choose(
+    session: Session, offers: Sequence[GpuOffer], wanted: Wanted, meant: _Named, *, asks: bool
+) -> GpuOffer:
+    if meant.short and meant.cloud:
+        raise UsageError("`--id` and `--cloud-id` both name an offer", hint="give one of them")
+    if word := meant.short or meant.cloud:
+        return choose_named(offers, wanted, named=word, cloud=meant.short is None).offer
+    if wanted.gpu_type:
+        choice = choose_cheapest(offers, wanted)
+        session.output.say(choice.why)
+        return choice.offer
+    if not asks:
+        raise UsageError(
+            "Nothing says which machine it is to be",
+            hint="name a type with `--gpu-type` (and `--gpu-count`, `--max-price`), or an offer "
+            "with `--id`, as `prime availability list` shows them",
+        )
+    return ask_offer(session.output, offers, wanted)
+
+
+def _name(session: Session, offer: GpuOffer, name: str | None) -> str:
+    taken = [pod.name for pod in all_pods(session.hub)]
+    if name in taken:
+        session.output.warn(
+            f"There is a pod `{name}` already", hint="name them by their ids, or choose another"
+        )
+    return name or free_name(offer, taken)
+
+
+def _agree(session: Session, plan: Plan, *, yes: bool) -> None:
+    show = session.output
+    for label, text in plan_lines(plan):
+        # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
+        (show.say if yes else show.tell)(f"  {label:<9}{text}")
+    show.confirm(f"Create {named(plan)}?", yes=yes, otherwise="Nothing was created")

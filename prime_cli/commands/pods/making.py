@@ -1,0 +1,86 @@
+"""Asking for a pod that was agreed to, and waiting for it."""
+
+from dataclasses import dataclass
+
+from prime_cli.api.client import HubClient
+from prime_cli.commands.pods.planned import left_behind, pod_lines
+from prime_cli.core.completion_cache import remember
+from prime_cli.core.errors import PrimeError
+from prime_cli.pods.creation import Plan, request_of
+from prime_cli.pods.identity import find_identity, public_line
+from prime_cli.pods.registration import all_keys, register_key
+from prime_cli.pods.waiting import wait_until_up
+from prime_cli.session import Session
+from prime_cli.wire.pods import Pod
+
+
+@dataclass(frozen=True)
+class Key:
+    """What `--ssh-key` says: a key on the hub by its id, or a file, or nothing."""
+
+    id: str | None = None
+    file: str | None = None
+
+
+def find_key(hub: HubClient, word: str | None) -> Key:
+    """The key on the hub with this name or id, else the file of that name."""
+    if word is None:
+        return Key()
+    known = next((key for key in all_keys(hub) if word in (key.id, key.name)), None)
+    return Key(file=word) if known is None else Key(known.id)
+
+
+def make(session: Session, plan: Plan, key: Key) -> None:
+    """Ask for the pod, and leave while it is made."""
+    pod = _ask_for(session, plan, key)
+    session.output.show(pod, lines=pod_lines(pod))
+    session.output.hint(f"see it come up with `prime pods status {pod.name or pod.id}`")
+    _tell_next(session, pod)
+
+
+def make_and_wait(session: Session, plan: Plan, key: Key, *, seconds: float) -> None:
+    """Ask for the pod, and stay until it is up.
+
+    A script is given the pod also where that fails, so that it can end it.
+    """
+    pod = _ask_for(session, plan, key)
+    seen = [pod]
+    try:
+        pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
+    except (PrimeError, KeyboardInterrupt) as error:
+        if session.output.is_json:
+            session.output.show(seen[-1])
+        if isinstance(error, KeyboardInterrupt):
+            session.output.tell(left_behind(seen[-1]))
+            session.output.tell(f"`prime pods terminate {pod.id}` ends it")
+        raise
+    session.output.show(pod, lines=pod_lines(pod))
+    _tell_next(session, pod)
+
+
+def _ask_for(session: Session, plan: Plan, key: Key) -> Pod:
+    key_id = _opening(session, key)
+    try:
+        pod = session.hub.pods.create(request_of(plan, key_id=key_id))
+    except KeyboardInterrupt:
+        session.output.tell("A pod may have been made all the same: see `prime pods list`")
+        raise
+    remember("pods", filter(None, (pod.name, pod.id)))
+    return pod
+
+
+def _opening(session: Session, key: Key) -> str | None:
+    """The id of the one key that opens the pod, None for all; the user's is on the hub by then."""
+    if key.id is not None:
+        return key.id
+    config = session.config
+    identity = find_identity(config.home.value, key.file, config.ssh_key_path, session.progress)
+    known = register_key(session.hub, public_line(identity), session.progress)
+    return known.id if known is not None and key.file is not None else None
+
+
+def _tell_next(session: Session, pod: Pod) -> None:
+    word = pod.name or pod.id
+    session.output.hint(
+        f"log in with `prime pods ssh {word}`, give it back with `prime pods terminate {word}`"
+    )

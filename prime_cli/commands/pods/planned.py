@@ -1,0 +1,116 @@
+"""A pod as it is told before and after it is made."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from prime_cli.commands.pods.words import price_words
+from prime_cli.core.durations import shown_span
+from prime_cli.core.phrases import some_of
+from prime_cli.models.budget import dollars
+from prime_cli.pods.choosing import title_of
+from prime_cli.pods.creation import Plan
+from prime_cli.pods.listing import gpu_words, moment
+from prime_cli.pods.shown_offers import place_of
+from prime_cli.wire.pods import Pod
+
+_NO_PRICE = "no price is known"
+
+
+def plan_lines(plan: Plan) -> list[tuple[str, str]]:
+    """What is made, where, what it costs, when it stops, and what it will have come to by then."""
+    return [
+        ("name", plan.wishes.name),
+        ("machine", _machine(plan)),
+        ("where", f"{plan.offer.provider or 'unknown'}, {place_of(plan.offer)}"),
+        *_contents(plan),
+        ("price", _price(plan)),
+        ("stops", _stop(plan)),
+        ("billed", _bill(plan)),
+    ]
+
+
+def pod_lines(pod: Pod) -> list[tuple[str, str]]:
+    """What a new pod is called, and how it is reached."""
+    several = [pod.ssh_connection] if isinstance(pod.ssh_connection, str) else pod.ssh_connection
+    return [
+        ("id", pod.id),
+        ("name", pod.name or "-"),
+        ("gpu", gpu_words(pod.gpu_name, pod.gpu_count)),
+        ("status", pod.shown_status),
+        ("ssh", ", ".join(filter(None, several or ())) or "-"),
+        ("$/h", price_words(pod.price_hr)),
+        ("stops", local_time(when) if (when := moment(pod.stop_at)) else "-"),
+    ]
+
+
+def left_behind(pod: Pod) -> str:
+    """What goes on after the command has ended."""
+    price = "a price that is not known" if pod.price_hr is None else f"{dollars(pod.price_hr)}/h"
+    when = moment(pod.stop_at)
+    until = f" until {local_time(when)}" if when else ", and nothing ends it by itself"
+    return f"`{pod.name or pod.id}` goes on at {price}{until}"
+
+
+def local_time(when: datetime) -> str:
+    """A moment on the clock of whoever reads it, and how long it is until then."""
+    left = shown_span(round((when - datetime.now(UTC)).total_seconds()))
+    return f"{when.astimezone():%Y-%m-%d %H:%M %Z} (in {left})"
+
+
+def _machine(plan: Plan) -> str:
+    offer = plan.offer
+    spot = ", spot: it may be taken back at any time" if offer.is_spot else ""
+    nodes = f"{plan.wishes.nodes} nodes of " if plan.wishes.nodes > 1 else ""
+    return f"{nodes}{gpu_words(offer.gpu_type, offer.gpu_count)}{spot}"
+
+
+def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
+    sizes = [
+        None if plan.vcpus is None else f"{plan.vcpus} vCPUs",
+        None if plan.memory is None else f"{plan.memory} GB of memory",
+        None if plan.disk_size is None else f"{plan.disk_size} GB of disk",
+    ]
+    if told := ", ".join(filter(None, sizes)):
+        yield "with", told
+    if plan.image:
+        yield "image", plan.image
+    if variables := plan.wishes.variables:
+        yield "env", some_of([variable.key for variable in variables], 8)
+    for disk in plan.wishes.disks:
+        costs = "no price is known" if disk.price_hr is None else f"{dollars(disk.price_hr)}/h"
+        yield "disk", f"{disk.name or disk.id}, {disk.size} GB, {costs}, also after the pod"
+    if plan.wishes.team_id:
+        shared = "all members" if plan.wishes.shared else f"{len(plan.wishes.member_ids)} members"
+        with_whom = plan.wishes.shared or plan.wishes.member_ids
+        yield "team", plan.wishes.team_id + (f", shared with {shared}" if with_whom else "")
+
+
+def _price(plan: Plan) -> str:
+    if plan.price is None:
+        return _NO_PRICE
+    base = plan.offer.prices.price or 0.0
+    nodes = f" for {plan.wishes.nodes} nodes" if plan.wishes.nodes > 1 else ""
+    more = plan.price - base * plan.wishes.nodes
+    extra = f", {dollars(more)} of it for what is beyond the offer" if round(more, 6) > 0 else ""
+    return f"{dollars(plan.price)} per hour{nodes}{extra}"
+
+
+def _stop(plan: Plan) -> str:
+    if plan.stop_at is None:
+        return "only when you terminate it: this hub ends no pods by itself"
+    span = shown_span((plan.stop_at - plan.begun_at).total_seconds())
+    return f"{plan.stop_at.astimezone():%Y-%m-%d %H:%M %Z}, in {span}"
+
+
+def _bill(plan: Plan) -> str:
+    if plan.price is None or plan.disks_price is None:
+        return _NO_PRICE
+    if plan.bill is None:
+        return f"{dollars(plan.price + plan.disks_price)} every hour"
+    disks = f", {dollars(plan.disks_price)}/h of it for disks" if plan.disks_price else ""
+    return f"{dollars(plan.bill)} until then{disks}"
+
+
+def named(plan: Plan) -> str:
+    """The plan in a few words, for a question."""
+    return f"`{plan.wishes.name}` ({title_of(plan.offer)})"
