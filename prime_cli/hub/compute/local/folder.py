@@ -13,7 +13,8 @@ import json
 import os
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -148,12 +149,20 @@ class PodFolder:
 
 def is_kept(folder: PodFolder) -> bool:
     """Whether whoever makes or keeps the pod is alive: the lock ends with its process."""
+    with watching(folder) as kept:
+        return kept()
+
+
+@contextmanager
+def watching(folder: PodFolder) -> Iterator[Callable[[], bool]]:
+    """Yields the same question, which also holds when the folder is gone before its keeper."""
     try:
         descriptor = open_descriptor(folder.lock, os.O_RDWR)
     except OSError:
-        return False
+        yield lambda: False
+        return
     try:
-        return not _take(descriptor, shared=True)
+        yield lambda: _is_taken(descriptor)
     finally:
         os.close(descriptor)
 
@@ -168,20 +177,25 @@ def keeper_of(folder: PodFolder) -> int | None:
 def take_lock(folder: PodFolder) -> int:
     """Make the lock and take it; the descriptor may be given to another process."""
     descriptor = open_descriptor(folder.lock, os.O_RDWR | os.O_CREAT)
-    _take(descriptor, shared=False)
+    if sys.platform != "win32":
+        import fcntl
+
+        # Who looks whether it is taken has it for a moment.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
     return descriptor
 
 
-def _take(descriptor: int, *, shared: bool) -> bool:
+def _is_taken(descriptor: int) -> bool:
     if sys.platform == "win32":
-        return True
+        return False
     import fcntl
 
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return False
-    return True
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed, UsageError
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.hub.compute.local import machine
 from prime_cli.hub.compute.local.folder import (
     PodFolder,
@@ -20,6 +20,7 @@ from prime_cli.hub.compute.local.folder import (
     is_tag,
     keeper_of,
     tag_of_folder,
+    watching,
 )
 from prime_cli.hub.compute.local.gpus import find_gpus
 from prime_cli.hub.compute.local.keeper.log import last_lines
@@ -35,6 +36,7 @@ from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
 
 _KEEPER = Path(__file__).parent / "keeper" / "__main__.py"
 _BEGIN_SECONDS = 120.0
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _PAUSE = 0.02
 _DISKS = "disks"
 
@@ -159,11 +161,12 @@ class LocalPods:
         """Let the keeper do it; if it is none any more, or stuck, do it here."""
         deadline = time.monotonic() + self.end_seconds
         asked = False
-        while is_kept(folder) and time.monotonic() < deadline:
-            keeper = keeper_of(folder)
-            if keeper is not None and not asked:
-                asked = send_to(keeper, signal.SIGTERM, if_=lambda: is_kept(folder))
-            time.sleep(_PAUSE)
+        with watching(folder) as kept:
+            while kept() and time.monotonic() < deadline:
+                keeper = keeper_of(folder)
+                if keeper is not None and not asked:
+                    asked = send_to(keeper, signal.SIGTERM, if_=kept)
+                time.sleep(_PAUSE)
         if os.path.lexists(folder.path):
             remove_pod(folder, tag if self.users else None)
 
@@ -172,7 +175,7 @@ def _launch(folder: PodFolder, lock: int) -> None:
     """Start the keeper; it is on its own when this returns. Raises StorageFailed."""
     # Nothing of our environment: keys are in it.
     environ = {"PATH": SYSTEM_PATH, MARK: str(folder.path)}
-    with folder.log.open("ab") as log:
+    with os.fdopen(open_descriptor(folder.log, _APPEND), "ab") as log:
         try:
             done = subprocess.run(
                 [sys.executable, "-I", "-X", "utf8", str(_KEEPER), str(folder.path), str(lock)],

@@ -77,7 +77,7 @@ def test_the_keeper_ends_its_pod_at_the_deadline_with_nobody_looking(here: Here)
     order = here.order(stop_at=datetime.now(UTC) + timedelta(seconds=2))
     here.provider.start(order)
     here.gone(order.tag)
-    assert members(here.folder(order.tag)) == {}
+    wait_until(lambda: not members(here.folder(order.tag)), what="no process")
 
 
 def test_a_pod_whose_keeper_was_killed_says_so_and_can_be_ended(here: Here) -> None:

@@ -1,0 +1,150 @@
+"""Pods for others: each with a system user of its own, and nothing between two of them."""
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.folder import keeper_of
+from prime_cli.hub.compute.local.served import prepare_ground
+from prime_cli.hub.compute.local.users import find_user
+from prime_cli.hub.compute.provider import Mount
+from tests.helpers.local_pods import Here
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="made for root")
+
+
+def _processes_of(uid: int) -> list[str]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = status.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        fields = dict(line.split(":", 1) for line in lines if ":" in line)
+        if str(uid) in fields["Uid"].split() and "Z" not in fields["State"]:
+            found.append(fields["Name"].strip())
+    return found
+
+
+def test_each_pod_has_a_user_of_its_own_who_is_gone_with_it(for_others: Here) -> None:
+    tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    assert for_others.ssh(tag, "id -un; pwd").stdout.split() == [
+        tag,
+        str(for_others.folder(tag).home),
+    ]
+    mine = Path(f"/tmp/{tag}")
+    survivors = f"mkdir -p {mine}/deep && touch {mine}/deep/f; nohup setsid sleep 4324 >/dev/null"
+    for_others.ssh(tag, f"{survivors} 2>&1 < /dev/null & sleep 0.5")
+    assert mine.exists()
+    assert "sleep" in _processes_of(user.uid)
+    for_others.provider.end(tag)
+    assert find_user(tag) is None
+    assert _processes_of(user.uid) == []
+    assert not mine.exists()
+    assert tag not in Path("/etc/group").read_text(encoding="utf-8")
+    assert for_others.provider.found("") == []
+
+
+def test_two_pods_cannot_read_enter_or_end_each_other(for_others: Here) -> None:
+    first, second = for_others.up(), for_others.up(variables={"SECRET": "swordfish"})
+    for_others.ssh(second, "echo private > f; chmod 644 f; nohup sleep 4325 >/dev/null 2>&1 &")
+    other = find_user(second)
+    assert other is not None
+    folder = for_others.folder(second)
+    for command in (
+        f"cat {folder.home}/f",
+        f"ls {folder.home}",
+        f"ls {folder.path}",
+        f"cat {folder.ssh}/session",
+        f"cat {folder.plan}",
+        f"ls {folder.path.parent}",
+        f"ls {folder.path.parent}/disks",
+        "cat ../order.json",
+        "cat ../log",
+        "touch ../ssh/x",
+        "echo > ../ssh/authorized_keys",
+        f"pkill -u {second} || kill -9 $(ps -o pid= -u {second})",
+        f"cat $(ps -o pid= -u {second} | head -1 | sed 's|[ ]*|/proc/|')/environ",
+        "sudo -n true",
+        "su -c true",
+    ):
+        assert for_others.ssh(first, command).returncode != 0, command
+    assert "sleep" in _processes_of(other.uid)
+
+
+def test_no_program_gives_a_pod_more_rights(for_others: Here) -> None:
+    tag = for_others.up()
+    assert "NoNewPrivs:\t1" in for_others.ssh(tag, "cat /proc/self/status").stdout
+
+
+def test_a_user_without_a_keeper_is_ended_too(for_others: Here) -> None:
+    import signal
+
+    tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    for_others.ssh(tag, "env -i nohup setsid sleep 4326 > /dev/null 2>&1 < /dev/null &")
+    keeper = keeper_of(for_others.folder(tag))
+    assert keeper is not None
+    os.kill(keeper, signal.SIGKILL)
+    for_others.provider.end(tag)
+    assert find_user(tag) is None
+    assert _processes_of(user.uid) == []
+    assert for_others.provider.found("") == []
+
+
+def test_a_user_that_makes_processes_without_end_is_ended(for_others: Here) -> None:
+    tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    script = "import os, time\nwhile True:\n os.fork() or time.sleep(0.05); time.sleep(0.05)"
+    bomb = f"ulimit -u 60; nohup setsid python3 -c '{script}' > /dev/null 2>&1 < /dev/null &"
+    for_others.ssh(tag, bomb)
+    for_others.provider.end(tag)
+    assert _processes_of(user.uid) == []
+
+
+def test_a_disk_goes_from_one_user_to_the_next(for_others: Here) -> None:
+    provider = for_others.provider
+    provider.make_disk("prime-disk-1", 1)
+    disks = (Mount("11111111", "data", "prime-disk-1"),)
+    first = for_others.up(disks=disks)
+    assert for_others.ssh(first, "echo kept > data/f && ln -s /etc data/l").returncode == 0
+    provider.end(first)
+    assert (provider.folder / "disks" / "prime-disk-1" / "f").stat().st_uid == 0
+    second = for_others.up(disks=disks)
+    assert for_others.ssh(second, "cat data/f && echo more >> data/f").stdout == "kept\n"
+    assert Path("/etc").stat().st_uid == 0
+    third = for_others.up()
+    disk = provider.folder / "disks" / "prime-disk-1"
+    assert for_others.ssh(third, f"ls {disk}").returncode != 0
+
+
+@needs_root
+def test_a_ground_that_pods_could_change_or_not_pass_is_refused(
+    for_others: Here, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="closed to others"):
+        prepare_ground(tmp_path / "pods", "127.0.0.1")
+    open_to_all = for_others.provider.folder / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    with pytest.raises(UsageError, match="may be changed"):
+        prepare_ground(open_to_all / "pods", "127.0.0.1")
+    nobody = for_others.provider.folder / "nobody"
+    nobody.mkdir(mode=0o711)
+    os.chown(nobody, pwd.getpwnam("nobody").pw_uid, -1)
+    with pytest.raises(UsageError, match="belongs to others"):
+        prepare_ground(nobody, "127.0.0.1")
+
+
+@needs_root
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host", "0.0.0.0", "::"])
+def test_a_host_that_is_not_here_is_refused(for_others: Here, host: str) -> None:
+    with pytest.raises(UsageError, match=r"address of this machine|means all addresses"):
+        prepare_ground(for_others.provider.folder, host)
