@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from prime_cli.core.config import Config
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
+    from prime_cli.hub.compute.provider import Provider
     from prime_cli.terminal.output import Output
 
 EMBEDDED_URL = "http://hub.local"
@@ -130,7 +131,7 @@ class Session:
         from prime_cli.hub.compute.local.provider import LocalProvider
         from prime_cli.hub.settings import HubSettings
 
-        machines = (LocalProvider(data / "pods"),)
+        machines = (LocalProvider(data / "pods"), *self._sky(data))
         settings = HubSettings(data=data, owner=owner, providers=machines)
         client = HubClient(
             EMBEDDED_URL,
@@ -140,6 +141,16 @@ class Session:
         )
         self._closing.callback(client.close)
         return client
+
+    def _sky(self, data: "Path") -> "tuple[Provider, ...]":
+        """The machines of the user's SkyPilot, which has nothing to say without a network."""
+        if self.config.sky.value is None or self.config.offline:
+            return ()
+        from prime_cli.hub.compute.sky.provider import open_sky
+
+        infra = self.config.sky_infra.value
+        say = self.progress.say
+        return (open_sky(self.config.sky.value, data / "sky", infra=infra, say=say),)
 
     @property
     def _upstream(self) -> "HubClient | None":

@@ -23,6 +23,11 @@ def text(word: str, source: str) -> str:
     return word
 
 
+def text_or_none(word: str, source: str) -> str | None:
+    """Any text on one line; None for `none`."""
+    return None if word.lower() == "none" else text(word, source)
+
+
 def yes_or_no(word: str, source: str) -> bool:
     """`true` or `false`, `1` or `0`, `yes` or `no`, `on` or `off`."""
     if word.lower() in _TRUE:

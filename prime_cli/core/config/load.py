@@ -32,6 +32,8 @@ class Config:
     trust: Setting[tuple[str, ...]]
     require_signature: Setting[bool]
     ssh_key_path: Setting[str | None]
+    sky: Setting[str | None]
+    sky_infra: Setting[tuple[str, ...]]
 
     @property
     def offline(self) -> bool:
@@ -60,6 +62,8 @@ class Config:
             self.trust,
             self.require_signature,
             self.ssh_key_path,
+            self.sky,
+            self.sky_infra,
         ]
 
 
@@ -86,6 +90,8 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         trust=registry.TRUST.choose(table, environ, file),
         require_signature=registry.REQUIRE_SIGNATURE.choose(table, environ, file),
         ssh_key_path=registry.SSH_KEY_PATH.choose(table, environ, file),
+        sky=registry.SKY.choose(table, environ, file),
+        sky_infra=registry.SKY_INFRA.choose(table, environ, file),
     )
 
 

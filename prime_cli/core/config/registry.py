@@ -172,6 +172,26 @@ SSH_KEY_PATH: Known[str | None] = Known(
     form="a file; `~` is your home",
 )
 
+SKY: Known[str | None] = Known(
+    "sky",
+    "A SkyPilot of yours, from which the hub in the box has machines too",
+    checks.text_or_none,
+    default=None,
+    usual="`none`",
+    variables=("PRIME_SKY",),
+    form="its command, as `sky`, or a folder with its Python; or `none`",
+)
+SKY_INFRA: Known[tuple[str, ...]] = Known(
+    "sky_infra",
+    "Where that SkyPilot may rent",
+    checks.names,
+    default=(),
+    usual="everywhere it can",
+    variables=("PRIME_SKY_INFRA",),
+    kind=list,
+    form="as `aws, slurm/lab`, with commas between",
+)
+
 SETTINGS: tuple[Known[Any], ...] = (
     CONTEXT,
     TEAM,
@@ -182,6 +202,8 @@ SETTINGS: tuple[Known[Any], ...] = (
     TRUST,
     REQUIRE_SIGNATURE,
     SSH_KEY_PATH,
+    SKY,
+    SKY_INFRA,
 )
 
 

@@ -36,6 +36,8 @@ VALUES = {
     "trust": ("ada, hub.example.org/eve", ["ada", "hub.example.org/eve"]),
     "require_signature": ("true", True),
     "ssh_key_path": ("~/.ssh/pods", "~/.ssh/pods"),
+    "sky": ("sky", "sky"),
+    "sky_infra": ("aws, slurm/lab", ["aws", "slurm/lab"]),
 }
 
 

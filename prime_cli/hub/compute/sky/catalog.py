@@ -1,0 +1,55 @@
+"""What SkyPilot can rent, asked for at most every few minutes, by all processes together."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.paths import write_atomically
+from prime_cli.hub.compute.sky.installation import Installation
+from prime_cli.hub.compute.sky.machines import Machine, read_machines
+from prime_cli.wire.codec import decode, encode
+
+_FRESH_SECONDS = 300.0
+_ASK_SECONDS = 300.0
+"""Catalogs of clouds are fetched when they are first asked for."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The machines of `infra` (everything that SkyPilot may use where that is empty)."""
+
+    installation: Installation
+    file: Path
+    infra: tuple[str, ...] = ()
+    now: Callable[[], float] = time.time
+
+    def machines(self) -> list[Machine]:
+        """All of them; raises PrimeError where SkyPilot cannot say."""
+        key = [self.installation.command, *self.infra]
+        rows = self._kept(key)
+        if rows is None:
+            question = {"infra": list(self.infra)}
+            rows = self.installation.ask("offers", question, _ASK_SECONDS)
+            write_atomically(self.file, encode({"at": self.now(), "of": key, "rows": rows}))
+        return read_machines(rows)
+
+    def find(self, cloud_id: str) -> Machine:
+        """The machine of an offer; raises NotFound."""
+        for machine in self.machines():
+            if machine.offer.cloud_id == cloud_id:
+                return machine
+        raise NotFound(
+            f"SkyPilot has no `{cloud_id}` (any more)", hint="`prime availability list` shows all"
+        )
+
+    def _kept(self, key: list[str]) -> list[dict[str, Any]] | None:
+        with suppress(OSError, UsageError):
+            kept = decode(self.file.read_bytes(), dict[str, Any])
+            age = self.now() - kept["at"]
+            if kept["of"] == key and 0 <= age < _FRESH_SECONDS:
+                return list(kept["rows"])
+        return None

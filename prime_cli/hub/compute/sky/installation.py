@@ -1,0 +1,125 @@
+"""The SkyPilot that the user has: where its interpreter is, and what it answers."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import EnvironmentFailed, NotFound, StorageFailed
+from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.core.secret_names import without_secrets
+
+TRIED = "0.14.1"
+"""The release that this was seen to work with."""
+
+_DRIVER = Path(__file__).parent / "driver" / "run.py"
+_INSTALL = f"`uv tool install 'skypilot=={TRIED}'` installs it; `prime config set sky sky`"
+_NAMES = ("python", "python3", "python.exe")
+_CLOUDS = (
+    "AWS_", "AZURE_", "ARM_", "CLOUDFLARE_", "CLOUDSDK_", "CUDO_", "DATACRUNCH_", "DIGITALOCEAN_",
+    "FLUIDSTACK_", "GOOGLE_", "HYPERBOLIC_", "IBM_", "KUBE", "LAMBDA_", "MITHRIL_", "NEBIUS_",
+    "OCI_", "PAPERSPACE_", "RUNPOD_", "SEEWEB_", "SHADEFORM_", "SKYPILOT_", "VAST_", "VERDA_",
+    "VSPHERE_", "YOTTA_",
+)  # fmt: skip
+"""Variables with which clouds are logged in to; no other credential reaches SkyPilot."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """SkyPilot by its command, a path of it, or the folder of its interpreter."""
+
+    command: str
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that owns SkyPilot; raises NotFound."""
+        return find_python(self.command)
+
+    def ask(self, what: str, question: Mapping[str, Any], seconds: float) -> Any:
+        """What SkyPilot answers to a question of the driver, as JSON has it.
+
+        Raises NotFound where there is none, EnvironmentFailed with the end of what it said where
+        it fails or does not answer.
+        """
+        done = self._run([what], seconds, json.dumps(question))
+        try:
+            answer = json.loads(done.out)
+        except ValueError:
+            raise EnvironmentFailed(
+                "SkyPilot ended without an answer", detail=done.last_lines()
+            ) from None
+        if "ok" not in answer:
+            detail = answer.get("detail") and f"{answer['detail']}\n{done.last_lines()}"
+            raise EnvironmentFailed(sentence(answer), detail=detail and _end_of(detail))
+        return answer["ok"]
+
+    def begin(self, what: str, folder: Path) -> None:
+        """Let a process of its own launch or end the cluster of `folder`; it outlives this one.
+
+        Raises NotFound and EnvironmentFailed where it cannot be started.
+        """
+        done = self._run([what, str(folder)], 60.0)
+        if not done.ok:
+            raise EnvironmentFailed("SkyPilot cannot be run", detail=done.last_lines())
+
+    def _run(self, words: Sequence[str], seconds: float, text: str | None = None) -> Completed:
+        environment = without_secrets(os.environ, keep=_CLOUDS)
+        try:
+            return run(
+                [self.python, str(_DRIVER), *words], timeout=seconds, input=text, env=environment
+            )
+        except TimedOut as error:
+            raise EnvironmentFailed(
+                f"SkyPilot did not answer within {seconds:g} seconds",
+                hint="`sky api status` shows what its server does",
+                detail=error.partial.last_lines(),
+            ) from error
+        except OSError as error:
+            raise StorageFailed(f"SkyPilot cannot be run: {error.strerror}") from error
+
+
+def find_python(command: str) -> Path:
+    """The interpreter that a command of SkyPilot is run by: of its first line, or beside it.
+
+    `command` may also be a folder that has the interpreter, or has it in `bin`. Raises NotFound.
+    """
+    path = Path(command).expanduser()
+    if path.is_dir():
+        found = _beside(path / "bin") or _beside(path)
+    else:
+        script = shutil.which(str(path))
+        found = None if script is None else _of_script(Path(script))
+    if found is None:
+        raise NotFound(f"There is no SkyPilot at `{command}`", hint=_INSTALL)
+    return found
+
+
+def sentence(answer: Mapping[str, Any]) -> str:
+    """Why SkyPilot failed, in one sentence."""
+    return f"SkyPilot failed: {str(answer.get('failure', 'it did not say why')).rstrip('.')}"
+
+
+def _of_script(script: Path) -> Path | None:
+    with script.open("rb") as file:
+        first = file.readline(4096)
+    words = (
+        first.decode("utf-8", "replace").removeprefix("#!").split() if first[:2] == b"#!" else []
+    )
+    if words and Path(words[0]).name == "env":
+        named = shutil.which(words[-1])
+        return Path(named) if named else None
+    if words and Path(words[0]).name.startswith("python"):
+        return Path(words[0])
+    # A shell that starts Python, where the path is too long for a first line, or a program.
+    return _beside(script.resolve().parent)
+
+
+def _beside(folder: Path) -> Path | None:
+    return next((folder / name for name in _NAMES if (folder / name).is_file()), None)
+
+
+def _end_of(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-20:])

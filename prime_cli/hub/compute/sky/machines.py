@@ -1,0 +1,126 @@
+"""What SkyPilot can rent, as offers, and the `resources` of its tasks that each stands for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from prime_cli.hub.compute.sky.gpu_types import memory_of, published_type
+from prime_cli.wire.offers import GpuOffer, Prices, Spec
+
+PROVIDER = "sky"
+CPU_NODE = "CPU_NODE"
+POOLS = ("slurm", "kubernetes", "ssh")
+_VCPUS = 2
+_DISK_SIZE = 256
+"""GB; both are what SkyPilot takes where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An offer; `refused` are features of SkyPilot that its cloud has not, with its reasons."""
+
+    offer: GpuOffer
+    resources: Mapping[str, Any]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cloud(self) -> str:
+        """`aws`, `slurm`, `kubernetes`."""
+        return str(self.resources["infra"]).partition("/")[0]
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether it is of a cluster that is there already, behind a server of its own."""
+        return self.cloud in POOLS
+
+
+def read_machines(rows: Sequence[Mapping[str, Any]]) -> list[Machine]:
+    """The machines of the driver's rows; GPUs without a published type are not offered."""
+    found: dict[str, Machine] = {}
+    for row in rows:
+        for machine in _of_row(row):
+            found.setdefault(machine.offer.cloud_id, machine)
+    return list(found.values())
+
+
+def _of_row(row: Mapping[str, Any]) -> list[Machine]:
+    cloud, _, pool = str(row["infra"]).partition("/")
+    infra = f"{cloud.lower()}/{pool}" if pool else cloud.lower()
+    refused = dict(row.get("refused") or {})
+    if "accelerator_name" not in row:
+        return [Machine(_cpu_offer(infra, pool), {"infra": infra}, refused)]
+    name, count = str(row["accelerator_name"]), row["accelerator_count"]
+    gpu_type = published_type(name, row["device_memory"])
+    if gpu_type is None or count != int(count):
+        return []
+    if cloud.lower() in POOLS:
+        resources = {"infra": infra, "accelerators": {name: int(count)}}
+        return [Machine(_pool_offer(row, infra, pool, gpu_type), resources, refused)]
+    return [
+        Machine(*_rented(row, infra, gpu_type, price, spot=spot), refused)
+        for spot, price in ((False, row["price"]), (True, row["spot_price"]))
+        if price is not None
+    ]
+
+
+def _cpu_offer(infra: str, pool: str) -> GpuOffer:
+    return GpuOffer(
+        cloud_id=f"{PROVIDER}/{infra}",
+        gpu_type=CPU_NODE,
+        gpu_count=1,
+        provider=PROVIDER,
+        data_center=pool or None,
+        vcpu=Spec(min_count=1, default_count=_VCPUS, max_count=1024, step=1),
+        memory=Spec(min_count=1, max_count=16384, step=1),
+        prices=Prices(currency="USD", on_demand=0.0),
+        is_spot=False,
+    )
+
+
+def _pool_offer(row: Mapping[str, Any], infra: str, pool: str, gpu_type: str) -> GpuOffer:
+    count = int(row["accelerator_count"])
+    return GpuOffer(
+        cloud_id=f"{PROVIDER}/{infra}/{count}x{row['accelerator_name']}",
+        gpu_type=gpu_type,
+        gpu_count=count,
+        gpu_memory=memory_of(gpu_type),
+        provider=PROVIDER,
+        data_center=pool or None,
+        vcpu=Spec(min_count=1, max_count=1024, step=1),
+        memory=Spec(min_count=1, max_count=16384, step=1),
+        prices=Prices(currency="USD", on_demand=row["price"] or 0.0),
+        is_spot=False,
+    )
+
+
+def _rented(
+    row: Mapping[str, Any], infra: str, gpu_type: str, price: float, *, spot: bool
+) -> tuple[GpuOffer, dict[str, Any]]:
+    count, instance, region = int(row["accelerator_count"]), row["instance_type"], row["region"]
+    place = f"{infra}/{region}" if region else infra
+    parts = [PROVIDER, place, instance or f"{count}x{row['accelerator_name']}"]
+    offer = GpuOffer(
+        cloud_id="/".join([*parts, "spot"] if spot else parts),
+        gpu_type=gpu_type,
+        gpu_count=count,
+        gpu_memory=memory_of(gpu_type),
+        provider=PROVIDER,
+        data_center=region or None,
+        disk=Spec(min_count=1, default_count=_DISK_SIZE, max_count=16384, step=1),
+        vcpu=Spec(default_count=_whole(row["cpu_count"])),
+        memory=Spec(default_count=_whole(row["memory"])),
+        prices=Prices(currency="USD", on_demand=price),
+        is_spot=spot,
+    )
+    resources: dict[str, Any] = {
+        "infra": place,
+        "accelerators": {str(row["accelerator_name"]): count},
+        "use_spot": spot,
+    }
+    if instance:
+        resources["instance_type"] = instance
+    return offer, resources
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else int(number)

@@ -1,0 +1,185 @@
+"""SkyPilot as a provider of pods. Each is a cluster, and a folder with what is known of it here."""
+
+import socket
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
+from prime_cli.hub.compute.provider import Order, Provider, Seen
+from prime_cli.hub.compute.sky import tasks
+from prime_cli.hub.compute.sky.catalog import Catalog
+from prime_cli.hub.compute.sky.folders import ClusterFolder, is_tag
+from prime_cli.hub.compute.sky.installation import Installation, sentence
+from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
+from prime_cli.hub.compute.sky.seeing import see_at_work, see_settled
+from prime_cli.wire.offers import DiskOffer, GpuOffer
+from prime_cli.wire.pods import PROVISIONING
+
+_STATUS_SECONDS = 180.0
+_END_SECONDS = 5.0
+_PAUSE = 0.1
+_SERVER = ("127.0.0.1", 46580)
+_SERVER_SENTENCE = (
+    "SkyPilot starts a server on this machine, which takes about 2 GB of memory until "
+    "`sky api stop`"
+)
+
+
+def _nobody_listens(_sentence: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class SkyProvider:
+    """Clusters of the SkyPilot of `installation`, with their folders in `folder`.
+
+    An `embedded` hub is on the machine of its user, whom SkyPilot's own way in serves; the users of
+    another hub reach only machines with an address. `say` is told what starts by itself.
+    """
+
+    installation: Installation
+    folder: Path
+    infra: tuple[str, ...] = ()
+    embedded: bool = True
+    say: Callable[[str], None] = _nobody_listens
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @property
+    def name(self) -> str:
+        return PROVIDER
+
+    @property
+    def catalog(self) -> Catalog:
+        return Catalog(self.installation, self.folder / "offers.json", self.infra)
+
+    def offers(self) -> Sequence[GpuOffer]:
+        """Raises NotAllowed where a served hub has pools only, which its users cannot reach."""
+        self._announce()
+        machines = self.catalog.machines()
+        reached = [each for each in machines if self._reaches(each)]
+        if machines and not reached:
+            raise NotAllowed(
+                "SkyPilot has only machines that no other machine reaches: "
+                + ", ".join(sorted({str(each.resources["infra"]) for each in machines})),
+                hint="use them from the hub in the box, with the setting `sky`",
+            )
+        return [each.offer for each in reached]
+
+    def disk_offers(self) -> Sequence[DiskOffer]:
+        return ()
+
+    def require_possible(self, order: Order) -> None:
+        machine = self.catalog.find(order.offer.cloud_id)
+        if not self._reaches(machine):
+            raise UsageError(f"Users of this hub cannot reach `{machine.resources['infra']}`")
+        tasks.require_possible(order, machine)
+
+    def start(self, order: Order) -> None:
+        folder = self._cluster(order.tag)
+        if folder.was_ordered:
+            return
+        machine = self.catalog.find(order.offer.cloud_id)
+        tasks.require_possible(order, machine)
+        self._announce()
+        folder.order(
+            {
+                "tag": order.tag,
+                "pod_id": order.pod_id,
+                "stop_at": order.stop_at.timestamp(),
+                "autodown": tasks.ends_itself(machine),
+                "task": tasks.build_task(order, machine, self.now()),
+            }
+        )
+        try:
+            self.installation.begin("launch", folder.path)
+        except BaseException:
+            folder.remove()
+            raise
+
+    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+        folders = {tag: self._cluster(tag) for tag in tags if is_tag(tag)}
+        seen = {tag: self._see_at_work(folder) for tag, folder in folders.items()}
+        settled = [tag for tag, found in seen.items() if found is None]
+        clusters = self._clusters() if settled else {}
+        for tag in settled:
+            seen[tag] = see_settled(folders[tag], clusters.get(tag), embedded=self.embedded)
+        return {tag: found for tag, found in seen.items() if found is not None}
+
+    def found(self, prefix: str) -> Collection[str]:
+        mine = self.folder.iterdir() if self.folder.is_dir() else ()
+        tags = {path.name for path in mine if is_tag(path.name)} | self._clusters().keys()
+        return sorted(tag for tag in tags if tag.startswith(prefix))
+
+    def end(self, tag: str) -> None:
+        """Raises EnvironmentFailed where SkyPilot fails within seconds; else it goes on alone."""
+        folder = self._cluster(tag)
+        if not folder.is_ending:
+            folder.mark_ending()
+            self.installation.begin("down", folder.path)
+        deadline = time.monotonic() + _END_SECONDS
+        while folder.is_ending and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        failure = folder.not_ended
+        if failure is not None and not folder.is_ending:
+            raise EnvironmentFailed(sentence(failure), detail=folder.last_lines(20))
+
+    def log(self, tag: str, lines: int) -> str:
+        return self._cluster(tag).last_lines(lines)
+
+    def make_disk(self, tag: str, size: int) -> None:
+        raise UsageError("SkyPilot makes no disks that outlive a pod")
+
+    def remove_disk(self, tag: str) -> None:
+        """There are none."""
+
+    def found_disks(self, prefix: str) -> Collection[str]:
+        return ()
+
+    def _cluster(self, tag: str) -> ClusterFolder:
+        if not is_tag(tag):
+            raise InternalError(f"`{tag}` is not a tag")
+        return ClusterFolder(self.folder.absolute() / tag)
+
+    def _clusters(self) -> dict[str, str]:
+        """The status of each cluster that SkyPilot has, by its name."""
+        self._announce()
+        answer = self.installation.ask("status", {}, _STATUS_SECONDS)
+        return {str(each["name"]): str(each["status"]) for each in answer}
+
+    def _see_at_work(self, folder: ClusterFolder) -> Seen | None:
+        found = see_at_work(folder)
+        if found is None and folder.was_asked_for and folder.launched is None:
+            # SkyPilot was told to launch it, and whoever watched what comes of that is gone.
+            self.installation.begin("launch", folder.path)
+            found = Seen(PROVISIONING)
+        return found
+
+    def _reaches(self, machine: Machine) -> bool:
+        return self.embedded or not machine.is_pool
+
+    def _announce(self) -> None:
+        """Say that a server of SkyPilot is about to be started, where none listens."""
+        try:
+            socket.create_connection(_SERVER, timeout=2.0).close()
+        except OSError:
+            self.say(_SERVER_SENTENCE)
+
+
+def open_sky(
+    command: str,
+    folder: Path,
+    *,
+    infra: tuple[str, ...] = (),
+    embedded: bool = True,
+    say: Callable[[str], None] = _nobody_listens,
+) -> SkyProvider:
+    """The provider of the SkyPilot that `command` starts; nothing is looked for by this."""
+    return SkyProvider(Installation(command), folder, infra, embedded, say)
+
+
+def _is_a_provider(sky: SkyProvider) -> Provider:
+    """For mypy: what is needed of one is here."""
+    return sky
