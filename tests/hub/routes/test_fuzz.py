@@ -23,6 +23,7 @@ from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.services.keys import ADMIN, create_key
 from prime_cli.hub.services.owners import owner_id
 from prime_cli.hub.urls import API
+from tests.helpers.machines import Machines
 from tests.hub.pushing import Push, open_app, settings_for
 
 pytestmark = pytest.mark.slow
@@ -77,7 +78,8 @@ def key(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def api(folder: Path, key: str) -> Any:
     """The described API of the served hub."""
-    app = create_app(settings_for(folder, embedded=False, accounts=True))
+    machines = Machines(at_once=True)
+    app = create_app(settings_for(folder, embedded=False, accounts=True, providers=(machines,)))
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
