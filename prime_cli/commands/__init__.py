@@ -38,6 +38,7 @@ app = group(
             "See which machines can be rented, and at what price.",
         ),
         "pods": ("prime_cli.commands.pods:app", "Rent machines, reach them, give them back."),
+        "disks": ("prime_cli.commands.disks:app", "Rent disks that outlive pods."),
         "ssh-keys": ("prime_cli.commands.ssh_keys:app", "Say which keys open your pods."),
         "gc": (
             "prime_cli.commands.gc:gc",
@@ -73,6 +74,6 @@ app = group(
             "Complete commands, options and names with Tab.",
         ),
     },
-    aliases={"team": "teams", "pod": "pods", "ssh-key": "ssh-keys"},
+    aliases={"team": "teams", "pod": "pods", "disk": "disks", "ssh-key": "ssh-keys"},
     callback=_root,
 )

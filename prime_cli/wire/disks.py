@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.core.errors import UsageError
 from prime_cli.wire.offers import Spec
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
 
@@ -74,3 +75,18 @@ def price_of(spec: Spec, size: int) -> float | None:
         return None
     free = (spec.default_count or 0) if spec.default_included_in_price else 0
     return round(max(size - free, 0) * spec.price_per_unit, 6)
+
+
+def check_size(spec: Spec, size: int) -> None:
+    """Raise UsageError unless a disk may have `size` GB."""
+    least, most = max(spec.min_count or 1, 1), spec.max_count
+    if size < least or (most is not None and size > most):
+        bounds = f"from {least} to {most}" if most is not None else f"at least {least}"
+        raise UsageError(f"A disk of this kind has {bounds} GB, not {size}")
+    step = spec.step or 1
+    if (size - least) % step:
+        below = size - (size - least) % step
+        raise UsageError(
+            f"A disk of this kind grows in steps of {step} GB from {least} GB, so not to {size}",
+            hint=f"the nearest is {below}",
+        )

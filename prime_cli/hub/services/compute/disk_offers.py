@@ -5,8 +5,8 @@ from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.offers import gather
 from prime_cli.hub.services.compute.providers import require_providers
-from prime_cli.wire.disks import DiskCreation
-from prime_cli.wire.offers import DiskOffer, Spec
+from prime_cli.wire.disks import DiskCreation, check_size
+from prime_cli.wire.offers import DiskOffer
 
 _MOST_NAMED = 5
 
@@ -49,21 +49,6 @@ def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[Provider, DiskOffer]
         )
     check_size(found[0][1].spec, wanted.size)
     return found[0]
-
-
-def check_size(spec: Spec, size: int) -> None:
-    """Raise UsageError unless a disk may have `size` GB."""
-    least, most = max(spec.min_count or 1, 1), spec.max_count
-    if size < least or (most is not None and size > most):
-        bounds = f"from {least} to {most}" if most is not None else f"at least {least}"
-        raise UsageError(f"A disk of this kind has {bounds} GB, not {size}")
-    step = spec.step or 1
-    if (size - least) % step:
-        below = size - (size - least) % step
-        raise UsageError(
-            f"A disk of this kind grows in steps of {step} GB from {least} GB, so not to {size}",
-            hint=f"the nearest is {below}",
-        )
 
 
 def _place(offer: DiskOffer) -> tuple[str | None, ...]:

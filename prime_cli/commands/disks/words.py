@@ -1,0 +1,34 @@
+"""What several commands for disks take and say."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.pods.words import price_words
+from prime_cli.pods.disks import ListedDisk
+
+DiskArg = Annotated[
+    str, typer.Argument(metavar="DISK", help="Its name, its id or the beginning of that.")
+]
+
+COLUMNS = ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods")
+
+
+def row_of(disk: ListedDisk, shown_id: str) -> list[str]:
+    """A disk as a row under COLUMNS."""
+    return [
+        disk.name or "-",
+        shown_id,
+        f"{disk.size} GB",
+        disk.status,
+        disk.provider,
+        disk.location,
+        disk.created_at,
+        price_words(disk.price_hr),
+        str(len(disk.pods)),
+    ]
+
+
+def hourly(price: float | None) -> str:
+    """`$0.01 an hour`, or that nobody knows."""
+    return "a price that is not told" if price is None else f"{price_words(price)} an hour"

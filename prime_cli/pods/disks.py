@@ -1,0 +1,155 @@
+"""Disks as `prime disks` shows them, in the names of the official client's JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.pods.listing import timestamp
+from prime_cli.wire.disks import Disk
+
+_PAGE = 100
+_MOST = 10_000
+_SHORTEST_BEGINNING = 4
+_NONE = "N/A"
+
+
+@dataclass(frozen=True)
+class ListedDisk:
+    """A disk; `size` is in GB, `price_hr` in USD. `pods`, the ids of those it is attached to, are
+    ours.
+    """
+
+    id: str
+    name: str
+    size: int
+    status: str
+    provider: str
+    location: str
+    created_at: str
+    price_hr: float | None
+    pods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DiskListing:
+    """Some of the disks that are there, the oldest first."""
+
+    disks: Sequence[ListedDisk]
+    total_count: int
+    offset: int
+    limit: int
+
+    @property
+    def more(self) -> int:
+        """How many disks come after these."""
+        return max(0, self.total_count - self.offset - len(self.disks))
+
+
+@dataclass(frozen=True)
+class DiskDetail:
+    """All of one disk; `info` is where it is, as its provider says it."""
+
+    id: str
+    name: str
+    size: int
+    status: str
+    provider: str
+    created_at: str
+    updated_at: str | None
+    terminated_at: str | None
+    price_hr: float | None
+    user_id: str | None
+    team_id: str | None
+    wallet_id: str | None
+    info: dict[str, Any] | None
+    pods: tuple[str, ...]
+    clusters: tuple[str, ...]
+
+
+def list_disks(hub: HubClient, *, offset: int = 0, limit: int = 100) -> DiskListing:
+    """The disks of one page; raises NotLoggedIn where the hub does not know who asks."""
+    page = hub.disks.page(offset=offset, limit=limit)
+    disks = sorted(map(listed, page.data), key=lambda disk: disk.created_at)
+    return DiskListing(disks, page.total_count, offset, limit)
+
+
+def find_disk(hub: HubClient, word: str) -> Disk:
+    """The disk with this id or name, or whose id is the only one that begins like this.
+
+    Raises NotFound, and UsageError where several are meant.
+    """
+    disks = _all_disks(hub)
+    meant = (
+        [disk for disk in disks if disk.id == word]
+        or [disk for disk in disks if disk.name == word]
+        or [disk for disk in disks if len(word) >= _SHORTEST_BEGINNING and disk.id.startswith(word)]
+    )
+    if len(meant) > 1:
+        ids = ", ".join(f"`{disk.id}`" for disk in meant)
+        raise UsageError(f"`{word}` may be any of {ids}", hint="name the disk by its id")
+    if not meant:
+        raise NotFound(
+            f"There is no disk `{word}` on {hub.host}",
+            hint="`prime disks list` shows those there are",
+        )
+    return meant[0]
+
+
+def listed(disk: Disk) -> ListedDisk:
+    """A disk as a row."""
+    return ListedDisk(
+        id=disk.id,
+        name=disk.name,
+        size=disk.size,
+        status=disk.status,
+        provider=disk.provider_type,
+        location=location_of(disk),
+        created_at=timestamp(disk.created_at),
+        price_hr=disk.price_hr,
+        pods=tuple(disk.pods),
+    )
+
+
+def detailed(disk: Disk) -> DiskDetail:
+    """All that is known of a disk."""
+    return DiskDetail(
+        id=disk.id,
+        name=disk.name,
+        size=disk.size,
+        status=disk.status,
+        provider=disk.provider_type,
+        created_at=timestamp(disk.created_at),
+        updated_at=timestamp(disk.updated_at) if disk.updated_at else None,
+        terminated_at=timestamp(disk.terminated_at) if disk.terminated_at else None,
+        price_hr=disk.price_hr,
+        user_id=disk.user_id,
+        team_id=disk.team_id,
+        wallet_id=disk.wallet_id,
+        info=disk.info,
+        pods=tuple(disk.pods),
+        clusters=tuple(disk.clusters),
+    )
+
+
+def location_of(disk: Disk) -> str:
+    """`US (US-KS-2)`: the country and the data center, `N/A` for what is not said."""
+    info = disk.info or {}
+    return place_words(info.get("country"), info.get("dataCenterId"))
+
+
+def place_words(country: object, data_center: object) -> str:
+    """The same for an offer."""
+    return f"{country or _NONE} ({data_center or _NONE})"
+
+
+def _all_disks(hub: HubClient) -> list[Disk]:
+    """A hub whose pages never end is left after ten thousand."""
+    found: list[Disk] = []
+    while len(found) < _MOST:
+        page = hub.disks.page(offset=len(found), limit=_PAGE)
+        found += page.data
+        if not page.data or len(found) >= page.total_count:
+            break
+    return found

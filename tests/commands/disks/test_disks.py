@@ -1,0 +1,232 @@
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from prime_cli.core.completion_cache import remembered
+from prime_cli.pods.offer_ids import disk_offer_id
+from tests.helpers.cli import Prime
+from tests.helpers.machines import DISK, Machines
+from tests.hub.house import House
+from tests.hub.services.compute.renting import Yard
+
+FINNISH = replace(DISK, cloud_id="disk_fi", data_center="FIN-01", country="FI")
+
+
+def rent(prime: Prime, *words: str, size: int = 250) -> dict[str, object]:
+    made: dict[str, object] = (
+        prime("disks", "create", "--size", str(size), "--yes", "--output", "json", *words).ok().json
+    )
+    return made
+
+
+def names(prime: Prime) -> list[str]:
+    return [disk["name"] for disk in prime("disks", "list", "--output", "json").ok().json["disks"]]
+
+
+def told(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_disk_is_rented_shown_renamed_and_given_back(prime: Prime, machines: Machines) -> None:
+    made = prime("disks", "create", "--size", "250", "--name", "data", "--yes").ok()
+    assert made.out == ""
+    assert "250 GB at $0.025 an hour" in told(made.err)
+    assert list(machines.disks.values()) == [250]
+    shown = prime("disks", "get", "data").ok().out
+    assert "place     US (US-KS-2)" in shown
+    assert "price/h   $0.025" in shown
+    renamed = prime("disks", "update", "data", "--name", "results").ok()
+    assert "The disk `data` is called `results` now" in renamed.err
+    ended = prime("disk", "terminate", "results", "--yes").ok()
+    assert "Terminated the disk `results` (250 GB of paper)" in told(ended.err)
+    assert machines.disks == {}
+    assert names(prime) == []
+
+
+def test_the_json_has_the_names_of_the_official_client(prime: Prime) -> None:
+    made = rent(prime, "--name", "data")
+    assert made == {
+        "id": made["id"],
+        "name": "data",
+        "size": 250,
+        "status": "ACTIVE",
+        "provider": "paper",
+        "created_at": made["created_at"],
+        "updated_at": made["updated_at"],
+        "terminated_at": None,
+        "price_hr": 0.025,
+        "user_id": made["user_id"],
+        "team_id": None,
+        "wallet_id": None,
+        "info": {
+            "country": "US",
+            "dataCenterId": "US-KS-2",
+            "cloudId": "disk_ks",
+            "isMultinode": True,
+        },
+        "pods": [],
+        "clusters": [],
+    }
+    assert prime("disks", "get", "data", "--output", "json").ok().json == made
+    assert prime("disks", "list", "--output", "json").ok().json == {
+        "disks": [
+            {
+                "id": made["id"],
+                "name": "data",
+                "size": 250,
+                "status": "ACTIVE",
+                "provider": "paper",
+                "location": "US (US-KS-2)",
+                "created_at": made["created_at"],
+                "price_hr": 0.025,
+                "pods": [],
+            }
+        ],
+        "total_count": 1,
+        "offset": 0,
+        "limit": 100,
+    }
+    ended = prime("disks", "terminate", str(made["id"]), "--yes", "--output", "json").ok().json
+    assert ended == {"id": made["id"], "name": "data", "status": "TERMINATED"}
+
+
+def test_disks_are_listed_by_age_with_what_they_cost(prime: Prime, yard: Yard) -> None:
+    for name in ("first", "second"):
+        rent(prime, "--name", name)
+        yard.house.clock.wait(seconds=1)
+    shown = prime("disks", "list").ok().out.splitlines()
+    assert [line.split()[0] for line in shown] == ["Name", "first", "second"]
+    assert shown[1].split()[2:5] == ["250", "GB", "ACTIVE"]
+    assert "$0.025" in shown[1]
+    cut = prime("disks", "list", "--limit", "1").ok()
+    assert cut.out.splitlines()[1].startswith("second")
+    assert "1 more with `--offset 1`" in cut.err
+
+
+def test_without_a_disk_there_is_a_way_to_one(prime: Prime) -> None:
+    assert "rent one with `prime disks create --size GB`" in prime("disks", "list").ok().err
+
+
+def test_the_price_is_told_before_anything_is_rented(prime: Prime, machines: Machines) -> None:
+    refused = prime("disks", "create", "--size", "250")
+    assert refused.code == 2
+    assert (
+        "Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025 an hour until it is terminated?"
+    ) in told(refused.err)
+    assert "--yes" in refused.err
+    assert machines.disks == {}
+
+
+def test_a_price_that_is_not_told_is_said_to_be_unknown(prime: Prime, machines: Machines) -> None:
+    machines.kinds_of_disks = [replace(DISK, spec=replace(DISK.spec, price_per_unit=None))]
+    refused = prime("disks", "create", "--size", "250")
+    assert "at a price that is not told until it is terminated?" in told(refused.err)
+
+
+def test_an_offer_is_named_where_there_are_several(prime: Prime, machines: Machines) -> None:
+    machines.kinds_of_disks = [DISK, FINNISH]
+    refused = prime("disks", "create", "--size", "10", "--yes")
+    assert refused.code == 2
+    assert "2 kinds of disks may be meant" in told(refused.err)
+    assert all(disk_offer_id(offer) in refused.err for offer in (DISK, FINNISH))
+    for words in (
+        ("--id", disk_offer_id(FINNISH)),
+        ("--cloud-id", "disk_fi"),
+        ("--data-center-id", "fin-01"),
+        ("--country", "fi"),
+    ):
+        info = rent(prime, *words)["info"]
+        assert isinstance(info, dict)
+        assert info["cloudId"] == "disk_fi"
+
+
+def test_an_offer_that_is_not_there_is_not_found(prime: Prime) -> None:
+    refused = prime("disks", "create", "--size", "10", "--id", "abcdef", "--yes")
+    assert refused.code == 6
+    assert "There is no offer of a disk `abcdef` on hub.local" in told(refused.err)
+    refused = prime("disks", "create", "--size", "10", "--provider-type", "other", "--yes")
+    assert refused.code == 6
+
+
+def test_where_there_are_no_disks_to_rent_that_is_said(prime: Prime, machines: Machines) -> None:
+    machines.kinds_of_disks = []
+    refused = prime("disks", "create", "--size", "10", "--yes")
+    assert refused.code == 6
+    assert "There are no disks to rent on hub.local" in refused.err
+
+
+def test_a_size_that_is_not_offered_is_refused_before_anybody_is_asked(prime: Prime) -> None:
+    refused = prime("disks", "create", "--size", "5000")
+    assert refused.code == 2
+    assert "A disk of this kind has from 1 to 4000 GB, not 5000" in told(refused.err)
+
+
+def test_a_disk_may_be_a_teams(prime: Prime, as_user: Callable[[str], Prime], yard: Yard) -> None:
+    house: House = yard.house
+    house.user("bob")
+    team = house.team("lab", ada="MEMBER", bob="MEMBER")
+    assert rent(prime, "--team-id", "lab", "--name", "shared")["team_id"] == team
+    assert rent(prime, "--team", "personal", "--name", "own")["team_id"] is None
+    bob = as_user("bob")
+    assert names(bob) == ["shared"]
+    refused = bob("disks", "terminate", "shared", "--yes")
+    assert refused.code == 4
+    assert "Only `ada` and admins of the team `lab` may change `shared`" in told(refused.err)
+    unknown = prime("disks", "create", "--size", "1", "--team", "crew", "--yes")
+    assert unknown.code == 6
+
+
+def test_a_disk_is_made_for_the_team_that_one_works_for(prime: Prime, yard: Yard) -> None:
+    team = yard.house.team("lab", ada="MEMBER")
+    made = prime(
+        "disks", "create", "--size", "1", "--yes", "--output", "json", env={"PRIME_TEAM": "lab"}
+    ).ok()
+    assert made.json["team_id"] == team
+    assert "For the team `lab` (from PRIME_TEAM)" in made.err
+
+
+def test_a_disk_that_a_pod_has_is_left_alone(prime: Prime, yard: Yard) -> None:
+    disk = rent(prime, "--name", "data")
+    pod = yard.rent(disks=[disk["id"]])
+    refused = prime("disks", "terminate", "data", "--yes")
+    assert refused.code == 7
+    assert f"attached to the pod {pod['id']}" in told(refused.err)
+    assert f"`prime pods terminate {pod['id']}`" in told(refused.err)
+    yard.ada.delete(f"/api/v1/pods/{pod['id']}").raise_for_status()
+    prime("disks", "terminate", "data", "--yes").ok()
+
+
+def test_nobody_is_asked_where_nobody_can_answer(prime: Prime) -> None:
+    rent(prime, "--name", "data")
+    refused = prime("disks", "terminate", "data")
+    assert refused.code == 2
+    assert "All that is on it is lost." in refused.err
+    assert names(prime) == ["data"]
+
+
+def test_a_disk_is_named_by_its_id_its_beginning_or_its_name(prime: Prime) -> None:
+    made = rent(prime, "--name", "same")
+    assert prime("disks", "get", str(made["id"])[:8], "--output", "json").ok().json == made
+    rent(prime, "--name", "same")
+    refused = prime("disks", "get", "same")
+    assert refused.code == 2
+    assert str(made["id"]) in "".join(refused.err.split())
+    assert prime("disks", "get", "nothing").code == 6
+
+
+def test_names_and_ids_are_completed_while_they_are_there(prime: Prime) -> None:
+    made = rent(prime, "--name", "data")
+    assert remembered("disks") == ["data", made["id"]]
+    prime("disks", "update", "data", "--name", "results").ok()
+    assert remembered("disks") == ["results", made["id"]]
+    prime("disks", "terminate", "results", "--yes").ok()
+    assert remembered("disks") == []
+    rent(prime, "--name", "more")
+    prime("disks", "list").ok()
+    assert remembered("disks")[0] == "more"
+
+
+def test_one_document_cannot_go_on_for_ever(prime: Prime) -> None:
+    refused = prime("disks", "list", "--watch", "--output", "json")
+    assert refused.code == 2
+    assert "--output jsonl" in refused.err
