@@ -62,6 +62,9 @@ WORDS: dict[str, str] = {
     "pods status": "web",
     "pods logs": "web",
     "pods history": "",
+    "pods ssh": "web",
+    "pods exec": "web -- true",
+    "pods cp": "web:a b",
     "pods terminate": "web --yes",
     "gc": "--yes",
     "login": "--headless",
@@ -105,6 +108,7 @@ NEED_A_HUB = frozenset(
     "env install, env bundle, env pull, env info, env status, env list, env versions, "
     "env delete, env inspect, eval run, eval get, eval samples, eval delete, whoami, "
     "availability list, availability gpu-types, availability disks, "
-    "pods list, pods status, pods logs, pods history, pods terminate, gc".split(", ")
+    "pods list, pods status, pods logs, pods history, pods terminate, gc, "
+    "pods ssh, pods exec, pods cp".split(", ")
 )
 """Commands that cannot be answered without the hub that they are for: they end with 5."""

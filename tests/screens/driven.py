@@ -91,6 +91,7 @@ BARS = {
     ("hub/upkeep/restore.py", "Restoring blobs"): _HUBS,
     ("hub/upkeep/restore.py", "Restoring tables"): _HUBS,
     ("pods/ending.py", "Ending pods"): f"{_PODS}::test_ending_pods_is_shown",
+    ("pods/ssh/reaching.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
 }
 """By module and how the description begins; an expression where it begins with no word."""

@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import ContextOpt, OfflineOpt, QuietOpt, open_session
 from prime_cli.commands.pods.reaching import IdentityOpt, NodeOpt, TimeoutOpt, find_way
 from prime_cli.core.phrases import counted
-from prime_cli.pods.ssh.copying import Copy, copy, plan_copy
-from prime_cli.session import Session
+from prime_cli.pods.ssh.copying import copy, plan_copy
 
 
 def cp(
@@ -23,7 +22,6 @@ def cp(
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
     timeout: TimeoutOpt = None,
-    output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
@@ -40,16 +38,9 @@ def cp(
     \b
     See also: `prime pods ssh`, `prime pods exec`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx, quiet=quiet, context=context, offline=offline)
     plan = plan_copy(paths)
     route = find_way(session, plan.pod, identity=identity, node=node, timeout=timeout)
-    show = session.output
-    copy(route, plan, recursive=recursive, quiet=quiet or show.mode != "table")
-    _tell(session, plan)
-
-
-def _tell(session: Session, plan: Copy) -> None:
+    copy(route, plan, recursive=recursive, quiet=quiet)
     where = f"`{plan.pod}`" if plan.uploads else "here"
-    record = {"pod": plan.pod, "sources": list(plan.sources), "target": plan.target,
-              "uploads": plan.uploads}  # fmt: skip
-    session.output.done(f"Copied {counted(len(plan.sources), 'path')} to {where}", value=record)
+    session.output.done(f"Copied {counted(len(plan.sources), 'path')} to {where}")

@@ -7,8 +7,10 @@ fields of `world.World`. `changes` says that it changes its world and is given o
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.hub_entries import OF_HUBS
 from tests.commands.walk.pods_entries import OF_PODS
+from tests.commands.walk.ssh_entries import OF_SSH, REACHING_ALONE
 
 WITHOUT_OUTPUT = {
+    **REACHING_ALONE,
     "prime completion bash": "prints a script, for a shell to read",
     "prime completion fish": "prints a script, for a shell to read",
     "prime completion powershell": "prints a script, for a shell to read",
@@ -208,5 +210,6 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     **OF_HUBS,
     **OF_PODS,
+    **OF_SSH,
 }
 """By the command's path; add those of a new group below a line of its own."""
