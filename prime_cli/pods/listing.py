@@ -49,8 +49,8 @@ class PodListing:
 def list_pods(hub: HubClient, *, offset: int = 0, limit: int = 100) -> PodListing:
     """The pods of one page; raises NotLoggedIn where the hub does not know who asks."""
     page = hub.pods.page(offset=offset, limit=limit)
-    pods = sorted(map(listed, page.data), key=lambda pod: pod.created_at)
-    return PodListing(pods, page.total_count, offset, limit)
+    oldest_first = sorted(page.data, key=lambda pod: pod.created_at)
+    return PodListing([*map(listed, oldest_first)], page.total_count, offset, limit)
 
 
 def listed(pod: Pod) -> ListedPod:
