@@ -123,7 +123,7 @@ def title_of(offer: GpuOffer) -> str:
     """An offer in a few words: `H100_80GB x8 spot of paper in FI at $9.52/h`."""
     spot = " spot" if offer.is_spot else ""
     provider = f" of {offer.provider}" if offer.provider else ""
-    place = f" in {place_of(offer)}" if offer.country or offer.data_center else ""
+    place = f" in {place}" if (place := place_of(offer)) else ""
     price = offer.prices.price
     told = "at no known price" if price is None else f"at {price_text(price)}/h"
     return f"{gpu_words(offer.gpu_type, offer.gpu_count)}{spot}{provider}{place} {told}"

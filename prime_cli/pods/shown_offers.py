@@ -8,7 +8,9 @@ from prime_cli.pods.offer_ids import disk_offer_id, offer_id
 from prime_cli.pods.offers import by_price
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
 
-_NONE = "N/A"
+NOT_TOLD = "N/A"
+"""As the official client writes what a hub does not say."""
+
 _COMMUNITY = "community_cloud"
 _PRICES = ("communityPrice", "onDemand", "spotPrice")
 
@@ -83,16 +85,16 @@ def show_types(summary: Summary) -> list[ShownType]:
 
 def price_text(price: float | None) -> str:
     """`$1.65`, as the official client writes it."""
-    return _NONE if price is None else f"${price:.2f}"
+    return NOT_TOLD if price is None else f"${price:.2f}"
 
 
 def place_of(offer: GpuOffer) -> str:
-    """`US (US-KS-2)`, or as much of that as is known."""
-    return _place(offer.country, offer.data_center)
+    """`US (US-KS-2)`, or as much of that as is known; nothing of a machine that is here."""
+    return _place(offer.country, offer.data_center) if offer.country or offer.data_center else ""
 
 
 def _place(country: str | None, data_center: str | None) -> str:
-    return f"{country or _NONE} ({data_center})" if data_center else country or _NONE
+    return f"{country or NOT_TOLD} ({data_center})" if data_center else country or NOT_TOLD
 
 
 def _alike(offer: GpuOffer) -> tuple[object, ...]:
@@ -116,9 +118,9 @@ def _shown(alike: Sequence[GpuOffer]) -> ShownOffer:
         cloud_id=offer.cloud_id,
         gpu_type=f"{name} (Spot)" if offer.is_spot else name,
         gpu_count=offer.gpu_count,
-        socket=offer.socket or _NONE,
-        provider=offer.provider or _NONE,
-        location=offer.country or _NONE,
+        socket=offer.socket or NOT_TOLD,
+        provider=offer.provider or NOT_TOLD,
+        location=offer.country or NOT_TOLD,
         stock_status=offer.stock_status,
         price_per_hour=price_text(offer.prices.price),
         price_value=offer.prices.price,
@@ -134,14 +136,14 @@ def _shown(alike: Sequence[GpuOffer]) -> ShownOffer:
 def _range(specs: Sequence[Spec]) -> str:
     counts = [spec.default_count for spec in specs if spec.default_count is not None]
     if not counts:
-        return _NONE
+        return NOT_TOLD
     least, most = min(counts), max(counts)
     return str(least) if least == most else f"{least}-{most}"
 
 
 def _open_end(spec: Spec) -> str:
     if spec.default_count is None:
-        return _NONE
+        return NOT_TOLD
     more = spec.max_count not in (None, spec.default_count)
     return f"{spec.default_count}+" if more else str(spec.default_count)
 
@@ -153,8 +155,8 @@ def _shown_disk(offer: DiskOffer) -> ShownDisk:
         provider=offer.provider,
         location=_place(offer.country, offer.data_center),
         stock_status=offer.stock_status,
-        price=_NONE if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
-        max_size=_NONE if spec.max_count is None else str(spec.max_count),
+        price=NOT_TOLD if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
+        max_size=NOT_TOLD if spec.max_count is None else str(spec.max_count),
         is_multinode="Yes" if offer.is_multinode else "No",
     )
 

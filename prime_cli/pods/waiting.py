@@ -6,7 +6,14 @@ from contextlib import suppress
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.durations import shown_span
-from prime_cli.core.errors import NotFound, PartialResult, PodFailed, PrimeError
+from prime_cli.core.errors import (
+    NotFound,
+    Offline,
+    PartialResult,
+    PodFailed,
+    PrimeError,
+    Unreachable,
+)
 from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.details import updated
 from prime_cli.pods.polling import polled
@@ -15,7 +22,8 @@ from prime_cli.wire.pods import Pod
 
 WAIT_SECONDS = 1800
 """Clouds take minutes as a rule; an image that has to be pulled first takes longer."""
-POLL_SECONDS = 3.0
+_POLL_SECONDS = 3.0
+_POLL_SECONDS_HERE = 0.5
 
 _ENDED = frozenset({wire.TERMINATED, wire.DELETING, wire.STOPPED, wire.FINISHED})
 _INSTALLATION_FAILED = frozenset({wire.ERROR, wire.TERMINATED})
@@ -40,7 +48,8 @@ def wait_until_up(
     until = clock() + seconds
     last = pod
     with progress.task(f"Waiting for {pod.name or pod.id}") as task:
-        for now in polled(lambda: look(hub, pod), seconds=POLL_SECONDS, sleep=sleep):
+        pause = _POLL_SECONDS_HERE if hub.in_process else _POLL_SECONDS
+        for now in polled(_asking(hub, pod), seconds=pause, sleep=sleep):
             seen(now)
             _tell(now, last, task, progress)
             _require_hope(hub, now)
@@ -70,6 +79,25 @@ def look(hub: HubClient, pod: Pod) -> Pod:
             hint="`prime pods history` shows what it came to",
         ) from error
     return updated(known, states[0]) if states else known
+
+
+def _asking(hub: HubClient, pod: Pod) -> Callable[[], Pod]:
+    """`look`; where the hub does not answer at first, the pod is as it was when it was made."""
+    known: list[Pod] = [pod]
+
+    def ask() -> Pod:
+        try:
+            return look(hub, pod)
+        except Offline:
+            raise
+        except Unreachable:
+            if not known:
+                raise
+            return known.pop()
+        finally:
+            known.clear()
+
+    return ask
 
 
 def stage_of(pod: Pod) -> str:

@@ -9,7 +9,7 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.commands.pods.words import price_words
 from prime_cli.pods.choosing import why_none
 from prime_cli.pods.offers import Wanted, fetch_offers, narrow, read_regions, read_words
-from prime_cli.pods.shown_offers import ShownOffer, show_offers
+from prime_cli.pods.shown_offers import NOT_TOLD, ShownOffer, show_offers
 
 _COLUMNS = (
     "Id", "GPU", "$/h", "Provider", "Place", "vCPUs", "GB", "Disk", "Stock", "Socket", "Security",
@@ -98,7 +98,7 @@ def _row(offer: ShownOffer) -> list[str]:
         f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}",
         price_words(offer.price_value),
         offer.provider,
-        offer.location,
+        "-" if offer.location == NOT_TOLD else offer.location,
         offer.vcpus,
         offer.memory_gb,
         offer.disk_gb,

@@ -80,7 +80,7 @@ def _from_words(title: str, cheapest: GpuOffer) -> str:
 
 def _offer_words(offer: GpuOffer) -> str:
     parts = [
-        f"{offer.provider or 'unknown'} in {place_of(offer)}",
+        f"{offer.provider or 'unknown'}{f' in {place}' if (place := place_of(offer)) else ''}",
         offer.socket,
         None if offer.vcpu.default_count is None else f"{offer.vcpu.default_count} vCPUs",
         None if offer.memory.default_count is None else f"{offer.memory.default_count} GB",

@@ -21,7 +21,7 @@ def plan_lines(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("name", plan.wishes.name),
         ("machine", _machine(plan)),
-        ("where", f"{plan.offer.provider or 'unknown'}, {place_of(plan.offer)}"),
+        ("where", _where(plan)),
         *_contents(plan),
         ("price", _price(plan)),
         ("stops", _stop(plan)),
@@ -55,6 +55,12 @@ def local_time(when: datetime) -> str:
     """A moment on the clock of whoever reads it, and how long it is until then."""
     left = shown_span(round((when - datetime.now(UTC)).total_seconds()))
     return f"{when.astimezone():%Y-%m-%d %H:%M %Z} (in {left})"
+
+
+def _where(plan: Plan) -> str:
+    provider = plan.offer.provider or "a provider that is not told"
+    place = place_of(plan.offer)
+    return f"{provider}, {place}" if place else provider
 
 
 def _machine(plan: Plan) -> str:
