@@ -11,7 +11,16 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
-from prime_cli.hub.serving.options import HOST, PORT, RATE_LIMIT, UPLOADS, Downloads, ServeOptions
+from prime_cli.hub.serving.options import (
+    HOST,
+    PODS_FOLDER,
+    PODS_HOST,
+    PORT,
+    RATE_LIMIT,
+    UPLOADS,
+    Downloads,
+    ServeOptions,
+)
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -108,6 +117,32 @@ def serve(
             help="Send files of a bucket through the hub, or clients to the bucket.",
         ),
     ] = Downloads.PROXY,
+    local_pods: Annotated[
+        bool,
+        typer.Option(
+            "--local-pods",
+            envvar="PRIME_HUB_LOCAL_PODS",
+            help="Give pods on this machine, each to a system user of its own; takes root.",
+        ),
+    ] = False,
+    pods_folder: Annotated[
+        Path,
+        typer.Option(
+            "--pods-folder",
+            envvar="PRIME_HUB_PODS_FOLDER",
+            metavar="FOLDER",
+            help="Where those pods are, in a folder of root's.",
+        ),
+    ] = PODS_FOLDER,
+    pods_host: Annotated[
+        str,
+        typer.Option(
+            "--pods-host",
+            envvar="PRIME_HUB_PODS_HOST",
+            metavar="HOST",
+            help="The address of this machine where those pods are reached.",
+        ),
+    ] = PODS_HOST,
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -152,6 +187,9 @@ def serve(
         upstream=None if upstream == "none" else upstream,
         open_upstream=open_upstream,
         downloads=downloads,
+        local_pods=local_pods,
+        pods_folder=pods_folder,
+        pods_host=pods_host,
         log_format=log_format,
     )
     if options.exposed:

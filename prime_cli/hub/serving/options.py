@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.provider import LocalProvider
+from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
@@ -18,6 +20,8 @@ HOST = "127.0.0.1"
 PORT = 8480
 RATE_LIMIT = 100.0
 UPLOADS = 64
+PODS_FOLDER = Path("/var/lib/prime-pods")
+PODS_HOST = "127.0.0.1"
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
 _ALL_ADDRESSES = ("0.0.0.0", "::", "")  # noqa: S104
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -37,9 +41,10 @@ class ServeOptions:
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
-    none; `uploads` is how many may be under way in one process. `upstream` is the origin of another
-    hub, which `open_upstream` opens. The key of the seal is no option, so that no list of processes
-    shows it: it is the variable PRIME_HUB_SECRET_KEY.
+    none; `uploads` is how many may be under way in one process. With `local_pods` the hub's machine
+    is one of its providers: pods are in `pods_folder`, and listen on its address `pods_host`.
+    `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
+    option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
     """
 
     data: Path
@@ -57,6 +62,9 @@ class ServeOptions:
     uploads: int = UPLOADS
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
+    local_pods: bool = False
+    pods_folder: Path = PODS_FOLDER
+    pods_host: str = PODS_HOST
     upstream: str | None = None
     open_upstream: Callable[[str], Upstream] | None = None
 
@@ -94,7 +102,13 @@ class ServeOptions:
             # Not one of the options: those are shown by `ps`, and given to other processes.
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
+            providers=self._providers(),
         )
+
+    def _providers(self) -> tuple[Provider, ...]:
+        if not self.local_pods:
+            return ()
+        return (LocalProvider(self.pods_folder, self.pods_host, users=True),)
 
     def _upstream(self) -> Upstream | None:
         if self.upstream is None or self.open_upstream is None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.serving.options import ServeOptions
 
 ROOT = Path(__file__).parents[3]
@@ -44,6 +45,12 @@ def test_key_of_the_seal_is_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path
     options = ServeOptions(tmp_path)
     assert options.settings().secret_key == "k" * 44
     assert "k" * 44 not in repr(options)
+
+
+def test_pods_on_the_hub_s_machine_are_given_when_the_operator_says_so(tmp_path: Path) -> None:
+    assert ServeOptions(tmp_path).settings().providers == ()
+    options = ServeOptions(tmp_path, local_pods=True, pods_folder=tmp_path, pods_host="::1")
+    assert options.settings().providers == (LocalProvider(tmp_path, "::1", users=True),)
 
 
 def test_every_variable_of_the_server_is_in_the_guide() -> None:

@@ -1,6 +1,7 @@
 """`prime hub serve` as a user meets it: a process, a port, signals."""
 
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -59,6 +60,17 @@ def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:
     done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
     assert done.code == 2
     assert "are no certificate and its key" in done.err
+
+
+def test_a_place_where_pods_of_others_cannot_be_is_told_before_anything_is_served(
+    tmp_path: Path,
+) -> None:
+    argv = ("--port", "0", "--local-pods", "--pods-folder", str(tmp_path / "pods"))
+    done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
+    assert done.code == 2
+    why = "could not pass the folder" if os.geteuid() == 0 else "which takes root"
+    assert why in done.err or "`openssh-server`" in done.err
+    assert not (tmp_path / "hub").exists()
 
 
 def test_two_workers_answer_with_one_log_and_one_set_of_numbers(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.hub.compute.local.sshd import find_sshd
 from prime_cli.hub.compute.local.system import is_root
 
-PODS_FOLDER = Path("/var/lib/prime-pods")
 _PROGRAMS = ("useradd", "userdel", "groupdel", "getent", "chown", "find", "ssh-keygen")
 _LINKS = Path("/proc/sys/fs/protected_hardlinks")
 _ENTER = stat.S_IXOTH
@@ -70,12 +69,12 @@ def _require_safe(path: Path) -> None:
         raise UsageError(
             f"The folder {path} belongs to others or may be changed by them, and pods would be "
             "in it",
-            hint=f"name one of root's with `--pods-folder`, like {PODS_FOLDER}",
+            hint="name one of root's with `--pods-folder`",
         )
     if not found.st_mode & _ENTER:
         raise UsageError(
             f"The users of pods could not pass the folder {path}, which is closed to others",
-            hint=f"name another with `--pods-folder`, like {PODS_FOLDER}",
+            hint="name another with `--pods-folder`",
         )
 
 
