@@ -12,7 +12,7 @@ from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
 from prime_cli.wire.codec import to_builtins
-from prime_cli.wire.pods import ACTIVE, ERROR
+from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
 
 _PERSONAL = "none, it is yours alone"
 
@@ -68,17 +68,17 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("gpu", pod.gpu if pod.nodes == 1 else f"{pod.gpu} on each of {pod.nodes} nodes"),
         ("image", pod.image or "-"),
         ("created", pod.created_at),
-        ("stops", f"{pod.stop_at}, in {stops_in(pod.stop_at, now)}" if pod.stop_at else "-"),
+        ("stops", f"{pod.stop_at} ({stops_in(pod.stop_at, now)})" if pod.stop_at else "-"),
         ("price", f"{price_words(pod.price_per_hour)}/h, {price_words(pod.billed)} so far"),
         ("ip", pod.ip),
         ("ssh", pod.ssh),
     ]
-    if pod.installation_status:
+    if pod.installation_status and pod.installation_status not in (ERROR, FINISHED):
         progress = pod.installation_progress
         done = f", {progress}%" if isinstance(progress, int) else ""
         lines.append(("installing", f"{pod.installation_status}{done}"))
     for port in pod.port_mappings or ():
-        about = " ".join(filter(None, (port.used_by, port.description)))
+        about = " ".join(dict.fromkeys(filter(None, (port.used_by, port.description))))
         shown = f"{port.protocol} {port.external} -> {port.internal}"
         lines.append(("port", f"{shown}, {about}" if about else shown))
     for disk in pod.attached_resources or ():

@@ -1,5 +1,6 @@
 """`prime pods status`, `logs` and `history`, against a hub whose machines are on paper."""
 
+from prime_cli.hub.compute.provider import Seen
 from tests.helpers.cli import Prime
 from tests.hub.services.compute.renting import Yard, wish
 
@@ -16,8 +17,18 @@ def test_a_pod_that_is_up_is_shown_with_its_address_and_the_way_there(
     assert lines["ssh"] == "root@192.0.2.10 -p 2222"
     assert lines["image"] == "cuda_12_6_pytorch_2_7"
     assert lines["price"].startswith("$1.65/h, $")
-    assert lines["stops"].endswith("in 23h 59m")
+    assert lines["stops"].endswith("Z (23h 59m)")
+    assert lines["port"] == "TCP 2222 -> 22, SSH"
+    assert "installing" not in lines
     assert "`prime pods ssh web`" in shown.err
+
+
+def test_a_pod_on_its_way_says_how_far_it_is(prime: Prime, yard: Yard) -> None:
+    pod = yard.rent(**wish(name="web"))
+    yard.machines.seen[yard.tag(pod)] = Seen("ACTIVE", progress=40)
+    lines = prime("pods", "status", "web").ok().out.splitlines()
+    assert "status      INSTALLING" in lines
+    assert "installing  ACTIVE, 40%" in lines
 
 
 def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, yard: Yard) -> None:
