@@ -1,0 +1,182 @@
+"""Whatever is done in whatever order, and killed in between: no machine is ever without its row."""
+
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+from sqlalchemy import select
+
+from prime_cli.core.errors import Unreachable
+from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.db.tables import pods
+from prime_cli.hub.services.compute.sweeping import sweep
+from prime_cli.hub.services.compute.watching import look_after_all
+from prime_cli.wire.pods import DELETING
+from tests.helpers.machines import Machines
+from tests.hub.house import OPERATOR, House
+from tests.hub.services.compute.renting import API, Yard, wish
+
+
+class Killed(BaseException):
+    """The process of the hub ends here."""
+
+
+@dataclass
+class Deadly(Machines):
+    """Machines at which the hub may be killed or told off: before or after what it asks for."""
+
+    fate: str = ""
+
+    def start(self, order: Order) -> None:
+        self._meet("before")
+        super().start(order)
+        self._meet("after")
+
+    def end(self, tag: str) -> None:
+        self._meet("before")
+        if self.fate == "slow" and tag in self.seen:
+            self.seen[tag] = replace(self.seen[tag], status=DELETING)
+            return
+        super().end(tag)
+        self._meet("after")
+
+    def _meet(self, moment: str) -> None:
+        if self.fate == moment:
+            self.fate = ""
+            raise Killed
+        if self.fate == "failing":
+            raise Unreachable("The cloud is down")
+
+
+FATES = st.sampled_from(["", "", "before", "after", "failing", "slow"])
+
+
+class PodModel(RuleBasedStateMachine):
+    """Ada rents and gives back while machines come, fail and go, and her hub is killed."""
+
+    made = Bundle("made")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.machines = Deadly()
+        self.yard = Yard(self.folder / "hub", self.machines)
+        self.key = self.yard.house.key("ada")
+        self.begun = 0
+        self.known: set[str] = set()
+
+    def teardown(self) -> None:
+        """In the end everything can be ended, and nothing is left."""
+        self.machines.fate = ""
+        for tag in list(self.machines.seen):
+            self.machines.seen[tag] = replace(self.machines.seen[tag], status="ACTIVE")
+        sweep(self.yard.house.hub, OPERATOR, dry_run=False)
+        for pod_id in self.yard.pods():
+            self.yard.ada.delete(f"{API}/pods/{pod_id}").raise_for_status()
+        assert self.machines.seen == {}
+        assert self.yard.pods() == []
+        self.yard.house.hub.database.engine.dispose()
+        shutil.rmtree(self.folder)
+
+    @rule(target=made, fate=FATES, hours=st.integers(1, 48))
+    def rent(self, fate: str, hours: int) -> Any:
+        self.machines.fate = fate
+        stop_at = self.yard.house.clock.now + timedelta(hours=hours)
+        body = wish() | {"stopAt": stop_at.isoformat()}
+        with suppress(Killed):
+            self.yard.ada.post(f"{API}/pods", json=body)
+        self.machines.fate = ""
+        self.restart()
+        self.begun += 1
+        newest = set(self._rows()) - self.known
+        self.known |= newest
+        return multiple(*newest)
+
+    @rule(pod_id=made, fate=FATES)
+    def end(self, pod_id: str, fate: str) -> None:
+        self.machines.fate = fate
+        with suppress(Killed):
+            self.yard.ada.delete(f"{API}/pods/{pod_id}")
+        self.machines.fate = ""
+        self.restart()
+
+    @rule(pod_id=made)
+    def arrive(self, pod_id: str) -> None:
+        tag = self._tag(pod_id)
+        if tag in self.machines.seen and self.machines.seen[tag].status != DELETING:
+            self.machines.arrive(tag)
+
+    @rule(pod_id=made)
+    def fail(self, pod_id: str) -> None:
+        if (tag := self._tag(pod_id)) in self.machines.seen:
+            self.machines.fail(tag, "No capacity")
+
+    @rule(pod_id=made)
+    def vanish(self, pod_id: str) -> None:
+        self.machines.seen.pop(self._tag(pod_id), None)
+
+    @rule(minutes=st.sampled_from([0.5, 2, 90, 1500]))
+    def wait(self, minutes: float) -> None:
+        self.yard.house.clock.wait(minutes=minutes)
+
+    @rule()
+    def look(self) -> None:
+        listed = self.yard.pods()
+        now = self.yard.house.hub.now()
+        with self.yard.house.hub.database.read() as connection:
+            live = connection.execute(select(pods).where(pods.c.terminated_at.is_(None))).all()
+        assert sorted(listed) == sorted(row.id for row in live)
+        for row in live:
+            assert row.stop_at > now
+            begins = row.created_at > self.yard.house.hub.after(-60)
+            assert row.tag in self.machines.seen or begins
+
+    @rule(fate=FATES)
+    def watch(self, fate: str) -> None:
+        self.machines.fate = fate
+        with suppress(Killed):
+            look_after_all(self.yard.house.hub, 30)
+        self.machines.fate = ""
+
+    @rule()
+    def sweep(self) -> None:
+        sweep(self.yard.house.hub, OPERATOR, dry_run=False)
+        assert sweep(self.yard.house.hub, OPERATOR, dry_run=True).leaks == []
+
+    @invariant()
+    def every_machine_has_a_live_row(self) -> None:
+        with self.yard.house.hub.database.read() as connection:
+            query = select(pods.c.tag).where(pods.c.terminated_at.is_(None))
+            live = set(connection.execute(query).scalars())
+        assert set(self.machines.seen) <= live
+
+    @invariant()
+    def nothing_is_forgotten(self) -> None:
+        assert len(self._rows()) == self.begun
+
+    def restart(self) -> None:
+        """A new process over the same data."""
+        self.yard.house.hub.database.engine.dispose()
+        clock = self.yard.house.clock
+        self.yard.house = House(self.folder / "hub", clock=clock, providers=(self.machines,))
+        self.yard.ada = self.yard.house.client(self.key)
+
+    def _rows(self) -> list[str]:
+        with self.yard.house.hub.database.read() as connection:
+            return list(connection.execute(select(pods.c.id)).scalars())
+
+    def _tag(self, pod_id: str) -> str:
+        with self.yard.house.hub.database.read() as connection:
+            tag = connection.execute(select(pods.c.tag).where(pods.c.id == pod_id)).scalar_one()
+        return str(tag)
+
+
+TestPods = PodModel.TestCase
+TestPods.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
