@@ -8,6 +8,7 @@ _PROMPTS = "test_prompts.py"
 _LOGIN = "test_logging_in.py"
 _BARS = "test_bars.py"
 _PODS = "test_pods.py"
+_DISKS = "test_disks.py"
 _EVALUATING = "test_evaluating.py"
 
 _RUN = f"{_EVALUATING}::test_a_run_is_asked_about_interrupted_and_offered_again"
@@ -25,6 +26,13 @@ QUESTIONS = {
     ("commands/context/delete.py", "Forget `"): (
         f"{_LOGIN}::test_a_context_with_a_key_is_deleted_after_a_yes"
     ),
+    ("commands/disks/create.py", "Which disk?"): (
+        f"{_DISKS}::test_a_kind_of_disk_is_chosen_by_its_number"
+    ),
+    ("commands/disks/create.py", "_question(plan)"): f"{_DISKS}::test_a_disk_is_rented_after_a_yes",
+    ("commands/disks/terminate.py", "Terminate "): (
+        f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"
+    ),
     ("commands/env/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
@@ -39,6 +47,9 @@ QUESTIONS = {
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
     ("commands/pods/terminate.py", "Terminate "): f"{_PODS}::test_pods_are_ended_after_a_yes",
+    ("commands/ssh_keys/remove.py", "Remove the SSH key "): (
+        f"{_DISKS}::test_a_key_is_removed_after_a_yes"
+    ),
     ("commands/switch.py", "Whom do you work for?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
