@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable
 
 from prime_cli.core.file_lock import locked
+from prime_cli.pods.ssh.addresses import Address
 from prime_cli.pods.ssh.blocks import Block, read_blocks
 from prime_cli.pods.ssh.files import SshFiles
 from prime_cli.pods.ssh.forgetting import write_blocks
 from prime_cli.pods.ssh.routes import Route
-from prime_cli.pods.ssh.words import path_word
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 _LONGEST = 63
@@ -19,17 +19,15 @@ _TELLING = 8
 def keep_alias(files: SshFiles, hub: str, route: Route) -> str:
     """Write the block of a node, or replace it; the name by which ssh knows the node from now on.
 
-    `hub` is the address under which the pod was reached. A pod that only a file of ssh's own
-    knows the way to keeps the name that it has there, its id. Raises StorageFailed.
+    `hub` is the address under which the pod was reached. Raises StorageFailed.
     """
     by_id = _node_name(route.pod_id, route.node)
     with locked(files.lock):
         others = [each for each in read_blocks(files.config) if by_id not in each.hosts]
         name = _node_name(_choose_name(route, others), route.node)
-        names = [by_id] if route.config else [name, by_id]
-        block = Block(route.pod_id, hub, tuple(_lines(route, names)))
+        block = Block(route.pod_id, hub, tuple(_lines(route, name, by_id)))
         write_blocks(files, [block, *others])
-    return names[0]
+    return name
 
 
 def _choose_name(route: Route, others: Iterable[Block]) -> str:
@@ -43,13 +41,12 @@ def _node_name(name: str, node: int) -> str:
     return f"{name}-node-{node}" if node else name
 
 
-def _lines(route: Route, names: Iterable[str]) -> list[str]:
-    address = route.address
-    options = [("HostName", address.host), ("Port", str(address.port)), ("User", address.user)]
-    if route.config is not None:
-        # What is said first wins, so our options come before those of the file.
-        options = []
-    options += route.options
-    if route.config is not None:
-        options.append(("Include", path_word(route.config)))
-    return [f"Host {' '.join(names)}", *(f"    {name} {value}" for name, value in options)]
+def _lines(route: Route, *names: str) -> list[str]:
+    where = route.host.options if route.host is not None else _where(route.address)
+    # What is said first wins, so our options come before those of a provider.
+    options = [*(f"{name} {value}" for name, value in route.options), *where]
+    return [f"Host {' '.join(names)}", *(f"    {option}" for option in options)]
+
+
+def _where(address: Address) -> list[str]:
+    return [f"HostName {address.host}", f"Port {address.port}", f"User {address.user}"]

@@ -94,8 +94,8 @@ def _local(path: str) -> str:
 
 
 def _remote_host(route: Route) -> str:
-    if route.config is not None:
-        return route.pod_id
+    if route.host is not None:
+        return route.host.name
     host = route.address.host
     return f"{route.address.user}@{f'[{host}]' if ':' in host else host}"
 

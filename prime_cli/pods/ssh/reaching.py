@@ -10,6 +10,7 @@ from prime_cli.core.errors import Conflict, NotFound, PrimeError, Unreachable
 from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.identity import Identity
 from prime_cli.pods.ssh.addresses import address_of, require_id
+from prime_cli.pods.ssh.config_hosts import find_host
 from prime_cli.pods.ssh.files import SshFiles
 from prime_cli.pods.ssh.host_keys import pin_host_keys
 from prime_cli.pods.ssh.probing import Answer, Probe, probe
@@ -59,7 +60,7 @@ def find_route(hub: HubClient, pod: Pod, wish: Wish) -> Route | None:
     keys that cannot be true.
     """
     require_id(pod.id)
-    config = Path(pod.ssh_config) if pod.ssh_config and hub.in_process else None
+    believed = hub.in_process  # such a file may name programs to run
     address = address_of(pod.ssh_connection, wish.node)
     if address is None:
         return None
@@ -73,7 +74,7 @@ def find_route(hub: HubClient, pod: Pod, wish: Wish) -> Route | None:
         identity=wish.identity,
         known_hosts=files.known_hosts(pod.id),
         pinned=bool(pod.host_keys),
-        config=config if wish.node == 0 else None,
+        host=find_host(Path(pod.ssh_config), wish.node) if believed and pod.ssh_config else None,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prime_cli.pods.identity import Identity
 from prime_cli.pods.ssh.addresses import Address
+from prime_cli.pods.ssh.config_hosts import ConfigHost
 from prime_cli.pods.ssh.host_keys import has_host_key, host_alias
 from prime_cli.pods.ssh.programs import find_program
 from prime_cli.pods.ssh.words import path_word
@@ -19,7 +20,7 @@ class Route:
     """A node and the way there.
 
     `name` is the pod as people call it, `node` counts from 0. `known_hosts` has its host keys, and
-    `pinned` says that the hub told them. `config` is a file of ssh that knows the host by `pod_id`.
+    `pinned` says that the hub told them. `host` is one of a file of ssh's, where that is needed.
     """
 
     pod_id: str
@@ -29,7 +30,7 @@ class Route:
     identity: Identity
     known_hosts: Path
     pinned: bool = False
-    config: Path | None = None
+    host: ConfigHost | None = None
 
     @property
     def host_alias(self) -> str:
@@ -39,7 +40,7 @@ class Route:
     @property
     def target(self) -> str:
         """What ssh connects to."""
-        return self.address.login if self.config is None else self.pod_id
+        return self.address.login if self.host is None else self.host.name
 
     @property
     def options(self) -> list[tuple[str, str]]:
@@ -67,10 +68,10 @@ class Route:
         A connection that is open already (ControlPath) may be one to another pod that had this
         address, with other keys: none is shared.
         """
-        words = ["-F", str(self.config)] if self.config else []
+        words = ["-F", str(self.host.file)] if self.host else []
         for name, value in [*self.options, ("ControlPath", "none")]:
             words += ["-o", f"{name}={value}"]
-        if self.config is None:
+        if self.host is None:
             words += ["-o", f"Port={self.address.port}"]
         return words
 
