@@ -17,8 +17,10 @@ _NONE = "N/A"
 
 @dataclass(frozen=True)
 class ListedDisk:
-    """A disk; `size` is in GB, `price_hr` in USD. `pods`, the ids of those it is attached to, are
-    ours.
+    """A disk; `size` is in GB, `price_hr` in USD.
+
+    `location` is for programs, `place` for people. That and `pods`, the ids of those that it is
+    attached to, are ours.
     """
 
     id: str
@@ -29,6 +31,7 @@ class ListedDisk:
     location: str
     created_at: str
     price_hr: float | None
+    place: str
     pods: tuple[str, ...]
 
 
@@ -105,7 +108,8 @@ def listed(disk: Disk) -> ListedDisk:
         size=disk.size,
         status=disk.status,
         provider=disk.provider_type,
-        location=location_of(disk),
+        location=_location(disk),
+        place=place_of(disk),
         created_at=timestamp(disk.created_at),
         price_hr=disk.price_hr,
         pods=tuple(disk.pods),
@@ -133,14 +137,26 @@ def detailed(disk: Disk) -> DiskDetail:
     )
 
 
-def location_of(disk: Disk) -> str:
-    """`US (US-KS-2)`: the country and the data center, `N/A` for what is not said."""
-    info = disk.info or {}
-    return place_words(info.get("country"), info.get("dataCenterId"))
+def place_of(disk: Disk) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; empty where nothing is."""
+    return place_words(*_place(disk))
 
 
-def place_words(country: object, data_center: object) -> str:
+def place_words(country: str | None, data_center: str | None) -> str:
     """The same for an offer."""
+    return f"{country} ({data_center})" if country and data_center else country or data_center or ""
+
+
+def _place(disk: Disk) -> tuple[str | None, str | None]:
+    info = disk.info or {}
+    known = (info.get(name) for name in ("country", "dataCenterId"))
+    country, data_center = (str(text) if text else None for text in known)
+    return country, data_center
+
+
+def _location(disk: Disk) -> str:
+    """As the official client writes it, with `N/A` for what is not known."""
+    country, data_center = _place(disk)
     return f"{country or _NONE} ({data_center or _NONE})"
 
 

@@ -49,7 +49,7 @@ def read_key_file(text: str) -> PublicKey:
         return read_public_key(_decode(content))
     except UsageError as error:
         hint = f"its public half is {public}" if public.is_file() else error.hint
-        raise UsageError(f"{file}: {error.message}", hint=hint) from error
+        raise UsageError(f"{error.message} ({file})", hint=hint) from error
 
 
 def known_keys(hub: HubClient) -> list[KnownKey]:

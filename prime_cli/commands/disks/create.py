@@ -121,4 +121,5 @@ def _question(plan: DiskPlan) -> str:
 
 
 def _words(offer: DiskOffer) -> str:
-    return f"{offer.provider} in {place_words(offer.country, offer.data_center)}"
+    place = place_words(offer.country, offer.data_center)
+    return f"{offer.provider} in {place}" if place else offer.provider

@@ -5,7 +5,7 @@ import typer
 from prime_cli.commands.disks.words import DiskArg
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.words import price_words
-from prime_cli.pods.disks import DiskDetail, detailed, find_disk, location_of
+from prime_cli.pods.disks import DiskDetail, detailed, find_disk, place_of
 
 
 def get(
@@ -28,7 +28,7 @@ def get(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     found = find_disk(session.hub, disk)
     whole = detailed(found)
-    session.output.show(whole, lines=_lines(whole, location_of(found)))
+    session.output.show(whole, lines=_lines(whole, place_of(found)))
 
 
 def _lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ def row_of(disk: ListedDisk, shown_id: str) -> list[str]:
         f"{disk.size} GB",
         disk.status,
         disk.provider,
-        disk.location,
+        disk.place or "-",
         disk.created_at,
         price_words(disk.price_hr),
         str(len(disk.pods)),

@@ -7,6 +7,7 @@ import typer
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.ssh_keys.options import names_of, record_of
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.config import DEFAULT
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
 from prime_cli.pods.public_keys import KnownKey, read_key_file
 from prime_cli.pods.registration import name_of
@@ -62,5 +63,6 @@ def _own(session: Session) -> PublicKey:
 
     config = session.config
     found = find_identity(config.home.value, None, config.ssh_key_path, session.progress)
-    session.output.say(f"The key is {found.file} (from {found.source})")
+    said_by = "" if found.source == DEFAULT else f" (from {found.source})"
+    session.output.say(f"The key is {found.file}{said_by}")
     return read_public_key(public_line(found))

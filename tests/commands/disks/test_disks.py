@@ -79,6 +79,7 @@ def test_the_json_has_the_names_of_the_official_client(prime: Prime) -> None:
                 "location": "US (US-KS-2)",
                 "created_at": made["created_at"],
                 "price_hr": 0.025,
+                "place": "US (US-KS-2)",
                 "pods": [],
             }
         ],
@@ -121,6 +122,16 @@ def test_a_price_that_is_not_told_is_said_to_be_unknown(prime: Prime, machines: 
     machines.kinds_of_disks = [replace(DISK, spec=replace(DISK.spec, price_per_unit=None))]
     refused = prime("disks", "create", "--size", "250")
     assert "at a price that is not told until it is terminated?" in told(refused.err)
+
+
+def test_a_place_that_is_not_told_is_left_out(prime: Prime, machines: Machines) -> None:
+    machines.kinds_of_disks = [replace(DISK, country=None, data_center=None)]
+    refused = prime("disks", "create", "--size", "250")
+    assert "Rent a disk of 250 GB, paper, at $0.025 an hour" in told(refused.err)
+    rent(prime)
+    listing = prime("disks", "list", "--output", "jsonl").ok().records[0]
+    assert (listing["location"], listing["place"]) == ("N/A (N/A)", "")
+    assert "place" not in prime("disks", "get", str(listing["id"])).ok().out
 
 
 def test_an_offer_is_named_where_there_are_several(prime: Prime, machines: Machines) -> None:
