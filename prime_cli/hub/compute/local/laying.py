@@ -122,4 +122,5 @@ def _write(folder: PodFolder, order: Order, plan: Plan) -> None:
 
 
 def _lines(keys: tuple[str, ...]) -> str:
-    return "".join(f"{key.strip()}\n" for key in keys)
+    """A file of authorized_keys(5), where a key is one line whatever is in it."""
+    return "".join(f"{' '.join(key.split())}\n" for key in keys)

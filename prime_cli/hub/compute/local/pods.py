@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.errors import Conflict, StorageFailed, UsageError
+from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.hub.compute.local import machine
 from prime_cli.hub.compute.local.folder import (
@@ -28,7 +29,7 @@ from prime_cli.hub.compute.local.laying import lay
 from prime_cli.hub.compute.local.processes import MARK, send_to
 from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
 from prime_cli.hub.compute.local.sshd import find_sshd
-from prime_cli.hub.compute.local.system import SYSTEM_PATH
+from prime_cli.hub.compute.local.system import SYSTEM_PATH, require_login
 from prime_cli.hub.compute.local.variables import require_sound
 from prime_cli.hub.compute.provider import Order, Seen, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -54,6 +55,8 @@ class LocalPods:
         """The machine itself. Raises UsageError where there is no sshd."""
         _require_posix()
         find_sshd()
+        if not self.users:
+            require_login()
         gpus = find_gpus()
         return [machine.offer_of(self.folder, gpus, taken=bool(gpus.indices) and self._in_use())]
 
@@ -63,6 +66,8 @@ class LocalPods:
 
     def require_possible(self, order: Order) -> None:
         find_sshd()
+        if not self.users:
+            require_login()
         if order.nodes > 1:
             raise UsageError("This machine is one node: `--nodes` takes a provider that has more")
         if order.image:
@@ -83,7 +88,7 @@ class LocalPods:
         self.require_possible(order)
         _require_tag(order.tag)
         make_folder(self.folder)
-        lock = lay(self, order)
+        lock = self._lay(order)
         if lock is None:
             return
         folder = self._pod(order.tag)
@@ -153,6 +158,15 @@ class LocalPods:
     def _host_of(self, folder: PodFolder) -> str:
         plan = folder.read_plan()
         return plan.host if plan else self.host
+
+    def _lay(self, order: Order) -> int | None:
+        if order.offer.gpu_type == machine.CPU_NODE:
+            return lay(self, order)
+        # Of two that begin at the same time, one has the GPUs.
+        with locked(self.folder / ".gpus"):
+            if order.tag not in self.found("") and self._in_use():
+                raise Conflict("The GPUs of this machine are taken by another pod")
+            return lay(self, order)
 
     def _in_use(self) -> bool:
         return any(is_kept(self._pod(tag)) for tag in self.found(""))

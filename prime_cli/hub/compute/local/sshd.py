@@ -61,9 +61,12 @@ exec "$SHELL" -l
 """
 
 
-def find_sshd() -> str:
-    """The path of sshd, which wants to be started by it. Raises UsageError."""
-    found = shutil.which("sshd") or shutil.which("sshd", path=_WHERE)
+def find_sshd(where: str = _WHERE) -> str:
+    """The path of sshd, which wants to be started by it; `where` is looked at after PATH.
+
+    Raises UsageError.
+    """
+    found = shutil.which("sshd") or shutil.which("sshd", path=where)
     if found is None:
         raise UsageError(
             "Pods on this machine need OpenSSH's server, `sshd`, which is not installed",

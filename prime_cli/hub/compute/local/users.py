@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from prime_cli.hub.compute.local.system import SYSTEM_PATH
 _SHELLS = ("/bin/bash", "/bin/sh")
 _BUSY = frozenset({1, 10})
 """Exit codes of useradd(8) and userdel(8) while another changes the lists of users."""
+_COMMENT = "a pod of prime"
+"""What tells them from users who happen to have such a name."""
 _TRIES = 50
 _PAUSE = 0.2
 _OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/var/spool/cron", "/var/mail")  # noqa: S108
@@ -29,7 +32,7 @@ class SystemUser:
 
 
 def find_user(name: str) -> SystemUser | None:
-    """The user of that name; None where there is none."""
+    """The pod's user of that name; None where there is none, or it is no pod's."""
     if sys.platform == "win32":
         return None
     import pwd
@@ -38,7 +41,8 @@ def find_user(name: str) -> SystemUser | None:
         found = pwd.getpwnam(name)
     except KeyError:
         return None
-    return SystemUser(name, found.pw_uid, found.pw_gid)
+    ours = found.pw_gecos == _COMMENT and found.pw_uid != 0
+    return SystemUser(name, found.pw_uid, found.pw_gid) if ours else None
 
 
 def make_user(name: str, home: Path) -> SystemUser:
@@ -46,9 +50,9 @@ def make_user(name: str, home: Path) -> SystemUser:
     shell = next(each for each in _SHELLS if Path(each).exists())
     # A password of `*` matches none, and does not lock the account, as `!` would.
     fixed = "--system --user-group --no-create-home --password * --comment".split()
-    _change(["useradd", *fixed, "a pod of prime", "--home-dir", str(home), "--shell", shell, name])
+    _change(["useradd", *fixed, _COMMENT, "--home-dir", str(home), "--shell", shell, name])
     user = find_user(name)
-    if user is None or user.uid == 0:
+    if user is None:
         raise StorageFailed(f"No system user `{name}` was made")
     return user
 
@@ -72,16 +76,18 @@ def kill_processes(user: SystemUser) -> None:
     """Kill all processes of a user at once, so that none is faster at making another."""
     if user.uid == 0 or sys.platform == "win32":
         return
-    subprocess.run(
-        ["/bin/sh", "-c", "kill -KILL -1"],
-        user=user.uid,
-        group=user.gid,
-        extra_groups=[],
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    # At its limit of processes the user cannot be given this one; then they are killed one by one.
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            ["/bin/sh", "-c", "kill -KILL -1"],
+            user=user.uid,
+            group=user.gid,
+            extra_groups=[],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
 
 
 def give(path: Path, uid: int, gid: int, *, of: int) -> None:

@@ -1,9 +1,12 @@
 """The life of a pod on this machine: begun, looked at, entered, ended, whatever is killed."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +16,22 @@ from prime_cli.hub.compute.local.folder import PodFolder, keeper_of, take_lock
 from prime_cli.hub.compute.local.pods import LocalPods
 from prime_cli.hub.compute.local.processes import members, processes
 from tests.helpers.local_pods import Here, wait_until
+
+BEGIN = """
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from prime_cli.hub.compute.local.provider import LocalProvider
+from prime_cli.hub.compute.provider import Order
+from tests.helpers.local_pods import OFFER
+
+provider = LocalProvider(Path(sys.argv[1]))
+stop_at = datetime.now(UTC) + timedelta(minutes=2)
+order = Order(sys.argv[2], "id", "mine", "ada", OFFER, stop_at, ("ssh-ed25519 AAAA",))
+provider.look([])
+print("now", flush=True)
+provider.start(order)
+"""
 
 
 def _nothing_is_left(here: Here, tag: str, port: int) -> None:
@@ -135,6 +154,34 @@ def test_a_start_that_was_killed_before_its_keeper_began_is_an_error(here: Here)
     os.close(take_lock(laid))
     assert here.provider.look([tag])[tag].status == "ERROR"
     here.provider.end(tag)
+    assert here.provider.found("") == []
+
+
+def test_a_pod_whose_folder_somebody_removed_ends_itself(here: Here) -> None:
+    tag = here.up()
+    here.ssh(tag, "nohup setsid sleep 4327 > /dev/null 2>&1 < /dev/null &")
+    shutil.rmtree(here.provider.folder)
+    wait_until(lambda: not members(here.folder(tag)), what="no process")
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.02, 0.05, 0.1, 0.2])
+def test_a_start_that_is_killed_at_any_moment_leaves_nothing_that_cannot_be_ended(
+    here: Here, moment: float
+) -> None:
+    order = here.order()
+    with subprocess.Popen(
+        [sys.executable, "-c", BEGIN, str(here.provider.folder), order.tag],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as starting:
+        assert starting.stdout is not None
+        assert starting.stdout.readline() == b"now\n"
+        time.sleep(moment)
+        starting.kill()
+    for tag in here.provider.found(""):
+        assert tag == order.tag
+        here.provider.end(tag)
+    wait_until(lambda: not members(here.folder(order.tag)), what="no process")
     assert here.provider.found("") == []
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from prime_cli.core.errors import PrimeError
@@ -89,35 +90,40 @@ def _make_and_hold(folder: PodFolder, plan: Plan, log: Log) -> None:
             host_key=server.host_key,
         )
         log.add(f"ready: {state.login}@{plan.host} -p {state.port}")
-        _hold(plan, server)
+        _hold(folder, plan, server)
     finally:
         server.close()
     log.add("its time is over")
 
 
-def _hold(plan: Plan, server: Server) -> None:
-    """Return at the deadline; raises Failed when sshd ends by itself."""
+def _hold(folder: PodFolder, plan: Plan, server: Server) -> None:
+    """Return at the deadline; raises Failed when sshd ends by itself, and _Ended when somebody has
+    removed the folder, with which nobody else could end the pod.
+    """
     while (left := plan.stop_at - time.time()) > 0:
         select.select([server.said], [], [], min(left, _GLANCE))
         server.listen()
         server.require_running(reap())
+        if not folder.lock.exists():
+            raise _Ended
 
 
 def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
     """Leave the folder, which says why, and nothing else."""
     log.add(why)
-    folder.change_state(status=ERROR, failure=why)
     user = find_user(plan.user) if plan.user else None
     end_processes(folder, keeper=os.getpid(), user=user)
+    folder.change_state(status=ERROR, failure=why)
 
 
 def _remove(folder: PodFolder, plan: Plan, log: Log) -> None:
-    folder.change_state(status=DELETING)
+    with suppress(OSError):
+        folder.change_state(status=DELETING)
     while True:
         try:
             remove_pod(folder, plan.user, keeper=os.getpid())
-        except PrimeError as error:
-            log.add(error.message)
+        except (PrimeError, OSError, subprocess.SubprocessError) as error:
+            log.add(str(error))
             time.sleep(_TRY_AGAIN)
         else:
             return

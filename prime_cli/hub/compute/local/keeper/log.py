@@ -1,5 +1,6 @@
 """The log of a pod: lines with their time, and never more than two files of them."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,10 +18,12 @@ class Log:
         """One line; what would move a terminal is shown as an escape."""
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line.rstrip("\r\n"))
-        if self.path.exists() and self.path.stat().st_size > self._most:
-            self.path.replace(older(self.path))
-        with self.path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(f"{moment} {shown}\n")
+        # A pod does not end because its disk is full, and a line is not there.
+        with suppress(OSError):
+            if self.path.exists() and self.path.stat().st_size > self._most:
+                self.path.replace(older(self.path))
+            with self.path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(f"{moment} {shown}\n")
 
 
 def older(path: Path) -> Path:

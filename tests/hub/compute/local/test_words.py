@@ -1,0 +1,102 @@
+"""The log of a pod, the variables that sh is told, and names of folders."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.folder import PodFolder, State, is_tag, tag_of_folder
+from prime_cli.hub.compute.local.keeper.log import Log, last_lines
+from prime_cli.hub.compute.local.laying import link_name
+from prime_cli.hub.compute.local.sshd import find_sshd, session_text
+from prime_cli.hub.compute.local.variables import require_sound
+
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+
+
+@settings(max_examples=25, deadline=None)
+@given(values=st.lists(VALUES, max_size=8))
+def test_every_value_that_is_taken_arrives_through_sh(values: list[str]) -> None:
+    variables = {f"V{index}": value for index, value in enumerate(values)}
+    require_sound(variables)
+    script = "import json, os; print(json.dumps(dict(os.environ)))"
+    done = subprocess.run(
+        ["/bin/sh", "-c", session_text(variables)],
+        env={
+            "HOME": "/",
+            "SHELL": "/bin/sh",
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+            "SSH_ORIGINAL_COMMAND": f"python3 -c '{script}'",
+        },
+        capture_output=True,
+        check=True,
+    )
+    seen = json.loads(done.stdout)
+    assert {name: seen[name] for name in variables} == variables
+
+
+def test_the_log_keeps_its_last_lines_and_stays_small(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log", most=1000)
+    for number in range(500):
+        log.add(f"line {number}")
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2200
+    lines = last_lines(log.path, 20).splitlines()
+    assert [line.split(" ", 1)[1] for line in lines] == [f"line {n}" for n in range(480, 500)]
+    assert last_lines(log.path, 0) == ""
+    assert last_lines(tmp_path / "none", 5) == ""
+
+
+def test_no_line_of_a_log_moves_the_terminal_or_is_two(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.add("\x1b[2Jcleared\nsecond\u2028third")
+    assert last_lines(log.path, 9).count("\n") == 0
+    assert "\x1b" not in last_lines(log.path, 9)
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    Log(tmp_path / "gone" / "log").add("line")
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(max_size=40))
+def test_a_tag_is_a_name_of_a_folder_and_of_a_user(text: str) -> None:
+    if is_tag(text):
+        assert len(text) <= 32
+        assert text.isascii()
+        assert set(text) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def test_a_folder_that_was_not_finished_is_known_by_its_tag() -> None:
+    assert tag_of_folder("prime-a-b") == "prime-a-b"
+    assert tag_of_folder(".prime-a-b.0123456789abcdef") == "prime-a-b"
+    assert tag_of_folder(".prime-a-b.0123") is None
+    assert tag_of_folder("disks") is None
+
+
+@given(st.text(max_size=100), st.sets(st.sampled_from(["disk", "data"])))
+def test_the_link_of_a_disk_is_a_plain_name_that_is_free(name: str, taken: set[str]) -> None:
+    link = link_name(name, "0123456789", taken)
+    assert link not in taken
+    assert link
+    assert "/" not in link
+    assert not link.startswith((".", "-"))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+def test_a_state_that_is_half_written_is_none(content: bytes, tmp_path: Path) -> None:
+    folder = PodFolder(tmp_path)
+    folder.state.write_bytes(content)
+    assert folder.read_state() is None
+    folder.write_state(State("ACTIVE", port=22))
+    assert folder.read_state() == State("ACTIVE", port=22)
+
+
+def test_without_sshd_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError) as raised:
+        find_sshd(str(tmp_path))
+    assert "openssh-server" in str(raised.value.hint)
