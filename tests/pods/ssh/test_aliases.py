@@ -47,7 +47,7 @@ def as_ssh_has_it(config: Path, host: str) -> dict[str, str]:
     """What ssh itself makes of a file: `ssh -G`."""
     require("ssh")
     argv = ["ssh", "-G", "-F", str(config), host]
-    done = subprocess.run(argv, capture_output=True, check=True, text=True)
+    done = subprocess.run(argv, capture_output=True, check=True, text=True, encoding="utf-8")
     return dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
 
 

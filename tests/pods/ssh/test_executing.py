@@ -30,7 +30,11 @@ def test_a_line_is_split_into_the_words_that_it_was_made_of(words: list[str]) ->
 @pytest.mark.parametrize("word", ["if", "A=b", "!", "{", "[[", "function", "~", "-x", "*"])
 def test_the_first_word_is_a_program_and_nothing_to_the_shell(word: str) -> None:
     done = subprocess.run(
-        ["sh", "-c", remote_line([word])], capture_output=True, check=False, text=True
+        ["sh", "-c", remote_line([word])],
+        capture_output=True,
+        check=False,
+        text=True,
+        encoding="utf-8",
     )
     assert (done.returncode, "not found" in done.stderr) == (127, True)
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.cli import prime_process
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.ssh_keys import make_key
 from tests.helpers.sshd import Sshd, free_port
 from tests.helpers.terminal import Terminal
-from tests.helpers.tools import require_terminal
+from tests.helpers.tools import require, require_terminal
 from tests.pods.ssh.reached import POD_ID, describe, prime_at, tell, variables
 
 SSH = ("pods", "ssh", "train")
@@ -27,7 +28,7 @@ def known_hosts(home: Path) -> Path:
 def ssh_as_configured(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """Plain ssh, which finds ~/.ssh/config by the password file and not by $HOME."""
     argv = ["ssh", "-F", str(home / ".ssh" / "config"), "-o", "BatchMode=yes", *words]
-    return subprocess.run(argv, capture_output=True, check=False, text=True)
+    return subprocess.run(argv, capture_output=True, check=False, text=True, encoding="utf-8")
 
 
 def test_ssh_goes_on_in_our_place_with_its_exit_code(hub: ScriptedHub) -> None:
@@ -198,13 +199,9 @@ def test_offline_nothing_is_started(hub: ScriptedHub) -> None:
 
 
 def test_a_machine_without_ssh_is_told_so(hub: ScriptedHub, tmp_path: Path) -> None:
-    for name in ("ssh-keygen",):
-        found = subprocess.run(["which", name], capture_output=True, check=True, text=True)
-        (tmp_path / "bin").mkdir(exist_ok=True)
-        (tmp_path / "bin" / name).symlink_to(found.stdout.strip())
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ssh-keygen").symlink_to(require("ssh-keygen"))
     environ = {**variables(hub), "PATH": str(tmp_path / "bin")}
-    from tests.helpers.cli import prime_process
-
     done = prime_process(*SSH, "--output", "json", env=environ)
     assert done.code == 2
     told = json.loads(done.err)["error"]["message"]
