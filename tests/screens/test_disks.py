@@ -75,7 +75,7 @@ def test_a_disk_is_given_back_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     rack.rent("data")
     decline_then_agree(
         *("disks", "terminate", "data"),
-        asked="Terminate the disk `data` (100 GB of paper)? All that is on it is lost.",
+        asked="Terminate the disk `data` (100 GB of paper)? All that is on it is lost",
         kept="Nothing was terminated",
         state=lambda: len(rack.machines.disks),
         cwd=tmp_path,
