@@ -8,6 +8,7 @@ _PROMPTS = "test_prompts.py"
 _LOGIN = "test_logging_in.py"
 _BARS = "test_bars.py"
 _PODS = "test_pods.py"
+_RENTING = "test_renting.py"
 _DISKS = "test_disks.py"
 _EVALUATING = "test_evaluating.py"
 
@@ -18,6 +19,7 @@ _INSTALL = f"{_BARS}::test_the_steps_of_an_installation_are_shown"
 _RUNS = f"{_BARS}::test_what_is_done_with_runs_is_shown"
 _HUBS = f"{_BARS}::test_what_a_hub_is_copied_moved_and_cleaned_by_is_shown"
 _BYTES = f"{_BARS}::test_uploads_and_downloads_show_their_bytes"
+_CHOOSING = f"{_RENTING}::test_every_step_can_be_left"
 
 QUESTIONS = {
     ("commands/completion/options.py", "Change "): (
@@ -46,7 +48,18 @@ QUESTIONS = {
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
-    ("commands/pods/terminate.py", "Terminate "): f"{_PODS}::test_pods_are_ended_after_a_yes",
+    ("commands/pods/asking.py", "Which GPU?"): _CHOOSING,
+    ("commands/pods/asking.py", "How many?"): _CHOOSING,
+    ("commands/pods/asking.py", "Whose?"): _CHOOSING,
+    ("commands/pods/asking.py", "Which image?"): _CHOOSING,
+    ("commands/pods/asking.py", "f'{what}, {least}-{most}{of_unit}?'"): (
+        f"{_RENTING}::test_a_size_that_is_none_is_no_pod"
+    ),
+    ("commands/pods/asking.py", "Who may use it? Numbers with commas"): (
+        f"{_RENTING}::test_members_are_picked_by_their_numbers"
+    ),
+    ("commands/pods/create.py", "Create "): f"{_RENTING}::test_a_pod_is_made_after_a_yes",
+    ("commands/pods/terminate.py", "question"): f"{_PODS}::test_pods_are_ended_after_a_yes",
     ("commands/ssh_keys/remove.py", "Remove the SSH key "): (
         f"{_DISKS}::test_a_key_is_removed_after_a_yes"
     ),
@@ -101,6 +114,7 @@ BARS = {
     ("hub/upkeep/garbage.py", "Looking through the blobs"): _HUBS,
     ("hub/upkeep/restore.py", "Restoring blobs"): _HUBS,
     ("hub/upkeep/restore.py", "Restoring tables"): _HUBS,
+    ("pods/waiting.py", "Waiting for "): f"{_RENTING}::test_it_is_waited_for_at_a_terminal",
     ("pods/ending.py", "Ending pods"): f"{_PODS}::test_ending_pods_is_shown",
     ("pods/ssh/reaching.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
