@@ -47,6 +47,9 @@ def nodes() -> dict[str, Node]:
         ("prime context use", "@contexts"),
         ("prime context delete", "@contexts"),
         ("prime logout", "@contexts"),
+        ("prime disks get", "@disks"),
+        ("prime ssh-keys add", "@files"),
+        ("prime ssh-keys remove", "@ssh-keys"),
     ],
 )
 def test_a_command_is_offered_what_it_takes(path: str, kind: str, nodes: dict[str, Node]) -> None:

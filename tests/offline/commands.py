@@ -58,6 +58,7 @@ WORDS: dict[str, str] = {
     "availability list": "",
     "availability gpu-types": "",
     "availability disks": "",
+    "pods create": "--gpu-type a100 --yes",
     "pods list": "",
     "pods status": "web",
     "pods logs": "web",
@@ -66,6 +67,15 @@ WORDS: dict[str, str] = {
     "pods exec": "web -- true",
     "pods cp": "web:a b",
     "pods terminate": "web --yes",
+    "disks list": "",
+    "disks get": "data",
+    "disks create": "--size 10 --yes",
+    "disks update": "data --name results",
+    "disks terminate": "data --yes",
+    "ssh-keys list": "",
+    "ssh-keys add": "",
+    "ssh-keys remove": "laptop --yes",
+    "ssh-keys set-primary": "laptop",
     "gc": "--yes",
     "login": "--headless",
     "logout": "",
@@ -108,7 +118,9 @@ NEED_A_HUB = frozenset(
     "env install, env bundle, env pull, env info, env status, env list, env versions, "
     "env delete, env inspect, eval run, eval get, eval samples, eval delete, whoami, "
     "availability list, availability gpu-types, availability disks, "
-    "pods list, pods status, pods logs, pods history, pods terminate, gc, "
-    "pods ssh, pods exec, pods cp".split(", ")
+    "pods create, pods list, pods status, pods logs, pods history, pods terminate, gc, "
+    "pods ssh, pods exec, pods cp, "
+    "disks list, disks get, disks create, disks update, disks terminate, "
+    "ssh-keys list, ssh-keys add, ssh-keys remove, ssh-keys set-primary".split(", ")
 )
 """Commands that cannot be answered without the hub that they are for: they end with 5."""

@@ -4,6 +4,8 @@ A new command needs an entry here: the words after `prime`, in which `{run}` and
 fields of `world.World`. `changes` says that it changes its world and is given one of its own.
 """
 
+from tests.commands.walk.availability_entries import OF_RENTING
+from tests.commands.walk.disks_entries import OF_DISKS
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.hub_entries import OF_HUBS
 from tests.commands.walk.pods_entries import OF_PODS
@@ -210,6 +212,8 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     ),
     **OF_HUBS,
     **OF_PODS,
+    **OF_RENTING,
+    **OF_DISKS,
     **OF_SSH,
 }
 """By the command's path; add those of a new group below a line of its own."""

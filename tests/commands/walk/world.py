@@ -24,6 +24,7 @@ from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
+from tests.commands.walk.disks_entries import rent_disk
 from tests.commands.walk.pods_entries import rent_pods
 from tests.evals.rows import row
 from tests.evals.saving import save_run
@@ -131,7 +132,9 @@ def make_world(root: Path) -> World:
     ]
     data = world.served_data()
     key = issue_key(data, _OPERATOR, "ada", scope="admin").key
-    rent_pods(HubClient(SERVED_URL, key=key, transport=world.served_transport()))
+    served = HubClient(SERVED_URL, key=key, transport=world.served_transport())
+    rent_pods(served)
+    rent_disk(served)
     return replace(
         world,
         key=key,
