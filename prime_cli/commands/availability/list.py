@@ -12,7 +12,8 @@ from prime_cli.pods.offers import Wanted, fetch_offers, narrow, read_regions, re
 from prime_cli.pods.shown_offers import NOT_TOLD, ShownOffer, show_offers
 
 _COLUMNS = (
-    "Id", "GPU", "$/h", "Provider", "Place", "vCPUs", "GB", "Disk", "Stock", "Socket", "Security",
+    "Id", "GPU", "$/h", "Provider", "Place", "Stock", "vCPUs", "RAM GB", "Disk GB", "Socket",
+    "Security",
 )  # fmt: skip
 
 
@@ -93,16 +94,17 @@ def list_(
 def _row(offer: ShownOffer) -> list[str]:
     # As `--gpu-type` takes it.
     name = offer.gpu_type.removesuffix(" (Spot)").replace(" ", "_")
-    return [
+    cells = [
         offer.id,
         f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}",
         price_words(offer.price_value),
         offer.provider,
-        "-" if offer.location == NOT_TOLD else offer.location,
+        offer.location,
+        offer.stock_status,
         offer.vcpus,
         offer.memory_gb,
         offer.disk_gb,
-        offer.stock_status,
         offer.socket,
         offer.security,
     ]
+    return ["-" if cell == NOT_TOLD else cell for cell in cells]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import why_none
 from prime_cli.pods.creation import TEMPLATE, Wishes
 from prime_cli.pods.offers import Wanted, by_price, narrow
@@ -23,7 +24,9 @@ def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: Wanted) -> Gpu
     groups = _groups(left, lambda offer: offer.gpu_type, lambda offer: offer.gpu_type)
     if len(groups) > 1:
         left = groups[output.choose("Which GPU?", list(groups), flag="--gpu-type")]
-    groups = _groups(left, lambda offer: offer.gpu_count, lambda offer: f"{offer.gpu_count} GPUs")
+    groups = _groups(
+        left, lambda offer: offer.gpu_count, lambda offer: counted(offer.gpu_count, "GPU")
+    )
     if len(groups) > 1:
         left = groups[output.choose("How many?", list(groups), flag="--gpu-count")]
     left = left[:_MOST_OFFERS]
