@@ -9,7 +9,9 @@ import pytest
 from tests.helpers.cli import prime_process
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.scripts import Script, Step, matches, read_script
+from tests.helpers.tools import require
 
+_REACHING_PODS = ("pods",)
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
 
 
@@ -24,6 +26,9 @@ def model() -> Iterator[ScriptedModel]:
 def test_the_transcript_is_what_happens(
     path: Path, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if path.stem in _REACHING_PODS:
+        require("sshd", "/usr/sbin/sshd")
+        require("scp")
     script = read_script(path)
     monkeypatch.setenv("MODEL_PORT", str(model.port))
     _write_files(script, tmp_path)

@@ -68,10 +68,8 @@ def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
             owner = f" of {leak.owner}" if leak.owner else ""
             session.output.tell(f"{leak.kind}: {leak.name or leak.id}{owner} at {leak.provider}")
     count = sum(leak.failure is None for leak in leaks)
-    what = "it" if count == 1 else f"these {count}"
-    session.output.confirm(
-        f"End {what}? What is there is lost", yes=yes, otherwise="Nothing was ended"
-    )
+    what = "it and all that is on it" if count == 1 else f"these {count} and all that is on them"
+    session.output.confirm(f"End {what}?", yes=yes, otherwise="Nothing was ended")
 
 
 def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:

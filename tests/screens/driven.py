@@ -59,7 +59,7 @@ QUESTIONS = {
         f"{_RENTING}::test_members_are_picked_by_their_numbers"
     ),
     ("commands/pods/create.py", "Create "): f"{_RENTING}::test_a_pod_is_made_after_a_yes",
-    ("commands/pods/terminate.py", "question"): f"{_PODS}::test_pods_are_ended_after_a_yes",
+    ("commands/pods/terminate.py", "Terminate "): f"{_PODS}::test_pods_are_ended_after_a_yes",
     ("commands/ssh_keys/remove.py", "Remove the SSH key "): (
         f"{_DISKS}::test_a_key_is_removed_after_a_yes"
     ),

@@ -69,7 +69,7 @@ def rented(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rented]:
 def test_pods_are_ended_after_a_yes(rented: Rented, tmp_path: Path) -> None:
     decline_then_agree(
         *("pods", "terminate", "web"),
-        asked="Terminate `web`? All that is on it is lost",
+        asked="Terminate `web` and all that is on it?",
         kept="Nothing was terminated",
         state=lambda: rented.ends,
         cwd=tmp_path,
@@ -90,7 +90,7 @@ def test_what_a_pod_came_to_is_shown_before_the_question_also_when_quiet(
 def test_leaks_are_ended_after_a_yes(rented: Rented, tmp_path: Path) -> None:
     decline_then_agree(
         "gc",
-        asked="End it? What is there is lost",
+        asked="End it and all that is on it?",
         kept="Nothing was ended",
         state=lambda: rented.ends,
         cwd=tmp_path,

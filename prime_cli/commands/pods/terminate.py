@@ -81,10 +81,13 @@ def _confirm(session: Session, pods: Sequence[Pod], now: datetime, *, yes: bool)
     for pod in pods:
         (show.say if yes else show.tell)(described(pod, now))
     title = f"`{pods[0].name or pods[0].id}`" if len(pods) == 1 else counted(len(pods), "pod")
-    disks = any(pod.attached_resources for pod in pods)
-    lost = "All that is on it is lost" if len(pods) == 1 else "All that is on them is lost"
-    kept = ", what is on attached disks stays" if disks else ""
-    show.confirm(f"Terminate {title}? {lost}{kept}", yes=yes, otherwise="Nothing was terminated")
+    there = "it" if len(pods) == 1 else "them"
+    but = " but disks" if any(pod.attached_resources for pod in pods) else ""
+    show.confirm(
+        f"Terminate {title} and all that is on {there}{but}?",
+        yes=yes,
+        otherwise="Nothing was terminated",
+    )
 
 
 def _tell(session: Session, endings: Sequence[Ending], wanted: Wanted) -> None:
