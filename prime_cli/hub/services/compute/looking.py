@@ -66,16 +66,14 @@ def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
 
 def _note_absence(hub: Hub, row: Row[Any]) -> None:
     now = hub.now()
-    if row.status in _ON_ITS_WAY:
-        if timestamp(hub.settings.clock() - _BEGINS_WITHIN) < row.created_at:
-            return
+    if row.status == ERROR:
+        close(hub, row, ERROR, ended_at=now)
+    elif row.stop_at <= now or row.status not in _ON_ITS_WAY:
+        # Its provider keeps deadlines too, and nobody may have looked since it was asked for.
+        close(hub, row, TERMINATED, ended_at=min(now, row.stop_at))
+    elif timestamp(hub.settings.clock() - _BEGINS_WITHIN) >= row.created_at:
         why = f"The provider `{row.provider}` has nothing of it: it was interrupted when it began"
         close(hub, row, ERROR, ended_at=now, failure=why)
-    elif row.status == ERROR:
-        close(hub, row, ERROR, ended_at=now)
-    else:
-        # Its provider keeps deadlines too, and nobody may have looked for long.
-        close(hub, row, TERMINATED, ended_at=min(now, row.stop_at))
 
 
 def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:

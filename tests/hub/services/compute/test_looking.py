@@ -93,6 +93,15 @@ def test_a_pod_that_its_provider_ended_in_time_ended_at_its_deadline(yard: Yard)
     assert past["totalBilledPrice"] == pytest.approx(24 * 1.65)
 
 
+def test_a_pod_that_nobody_looked_at_before_its_deadline_is_no_failure(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.end(yard.tag(pod))
+    yard.house.clock.wait(days=2)
+    (past,) = yard.history()
+    assert (past["id"], past["terminatedAt"]) == (pod["id"], pod["stopAt"])
+    assert yard.ada.get(f"{API}/pods/{pod['id']}").json()["status"] == "TERMINATED"
+
+
 def test_a_pod_that_is_past_its_deadline_is_ended_by_whoever_reads(yard: Yard) -> None:
     pod = yard.rent()
     yard.arrive(pod)
