@@ -143,6 +143,25 @@ def serve(
             help="The address of this machine where those pods are reached.",
         ),
     ] = PODS_HOST,
+    sky: Annotated[
+        str | None,
+        typer.Option(
+            "--sky",
+            envvar="PRIME_HUB_SKY",
+            metavar="COMMAND",
+            help="Give machines of this SkyPilot, in your name, to all who have an account.",
+        ),
+    ] = None,
+    sky_infra: Annotated[
+        str,
+        typer.Option(
+            "--sky-infra",
+            envvar="PRIME_HUB_SKY_INFRA",
+            metavar="CLOUDS",
+            help="Where, as aws,gcp/us-central1.",
+            show_default="everywhere it can",
+        ),
+    ] = "",
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -190,6 +209,8 @@ def serve(
         local_pods=local_pods,
         pods_folder=pods_folder,
         pods_host=pods_host,
+        sky=sky,
+        sky_infra=tuple(sky_infra.replace(",", " ").split()),
         log_format=log_format,
     )
     if options.exposed:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.sky.provider import open_sky
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
@@ -42,7 +43,8 @@ class ServeOptions:
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
     none; `uploads` is how many may be under way in one process. With `local_pods` the hub's machine
-    is one of its providers: pods are in `pods_folder`, and listen on its address `pods_host`.
+    is one of its providers: pods are in `pods_folder`, and listen on its address `pods_host`. `sky`
+    is a SkyPilot that is another, at the places `sky_infra`, or all where that is empty.
     `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
     option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
     """
@@ -63,6 +65,8 @@ class ServeOptions:
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     local_pods: bool = False
+    sky: str | None = None
+    sky_infra: tuple[str, ...] = ()
     pods_folder: Path = PODS_FOLDER
     pods_host: str = PODS_HOST
     upstream: str | None = None
@@ -106,9 +110,13 @@ class ServeOptions:
         )
 
     def _providers(self) -> tuple[Provider, ...]:
-        if not self.local_pods:
-            return ()
-        return (LocalProvider(self.pods_folder, self.pods_host, users=True),)
+        providers: list[Provider] = []
+        if self.local_pods:
+            providers.append(LocalProvider(self.pods_folder, self.pods_host, users=True))
+        if self.sky is not None:
+            folder = self.data / "sky"
+            providers.append(open_sky(self.sky, folder, infra=self.sky_infra, embedded=False))
+        return tuple(providers)
 
     def _upstream(self) -> Upstream | None:
         if self.upstream is None or self.open_upstream is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prime_cli.hub.compute.local.served import prepare_ground
+from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.serving.first_start import make_admin
 from prime_cli.hub.serving.listening import check_certificate, reserve_port
@@ -24,13 +25,15 @@ class Started:
 def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
     """Serve until told to stop; `announce` is called once nothing can be in the way any more.
 
-    Raises what `check_certificate`, `read_networks`, `prepare_ground`, `reserve_port`, `open_hub`
-    and `make_admin` raise.
+    Raises what `check_certificate`, `read_networks`, `prepare_ground`, `find_python`,
+    `reserve_port`, `open_hub` and `make_admin` raise.
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
     if options.local_pods:
         prepare_ground(options.pods_folder, options.pods_host)
+    if options.sky is not None:
+        find_python(options.sky)
     with reserve_port(options.host, options.port) as port:
         options = replace(options, port=port)
         hub = open_hub(options.settings())

@@ -29,13 +29,11 @@ class Catalog:
 
     def machines(self) -> list[Machine]:
         """All of them; raises PrimeError where SkyPilot cannot say."""
-        key = [self.installation.command, *self.infra]
-        rows = self._kept(key)
-        if rows is None:
-            question = {"infra": list(self.infra)}
-            rows = self.installation.ask("offers", question, _ASK_SECONDS)
-            write_atomically(self.file, encode({"at": self.now(), "of": key, "rows": rows}))
-        return read_machines(rows)
+        return read_machines(self._answer()["rows"])
+
+    def uploaded(self) -> list[str]:
+        """The files with its user's credentials that SkyPilot would copy to each machine."""
+        return list(self._answer()["uploaded"])
 
     def find(self, cloud_id: str) -> Machine:
         """The machine of an offer; raises NotFound."""
@@ -46,10 +44,19 @@ class Catalog:
             f"SkyPilot has no `{cloud_id}` (any more)", hint="`prime availability list` shows all"
         )
 
-    def _kept(self, key: list[str]) -> list[dict[str, Any]] | None:
-        with suppress(OSError, UsageError):
+    def _answer(self) -> dict[str, Any]:
+        key = [self.installation.command, *self.infra]
+        answer = self._kept(key)
+        if answer is None:
+            question = {"infra": list(self.infra)}
+            answer = self.installation.ask("offers", question, _ASK_SECONDS)
+            write_atomically(self.file, encode({"at": self.now(), "of": key, "answer": answer}))
+        return dict(answer)
+
+    def _kept(self, key: list[str]) -> dict[str, Any] | None:
+        with suppress(OSError, UsageError, KeyError):
             kept = decode(self.file.read_bytes(), dict[str, Any])
             age = self.now() - kept["at"]
             if kept["of"] == key and 0 <= age < _FRESH_SECONDS:
-                return list(kept["rows"])
+                return dict(kept["answer"])
         return None

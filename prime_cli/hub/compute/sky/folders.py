@@ -74,6 +74,13 @@ class ClusterFolder:
         """Why the last attempt to end it failed."""
         return _read(self.path / "down.json")
 
+    def is_quiet_since(self, moment: float) -> bool:
+        """Whether it was up before `moment` (seconds since the epoch), and is not to end."""
+        with suppress(OSError):
+            launched_at = (self.path / "result.json").stat().st_mtime
+            return launched_at < moment and not (self.path / "ending").exists()
+        return False
+
     def mark_ending(self) -> None:
         """Say that it is to end, so that nothing of it begins any more; raises StorageFailed."""
         make_folder(self.path)

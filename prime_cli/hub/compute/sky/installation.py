@@ -16,7 +16,7 @@ TRIED = "0.14.1"
 """The release that this was seen to work with."""
 
 _DRIVER = Path(__file__).parent / "driver" / "run.py"
-_INSTALL = f"`uv tool install 'skypilot=={TRIED}'` installs it; `prime config set sky sky`"
+_INSTALL = f"`uv tool install 'skypilot=={TRIED}'` installs it as `sky`"
 _NAMES = ("python", "python3", "python.exe")
 _CLOUDS = (
     "AWS_", "AZURE_", "ARM_", "CLOUDFLARE_", "CLOUDSDK_", "CUDO_", "DATACRUNCH_", "DIGITALOCEAN_",

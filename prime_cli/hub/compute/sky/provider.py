@@ -3,11 +3,15 @@
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
+from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import Order, Provider, Seen
 from prime_cli.hub.compute.sky import tasks
 from prime_cli.hub.compute.sky.catalog import Catalog
@@ -15,12 +19,14 @@ from prime_cli.hub.compute.sky.folders import ClusterFolder, is_tag
 from prime_cli.hub.compute.sky.installation import Installation, sentence
 from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
 from prime_cli.hub.compute.sky.seeing import see_at_work, see_settled
+from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
 
 _STATUS_SECONDS = 180.0
 _END_SECONDS = 5.0
 _PAUSE = 0.1
+_FRESH_SECONDS = 10.0
 _SERVER = ("127.0.0.1", 46580)
 _SERVER_SENTENCE = (
     "SkyPilot starts a server on this machine, which takes about 2 GB of memory until "
@@ -56,9 +62,13 @@ class SkyProvider:
         return Catalog(self.installation, self.folder / "offers.json", self.infra)
 
     def offers(self) -> Sequence[GpuOffer]:
-        """Raises NotAllowed where a served hub has pools only, which its users cannot reach."""
+        """Raises NotAllowed where a served hub would hand out what is its admin's alone, or has
+        pools only, which its users cannot reach.
+        """
         self._announce()
         machines = self.catalog.machines()
+        if not self.embedded:
+            self._require_private()
         reached = [each for each in machines if self._reaches(each)]
         if machines and not reached:
             raise NotAllowed(
@@ -75,6 +85,8 @@ class SkyProvider:
         machine = self.catalog.find(order.offer.cloud_id)
         if not self._reaches(machine):
             raise UsageError(f"Users of this hub cannot reach `{machine.resources['infra']}`")
+        if not self.embedded:
+            self._require_private()
         tasks.require_possible(order, machine)
 
     def start(self, order: Order) -> None:
@@ -103,7 +115,7 @@ class SkyProvider:
         folders = {tag: self._cluster(tag) for tag in tags if is_tag(tag)}
         seen = {tag: self._see_at_work(folder) for tag, folder in folders.items()}
         settled = [tag for tag, found in seen.items() if found is None]
-        clusters = self._clusters() if settled else {}
+        clusters = self._clusters([folders[tag] for tag in settled]) if settled else {}
         for tag in settled:
             seen[tag] = see_settled(folders[tag], clusters.get(tag), embedded=self.embedded)
         return {tag: found for tag, found in seen.items() if found is not None}
@@ -143,11 +155,21 @@ class SkyProvider:
             raise InternalError(f"`{tag}` is not a tag")
         return ClusterFolder(self.folder.absolute() / tag)
 
-    def _clusters(self) -> dict[str, str]:
-        """The status of each cluster that SkyPilot has, by its name."""
-        self._announce()
-        answer = self.installation.ask("status", {}, _STATUS_SECONDS)
-        return {str(each["name"]): str(each["status"]) for each in answer}
+    def _clusters(self, settled: Collection[ClusterFolder] = ()) -> dict[str, str]:
+        """The status of each cluster that SkyPilot has, by its name.
+
+        Commands ask several times, and one question takes seconds: an answer is good for a few
+        more, as long as nothing happened to the pods (`settled`) that it is needed for.
+        """
+        kept = self.folder / "clusters.json"
+        found = _read_kept(kept, settled) if settled else None
+        if found is None:
+            self._announce()
+            asked_at = time.time()
+            answer = self.installation.ask("status", {}, _STATUS_SECONDS)
+            found = {str(each["name"]): str(each["status"]) for each in answer}
+            write_atomically(kept, encode({"at": asked_at, "clusters": found}))
+        return found
 
     def _see_at_work(self, folder: ClusterFolder) -> Seen | None:
         found = see_at_work(folder)
@@ -160,12 +182,38 @@ class SkyProvider:
     def _reaches(self, machine: Machine) -> bool:
         return self.embedded or not machine.is_pool
 
+    def _require_private(self) -> None:
+        uploaded = self.catalog.uploaded()
+        if uploaded:
+            raise NotAllowed(
+                "SkyPilot would copy credentials of the hub's admin to the machines of its users: "
+                + ", ".join(uploaded),
+                hint="write `remote_identity: NO_UPLOAD` for each cloud in ~/.sky/config.yaml",
+            )
+
     def _announce(self) -> None:
         """Say that a server of SkyPilot is about to be started, where none listens."""
         try:
             socket.create_connection(_SERVER, timeout=2.0).close()
         except OSError:
             self.say(_SERVER_SENTENCE)
+
+
+def _read_kept(file: Path, settled: Collection[ClusterFolder]) -> dict[str, str] | None:
+    with suppress(OSError, UsageError):
+        kept = decode(file.read_bytes(), _Kept)
+        if 0 <= time.time() - kept.at < _FRESH_SECONDS and all(
+            folder.is_quiet_since(kept.at) for folder in settled
+        ):
+            return kept.clusters
+    return None
+
+
+class _Kept(msgspec.Struct):
+    """The last answer about clusters, and when it was asked for."""
+
+    at: float
+    clusters: dict[str, str]
 
 
 def open_sky(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -27,12 +26,9 @@ OLDEST = (0, 14)
 _PAUSE = 0.2
 _LAUNCH_SECONDS = 120.0
 """How long ending waits for a launch that was told to stop."""
-_POOLS = ("slurm", "kubernetes", "ssh")
-_FEATURES = ("DOCKER_IMAGE", "MULTI_NODE", "AUTOSTOP")
 
-
-class Refused(Exception):
-    """What is to be told in one sentence."""
+_offers = importlib.import_module("sky_offers")
+"""The script beside this one; by name, since neither is in a package when they are run."""
 
 
 def main(arguments: list[str]) -> int:
@@ -50,7 +46,7 @@ def main(arguments: list[str]) -> int:
 def _guarded(work: Any) -> dict[str, Any]:
     try:
         return dict(work())
-    except Refused as error:
+    except _offers.Refused as error:
         return {"failure": str(error)}
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever SkyPilot raises is told
         last = str(error).strip() or type(error).__name__
@@ -60,79 +56,11 @@ def _guarded(work: Any) -> dict[str, Any]:
 # Questions
 
 
-def find_offers(question: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each pool, and each instance or number of GPUs that can be had in `infra`."""
+def find_offers(question: dict[str, Any]) -> dict[str, Any]:
+    """What can be rented in `infra`, and which files of its user SkyPilot would put there."""
     sky, sdk = _load()
-    enabled = [str(name) for name in sky.get(sdk.enabled_clouds(expand=True))]
-    wanted = [str(name).lower() for name in question["infra"]]
-    chosen = [name for name in enabled if not wanted or _is_wanted(name.lower(), wanted)]
-    if not enabled:
-        raise Refused("SkyPilot has no cloud that it may use: `sky check` says what each needs")
-    if not chosen:
-        raise Refused(f"SkyPilot may use {', '.join(enabled)}, and none of {', '.join(wanted)}")
-    rows, troubles = [], []
-    for infra in chosen:
-        cloud, _, pool = infra.partition("/")
-        refused = _refused_features(sky, infra)
-        if cloud.lower() in _POOLS:
-            rows.append({"infra": infra, "refused": refused})
-        try:
-            found = _accelerators(sky, sdk, cloud.lower(), pool or None)
-        except Exception as error:  # noqa: BLE001 - the other clouds are to be had
-            troubles.append(f"{infra}: {error}")
-            continue
-        rows += [{"infra": infra, "refused": refused, **row} for row in found]
-    if not rows:
-        raise Refused(f"SkyPilot has no prices or machines of {'; '.join(troubles) or 'any cloud'}")
-    sys.stderr.writelines(f"{trouble}\n" for trouble in troubles)
-    return rows
-
-
-def _is_wanted(name: str, wanted: list[str]) -> bool:
-    """`slurm/lab` is wanted where `slurm/lab` or `slurm` is, `aws` where `aws/us-east-1` is."""
-    return any(name == w or name.startswith(f"{w}/") or w.startswith(f"{name}/") for w in wanted)
-
-
-def _accelerators(sky: Any, sdk: Any, cloud: str, pool: str | None) -> list[dict[str, Any]]:
-    found = sky.get(
-        sdk.list_accelerators(
-            gpus_only=True,
-            clouds=[cloud],
-            region_filter=pool,
-            all_regions=pool is None,
-            require_price=False,
-        )
-    )
-    keys = ("instance_type", "accelerator_name", "accelerator_count", "cpu_count")
-    more = ("device_memory", "memory", "price", "spot_price", "region")
-    return [
-        {key: _plain(getattr(info, key)) for key in (*keys, *more)}
-        for infos in found.values()
-        for info in infos
-    ]
-
-
-def _plain(value: Any) -> Any:
-    """For JSON: catalogs have numbers of numpy, and NaN where something is not known."""
-    if value is None or isinstance(value, str):
-        return value
-    number = float(value)
-    return None if math.isnan(number) else number
-
-
-def _refused_features(sky: Any, infra: str) -> dict[str, str]:
-    """What a cloud cannot do, with its own reason."""
-    clouds = importlib.import_module("sky.clouds")
-    exceptions = importlib.import_module("sky.exceptions")
-    resources = sky.Resources(infra=infra)
-    refused = {}
-    for name in _FEATURES:
-        feature = clouds.CloudImplementationFeatures[name]
-        try:
-            resources.cloud.check_features_are_supported(resources, {feature}, resources.region)
-        except exceptions.NotSupportedError as error:
-            refused[name.lower()] = " ".join(str(error).split())
-    return refused
+    rows = _offers.find_rows(sky, sdk, question["infra"])
+    return {"rows": rows, "uploaded": _offers.find_uploaded()}
 
 
 def find_clusters(_question: dict[str, Any]) -> list[dict[str, str]]:
@@ -162,6 +90,7 @@ def _detach(what: str, folder: Path) -> int:
         return 0
     # The child holds the lock on until it ends, however that is.
     os.setsid()
+    os.umask(0o077)
     with (folder / "log").open("ab") as log, Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
         os.dup2(log.fileno(), 1)
@@ -186,13 +115,16 @@ def _launch(folder: Path) -> str:
         task = sky.Task.from_yaml_config(order["task"])
         ending = _autodown(order)
         if (folder / "ending").exists():
-            raise Refused("It was ended before it began")
+            raise _offers.Refused("It was ended before it began")
         request = str(sdk.launch(task, cluster_name=order["tag"], **ending))
         _write(folder / "request.json", {"id": request})
+        # The variables of the pod are in it, and nobody needs them any more.
+        order.pop("task")
+        _write(folder / "order.json", order)
     job, _ = sdk.stream_and_get(request)
     # The setup is a job of the cluster; until it has ended, nobody can log in.
     if job is not None and sdk.tail_logs(order["tag"], job, follow=True) != 0:
-        raise Refused("The machine is up, and its setup failed")
+        raise _offers.Refused("The machine is up, and its setup failed")
     return _write_ssh_config(order["tag"])
 
 
@@ -240,7 +172,7 @@ def _stop_launching(sky: Any, sdk: Any, folder: Path) -> str | None:
         time.sleep(_PAUSE)
     while _is_at_work(folder, "launch"):
         if time.monotonic() > deadline:
-            raise Refused("The launch does not stop")
+            raise _offers.Refused("The launch does not stop")
         time.sleep(_PAUSE)
     return str(_read(folder / "request.json").get("id"))
 
@@ -267,10 +199,10 @@ def _load() -> tuple[Any, Any]:
     """SkyPilot, and its client; its first call starts a server on this machine."""
     version = _version()
     if version is None:
-        raise Refused(f"{sys.executable} has no SkyPilot")
+        raise _offers.Refused(f"{sys.executable} has no SkyPilot")
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if numbers < OLDEST:
-        raise Refused(f"SkyPilot {version} is too old: 0.14.1 is what was tried")
+        raise _offers.Refused(f"SkyPilot {version} is too old: 0.14.1 is what was tried")
     return importlib.import_module("sky"), importlib.import_module("sky.client.sdk")
 
 
