@@ -8,6 +8,8 @@ from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import NotFound, Offline, Unreachable
 from prime_cli.pods.identity import find_identity
 from prime_cli.pods.past import Found, find_present_or_past
+from prime_cli.pods.ssh.aliases import keep_alias
+from prime_cli.pods.ssh.files import SshFiles
 from prime_cli.pods.ssh.reaching import Wish, find_route, reach
 from prime_cli.pods.ssh.routes import Route
 from prime_cli.session import Session
@@ -46,10 +48,17 @@ def find_way(
         timeout=seconds,
         can_type=session.output.is_interactive,
     )
-    if wait:
-        if config.offline:
-            raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
-        return reach(session.hub, pod, wish, session.progress)
+    if not wait:
+        return _route_now(session, pod, wish)
+    if config.offline:
+        raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
+    route = reach(session.hub, pod, wish, session.progress)
+    # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
+    keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
+    return route
+
+
+def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
     route = find_route(session.hub, pod, wish)
     if route is None:
         raise Unreachable(

@@ -34,7 +34,7 @@ def ssh(
         bool, typer.Option("--no-wait", help="Do not try first whether the pod lets you in.")
     ] = False,
     no_config: Annotated[
-        bool, typer.Option("--no-config", help="Leave ~/.ssh/config alone, and keep no alias.")
+        bool, typer.Option("--no-config", help="Leave ~/.ssh/config alone.")
     ] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,

@@ -21,13 +21,24 @@ def keep_alias(files: SshFiles, hub: str, route: Route) -> str:
 
     `hub` is the address under which the pod was reached. Raises StorageFailed.
     """
-    by_id = _node_name(route.pod_id, route.node)
-    with locked(files.lock):
-        others = [each for each in read_blocks(files.config) if by_id not in each.hosts]
-        name = _node_name(_choose_name(route, others), route.node)
-        block = Block(route.pod_id, hub, tuple(_lines(route, name, by_id)))
-        write_blocks(files, [block, *others])
+    before = read_blocks(files.config)
+    name, after = _with_alias(before, hub, route)
+    if before != after:
+        with locked(files.lock):
+            name, after = _with_alias(read_blocks(files.config), hub, route)
+            write_blocks(files, after)
     return name
+
+
+def _with_alias(blocks: list[Block], hub: str, route: Route) -> tuple[str, list[Block]]:
+    """The name, and the blocks with that of the node; one that is there keeps its place."""
+    by_id = _node_name(route.pod_id, route.node)
+    others = [each for each in blocks if by_id not in each.hosts]
+    name = _node_name(_choose_name(route, others), route.node)
+    block = Block(route.pod_id, hub, tuple(_lines(route, name, by_id)))
+    if len(others) == len(blocks):
+        return name, [block, *blocks]
+    return name, [block if by_id in each.hosts else each for each in blocks]
 
 
 def _choose_name(route: Route, others: Iterable[Block]) -> str:

@@ -86,7 +86,6 @@ def test_printing_shows_a_command_that_works_and_leaves_ssh_alone(
     assert (told["host"], told["port"], told["identity"]) == ("127.0.0.1", sshd.port, str(key))
     assert {"IdentitiesOnly=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no"} < set(argv)
     assert not (home / ".ssh" / "config").exists()
-    assert not (home / ".prime" / "ssh" / "config").exists()
 
 
 def test_plain_ssh_knows_the_pod_afterwards(hub: ScriptedHub, home: Path) -> None:
