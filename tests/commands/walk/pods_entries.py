@@ -28,9 +28,6 @@ OF_PODS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "prime gc": (Entry("gc --dry-run", hub=SERVED), Entry("gc --yes", hub=SERVED, changes=True)),
-    "prime availability list": (Entry("availability list", hub=SERVED),),
-    "prime availability gpu-types": (Entry("availability gpu-types", hub=SERVED),),
-    "prime availability disks": (Entry("availability disks", hub=SERVED),),
 }
 
 
