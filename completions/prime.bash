@@ -656,7 +656,7 @@ _prime_offers() {
     'prime pods ssh ...') offers='' ;;
     'prime pods exec 0') offers='@pods' ;;
     'prime pods exec ...') offers='' ;;
-    'prime pods cp ...') offers='' ;;
+    'prime pods cp ...') offers='@pods @files' ;;
     'prime pods logs 0') offers='@pods' ;;
     'prime pods terminate ...') offers='@pods' ;;
     'prime disks get 0') offers='@disks' ;;

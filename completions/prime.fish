@@ -1304,7 +1304,7 @@ function __prime_offers
         case 'prime pods exec ...'
             printf '%s\n' ''
         case 'prime pods cp ...'
-            printf '%s\n' ''
+            printf '%s\n' '@pods @files'
         case 'prime pods logs 0'
             printf '%s\n' '@pods'
         case 'prime pods terminate ...'

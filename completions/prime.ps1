@@ -1084,7 +1084,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $values['prime pods ssh ...'] = ''
   $values['prime pods exec 0'] = '@pods'
   $values['prime pods exec ...'] = ''
-  $values['prime pods cp ...'] = ''
+  $values['prime pods cp ...'] = '@pods @files'
   $values['prime pods logs 0'] = '@pods'
   $values['prime pods terminate ...'] = '@pods'
   $values['prime disks get 0'] = '@disks'
