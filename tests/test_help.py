@@ -25,7 +25,7 @@ def test_help_is_printed_and_fits_eighty_columns(node: Node, prime: Prime) -> No
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_table_says_what_the_command_says(group: Node) -> None:
     target = "prime_cli.commands"
-    name = group.path.removeprefix("prime").strip().replace(" ", ".")
+    name = group.path.removeprefix("prime").strip().replace(" ", ".").replace("-", "_")
     table = load(f"{target}.{name}:app" if name else f"{target}:app").table
     told = {each.name: each.summary for each in group.commands}
     assert {name: summary for name, (_, summary) in table.items()} == told
@@ -37,7 +37,7 @@ def test_every_command_has_an_example_and_names_its_relatives(command: Node, pri
     example, _, related = shown.partition("Example:")[2].partition("See also:")
     assert command.path in example
     paragraph = " ".join(related.partition("\n\n")[0].split())
-    named = re.findall(r"prime(?: [a-z]+)*", paragraph)
+    named = re.findall(r"prime(?: [a-z][a-z-]*)*", paragraph)
     assert named
     assert set(named) <= {node.path for node in ROOT.walk()}
 

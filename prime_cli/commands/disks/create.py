@@ -60,9 +60,10 @@ def create(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Rent a disk, which outlives the pods that it is attached to.
+    """Rent a disk.
 
-    It is billed from now on until it is terminated; the price is shown before you are asked.
+    It outlives the pods that it is attached to, and is billed from now on until it is terminated;
+    the price is shown before you are asked.
 
     \b
     Example:

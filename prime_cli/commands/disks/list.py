@@ -29,10 +29,11 @@ def list_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the disks that are there: yours, and those of your teams.
+    """List the disks that are there.
 
-    A disk is billed until it is terminated, also while no pod has it. With --watch the table is
-    drawn anew every five seconds; where there is no terminal, what changes is a line.
+    Yours, and those of your teams: each is billed until it is terminated, also while no pod has
+    it. With --watch the table is drawn anew every five seconds; where there is no terminal, what
+    changes is a line.
 
     \b
     Example:

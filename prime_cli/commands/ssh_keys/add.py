@@ -33,10 +33,10 @@ def add(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Let a public key open your pods: those that are made from now on.
+    """Let a public key open your pods.
 
-    Without FILE it is the public half of the key that `prime pods ssh` logs in with. The first
-    key is the primary one. A private key is refused, and never read aloud nor sent.
+    It opens those that are made from now on. Without FILE it is the public half of the key that
+    `prime pods ssh` logs in with. A private key is refused, and neither sent nor printed.
 
     \b
     Example:

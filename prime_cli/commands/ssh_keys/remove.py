@@ -32,7 +32,7 @@ def remove(
     \b
     Example:
       prime ssh-keys remove laptop
-      prime ssh-keys remove SHA256:uNiVztksCsDhcc0u9e8BrYMuNiVztksCsDhcc0u9e8B --yes
+      prime ssh-keys remove 26d18d91 --yes
     \b
     See also: `prime ssh-keys list`, `prime pods terminate`.
     """
