@@ -1,4 +1,7 @@
-"""Words of the official client and of vf-eval that are not here, and what to do instead."""
+"""Words of the official client and of vf-eval that are not here, and what to do instead.
+
+Of other tools there are those that fingers find by themselves, as `delete` for a pod.
+"""
 
 _HERE_ONLY = "evaluations run on this machine: leave it out"
 _HOSTED = (
@@ -10,6 +13,11 @@ _PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are taken, in their ord
 _FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
 _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
+_END_POD = "type `prime pods terminate`"
+_OF_PODS = {
+    **dict.fromkeys(("delete", "rm", "remove"), _END_POD),
+    "stop": f"pods do not pause; to end one, {_END_POD}",
+}
 _NO_TRACES = "evaluations send no traces: leave it out"
 
 _KEY_LIMITS = (
@@ -55,6 +63,7 @@ _COMMANDS = {
         "eval": "type `prime eval run`",
         "action": "environments have no actions",
     },
+    **dict.fromkeys(("prime pods", "prime pod"), _OF_PODS),
     "prime eval": {
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },

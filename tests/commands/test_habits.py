@@ -44,6 +44,24 @@ OFFICIAL = {
     "switch": "",
     "teams list": "--output",
     "teams members": "--output",
+    "availability list": "--gpu-type --gpu-count --regions --socket --provider --disks "
+    "--group-similar --output/-o",
+    "availability gpu-types": "--output/-o",
+    "availability disks": "--regions --data-center-id --output/-o",
+    "pods create": "--id --cloud-id --gpu-type --gpu-count --name --disk-size --vcpus --memory "
+    "--image --custom-template-id --team-id --disks --env --share-with-team --add-members --yes/-y",
+    "pods list": "--limit --offset --watch/-w --output/-o",
+    "pods status": "--output/-o",
+    "pods history": "--limit --offset --output/-o",
+    "pods terminate": "--yes/-y",
+    "pods ssh": "",
+    "pods connect": "",
+    "disks list": "--limit --offset --watch/-w --output/-o",
+    "disks create": "--id --size --name --country --cloud-id --data-center-id --team-id "
+    "--provider-type --yes/-y",
+    "disks get": "--output/-o",
+    "disks update": "--name",
+    "disks terminate": "--yes/-y",
     "eval tui": "--env-dir/-e --outputs-dir/-o",
 }
 """Options of releases 0.3.46, 0.7.7 and 0.18 of the official client, and of vf-eval in verifiers
@@ -80,6 +98,8 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("eval run wordle -o out", "`--output`"),
         ("eval logs ev_1 --follow", "`tail -f`"),
         ("eval run wordle --hosted", "run on this machine"),
+        ("pods delete web", "`prime pods terminate`"),
+        ("pod stop web", "`prime pods terminate`"),
     ],
 )
 def test_what_is_not_here_is_said_with_what_to_do_instead(
