@@ -21,6 +21,12 @@ from typing import Any
 
 from prime_cli.core.paths import open_descriptor, write_atomically
 
+PROVISIONING = "PROVISIONING"
+ACTIVE = "ACTIVE"
+DELETING = "DELETING"
+ERROR = "ERROR"
+"""As `wire.pods` has them, which takes more than the standard library; a keeper has no more."""
+
 _TAG = re.compile(r"prime-[a-z0-9-]{1,26}", re.ASCII)
 """Also the name of a system user, for which 32 letters are the most."""
 _UNFINISHED = re.compile(r"\.(?P<tag>prime-[a-z0-9-]{1,26})\.[0-9a-f]{16}", re.ASCII)
@@ -142,7 +148,7 @@ class PodFolder:
 
     def change_state(self, **changes: Any) -> State:
         """Write the state anew with other values in it, and return it."""
-        state = replace(self.read_state() or State("PROVISIONING"), **changes)
+        state = replace(self.read_state() or State(PROVISIONING), **changes)
         self.write_state(state)
         return state
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.paths import storage_errors
 from prime_cli.hub.compute.local.folder import (
+    PROVISIONING,
     AttachedDisk,
     Plan,
     PodFolder,
@@ -20,7 +21,6 @@ from prime_cli.hub.compute.local.machine import CPU_NODE
 from prime_cli.hub.compute.local.removal import remove_folder
 from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd, session_text
 from prime_cli.hub.compute.provider import Order
-from prime_cli.wire.pods import PROVISIONING
 
 
 class Ground(Protocol):

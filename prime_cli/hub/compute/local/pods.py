@@ -15,6 +15,9 @@ from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.hub.compute.local import machine
 from prime_cli.hub.compute.local.folder import (
+    ACTIVE,
+    ERROR,
+    PROVISIONING,
     PodFolder,
     State,
     is_kept,
@@ -33,7 +36,6 @@ from prime_cli.hub.compute.local.system import SYSTEM_PATH, require_login
 from prime_cli.hub.compute.local.variables import require_sound
 from prime_cli.hub.compute.provider import Order, Seen, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer
-from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
 
 _KEEPER = Path(__file__).parent / "keeper" / "__main__.py"
 _BEGIN_SECONDS = 120.0
@@ -192,7 +194,16 @@ def _launch(folder: PodFolder, lock: int) -> None:
     with os.fdopen(open_descriptor(folder.log, _APPEND), "ab") as log:
         try:
             done = subprocess.run(
-                [sys.executable, "-I", "-X", "utf8", str(_KEEPER), str(folder.path), str(lock)],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    "-X",
+                    "utf8",
+                    str(_KEEPER),
+                    str(folder.path),
+                    str(lock),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

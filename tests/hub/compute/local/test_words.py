@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local import folder
 from prime_cli.hub.compute.local.folder import PodFolder, State, is_tag, tag_of_folder
 from prime_cli.hub.compute.local.keeper.log import Log, last_lines
 from prime_cli.hub.compute.local.laying import link_name
 from prime_cli.hub.compute.local.sshd import find_sshd, session_text
 from prime_cli.hub.compute.local.variables import require_sound
+from prime_cli.wire import pods as wire
 
+ROOT = Path(__file__).parents[4]
 VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 
 
@@ -88,11 +92,30 @@ def test_the_link_of_a_disk_is_a_plain_name_that_is_free(name: str, taken: set[s
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
 def test_a_state_that_is_half_written_is_none(content: bytes, tmp_path: Path) -> None:
-    folder = PodFolder(tmp_path)
-    folder.state.write_bytes(content)
-    assert folder.read_state() is None
-    folder.write_state(State("ACTIVE", port=22))
-    assert folder.read_state() == State("ACTIVE", port=22)
+    pod = PodFolder(tmp_path)
+    pod.state.write_bytes(content)
+    assert pod.read_state() is None
+    pod.write_state(State("ACTIVE", port=22))
+    assert pod.read_state() == State("ACTIVE", port=22)
+
+
+def test_a_keeper_needs_nothing_but_the_standard_library() -> None:
+    """What is installed with prime may change while a pod lives."""
+    script = (
+        f"import sys; sys.path.append({str(ROOT)!r})\n"
+        "import prime_cli.hub.compute.local.keeper.life\n"
+        "names = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(names - sys.stdlib_module_names - {'__main__', 'prime_cli'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], capture_output=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"[]\n", b"")
+
+
+def test_statuses_are_spelled_as_on_the_wire() -> None:
+    for name in ("PROVISIONING", "ACTIVE", "DELETING", "ERROR"):
+        assert getattr(folder, name) == getattr(wire, name)
 
 
 def test_without_sshd_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
-"""Run by `python -I`, with the folder of a pod and the descriptor of its lock."""
+"""Run by `python -I -S`, with the folder of a pod and the descriptor of its lock."""
 
 import sys
 from pathlib import Path
 
 
 def _main() -> None:
-    # Isolated, Python does not look where prime may have been put by hand.
+    # Isolated, Python looks nowhere but in its standard library.
     sys.path.append(str(Path(__file__).parents[5]))
     from prime_cli.hub.compute.local.keeper.life import live
 

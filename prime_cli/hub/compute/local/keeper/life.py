@@ -12,14 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.local.folder import Plan, PodFolder
+from prime_cli.hub.compute.local.folder import (
+    ACTIVE,
+    DELETING,
+    ERROR,
+    PROVISIONING,
+    Plan,
+    PodFolder,
+)
 from prime_cli.hub.compute.local.keeper.log import Log
 from prime_cli.hub.compute.local.keeper.server import Failed, Server
 from prime_cli.hub.compute.local.processes import reap
 from prime_cli.hub.compute.local.removal import end_processes, remove_pod
 from prime_cli.hub.compute.local.system import detach, inherit_descendants
 from prime_cli.hub.compute.local.users import find_user
-from prime_cli.wire.pods import ACTIVE, DELETING, ERROR, PROVISIONING
 
 _GLANCE = 1.0
 """Seconds between looks at the clock, which may have been set, and at sshd."""
