@@ -1,5 +1,6 @@
 """Renting a pod at a terminal: step by step, after a question, and waited for."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,15 +223,19 @@ def test_it_is_waited_for_at_a_terminal(market: Market, tmp_path: Path) -> None:
     assert terminal.written.rfind(CURSOR_SHOWN) > terminal.written.rfind(CURSOR_HIDDEN)
 
 
+@pytest.mark.parametrize(("signalled", "code"), [(None, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_leaves_the_pod_and_says_what_goes_on_and_what_ends_it(
-    market: Market, tmp_path: Path
+    signalled: int | None, code: int, market: Market, tmp_path: Path
 ) -> None:
     market.looks = 10_000
     with Terminal("pods", "create", *ID, "--yes", "--wait", cwd=tmp_path) as terminal:
         terminal.wait_for("Waiting for a100-1")
         terminal.wait_for("PROVISIONING")
-        terminal.type(CTRL_C)
-        assert terminal.end() == 130
+        if signalled is None:
+            terminal.type(CTRL_C)
+        else:
+            terminal.process.send_signal(signalled)
+        assert terminal.end() == code
         assert terminal.is_clean
         shown = " ".join(terminal.text.split())
     assert "`a100-1` goes on at $20.00/h until " in shown

@@ -101,3 +101,18 @@ def test_without_a_terminal_the_choices_are_listed() -> None:
     output = Output(out=io.StringIO(), err=io.StringIO())
     with pytest.raises(UsageError, match="Which\\? ada/x, bob/x"):
         output.choose("Which?", ["ada/x", "bob/x"], flag="--owner")
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("\n", "120"), (" 200 \n", "200")])
+def test_a_line_that_is_left_empty_is_the_default(
+    typed: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, err = _at_terminal(typed, monkeypatch)
+    assert output.enter("Disk?", default="120", flag="--disk-size") == meant
+    assert err.getvalue() == "Disk? [120] "
+
+
+def test_where_nobody_types_a_line_its_flag_is_named() -> None:
+    with pytest.raises(UsageError) as refused:
+        Output(out=io.StringIO(), err=io.StringIO()).enter("Disk?", default="1", flag="--disk-size")
+    assert "`--disk-size`" in (refused.value.hint or "")

@@ -24,6 +24,7 @@ from prime_cli.commands.pods.planned import named, plan_lines
 from prime_cli.commands.pods.sharing import Sharing, read_sharing
 from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
+from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
 from prime_cli.pods.creation import (
     Plan,
@@ -119,7 +120,10 @@ def create(
     key = find_key(hub, ssh_key)
     offers = fetch_offers(hub, wanted)
     if variables and not ours:
-        offers = taking_variables(offers)
+        usable = taking_variables(offers)
+        if left_out := len(offers) - len(usable):
+            session.output.say(f"Left out {counted(left_out, 'offer')} without variables")
+        offers = usable
     offer = _choose(session, offers, wanted, _Named(id_, cloud_id), asks=asks)
     wishes = Wishes(
         name=_name(session, offer, name),

@@ -1,11 +1,12 @@
 """Asking for a pod that was agreed to, and waiting for it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from prime_cli.api.client import HubClient
 from prime_cli.commands.pods.planned import left_behind, pod_lines
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.pods.creation import Plan, request_of
 from prime_cli.pods.identity import find_identity, public_line
 from prime_cli.pods.registration import all_keys, register_key
@@ -26,8 +27,11 @@ def find_key(hub: HubClient, word: str | None) -> Key:
     """The key on the hub with this name or id, else the file of that name."""
     if word is None:
         return Key()
-    known = next((key for key in all_keys(hub) if word in (key.id, key.name)), None)
-    return Key(file=word) if known is None else Key(known.id)
+    with suppress(NotFound, NotAllowed):  # a hub that keeps no keys, or shows them to nobody
+        for known in all_keys(hub):
+            if word in (known.id, known.name):
+                return Key(known.id)
+    return Key(file=word)
 
 
 def make(session: Session, plan: Plan, key: Key) -> None:
@@ -47,10 +51,10 @@ def make_and_wait(session: Session, plan: Plan, key: Key, *, seconds: float) -> 
     seen = [pod]
     try:
         pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
-    except (PrimeError, KeyboardInterrupt) as error:
+    except (PrimeError, KeyboardInterrupt, SystemExit) as error:
         if session.output.is_json:
             session.output.show(seen[-1])
-        if isinstance(error, KeyboardInterrupt):
+        if not isinstance(error, PrimeError):
             session.output.tell(left_behind(seen[-1]))
             session.output.tell(f"`prime pods terminate {pod.id}` ends it")
         raise
@@ -62,7 +66,7 @@ def _ask_for(session: Session, plan: Plan, key: Key) -> Pod:
     key_id = _opening(session, key)
     try:
         pod = session.hub.pods.create(request_of(plan, key_id=key_id))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
         session.output.tell("A pod may have been made all the same: see `prime pods list`")
         raise
     remember("pods", filter(None, (pod.name, pod.id)))
