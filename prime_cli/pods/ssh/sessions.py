@@ -26,23 +26,18 @@ def become(argv: Sequence[str]) -> NoReturn:
     os.execve(argv[0], list(argv), child_environment())  # noqa: S606 no shell is wanted
 
 
-def run_attached(argv: Sequence[str], *, hides_output: bool = False) -> int:
+def run_attached(argv: Sequence[str]) -> int:
     """Run a program that has our terminal, stdin, stdout and stderr; its exit code.
 
-    Ctrl-C goes to it as well as to us, and it decides what that means. `hides_output` drops what
-    it writes to stdout.
+    Ctrl-C goes to it as well as to us: KeyboardInterrupt is raised once it has ended of that.
     """
-    process = subprocess.Popen(
-        list(argv),
-        env=child_environment(),
-        stdout=subprocess.DEVNULL if hides_output else None,
-    )
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
+    process = subprocess.Popen(list(argv), env=child_environment())
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise

@@ -12,7 +12,9 @@ from prime_cli.core.errors import UsageError
 from prime_cli.pods.ssh.executing import remote_line
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.sshd import Sshd
-from tests.pods.ssh.reached import prime_at
+from tests.helpers.terminal import Terminal
+from tests.helpers.tools import require_terminal
+from tests.pods.ssh.reached import prime_at, variables
 
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 SHOW = "import sys; print(repr(sys.argv[1:]), end='')"
@@ -47,7 +49,7 @@ def test_a_shell_hands_on_the_words_that_were_typed(words: list[str]) -> None:
     assert done.stdout.decode("utf-8", "backslashreplace") == repr(words)
 
 
-ENDING = "echo on; sleep 0.5; kill -9 $PPID; sleep 60"
+ENDING = "echo on; sleep 0.5; kill -9 $PPID; sleep 5"
 """The shell's parent is the server of this one connection."""
 HARD = ["", " ", "a b", "'", '"', "\\", "$HOME", "`id`", "*", "-n", "--", "é\n\t☃", "!x", "a=b;c"]
 
@@ -86,3 +88,13 @@ def test_with_a_terminal_the_command_has_one(hub: ScriptedHub) -> None:
 def test_keys_of_hubs_do_not_reach_ssh(hub: ScriptedHub) -> None:
     done = prime_at(hub, "pods", "exec", "train", "--", "env")
     assert "PRIME_API_KEY" not in done.out
+
+
+def test_ctrl_c_ends_a_command_as_it_ends_others(hub: ScriptedHub) -> None:
+    require_terminal()
+    sleep = ("pods", "exec", "train", "--", "sh", "-c", "echo begun; sleep 5")
+    with Terminal(*sleep, env=variables(hub)) as terminal:
+        terminal.wait_for("begun")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+    assert "error" not in terminal.text
