@@ -1,13 +1,13 @@
 """Disks as `prime disks` shows them, in the names of the official client's JSON."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.pods.listing import timestamp
-from prime_cli.wire.disks import Disk
+from prime_cli.wire.disks import TERMINATED, Disk
 
 _PAGE = 100
 _MOST = 10_000
@@ -76,6 +76,14 @@ def list_disks(hub: HubClient, *, offset: int = 0, limit: int = 100) -> DiskList
     page = hub.disks.page(offset=offset, limit=limit)
     disks = sorted(map(listed, page.data), key=lambda disk: disk.created_at)
     return DiskListing(disks, page.total_count, offset, limit)
+
+
+def changed(before: Iterable[ListedDisk], now: Sequence[ListedDisk]) -> list[ListedDisk]:
+    """Those that are new or not as they were; one that is gone is told as TERMINATED."""
+    known = {disk.id: disk for disk in before}
+    present = {disk.id for disk in now}
+    gone = [replace(disk, status=TERMINATED) for disk in known.values() if disk.id not in present]
+    return [*gone, *(disk for disk in now if known.get(disk.id) != disk)]
 
 
 def find_disk(hub: HubClient, word: str) -> Disk:

@@ -1,6 +1,7 @@
 """`prime disks list`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from prime_cli.commands.pods.words import short_ids
 from prime_cli.core.completion_cache import remember, replace
 from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import counted
-from prime_cli.pods.disks import DiskListing, ListedDisk, list_disks
+from prime_cli.pods.disks import DiskListing, ListedDisk, changed, list_disks
 from prime_cli.pods.polling import polled
 from prime_cli.session import Session
 
@@ -78,13 +79,17 @@ def _watch(session: Session, ask: Callable[[], DiskListing]) -> None:
 
 
 def _tell_changes(session: Session, ask: Callable[[], DiskListing]) -> None:
-    before: dict[str, ListedDisk] = {}
+    shown = session.output
+    before: Sequence[ListedDisk] = ()
     for listing in polled(ask):
-        changed = [disk for disk in listing.disks if before.get(disk.id) != disk]
-        if changed:
-            rows = [row_of(disk, disk.id) for disk in changed]
-            session.output.table(COLUMNS, rows, records=changed)
-        before = {disk.id: disk for disk in listing.disks}
+        for disk in changed(before, listing.disks):
+            if shown.mode == "table":
+                shown.text(
+                    f"{datetime.now(UTC):%H:%M:%S} {disk.name} is {disk.status}", record=disk
+                )
+            else:
+                shown.table(COLUMNS, [row_of(disk, disk.id)], records=[disk])
+        before = listing.disks
 
 
 def _keep_names(listing: DiskListing) -> None:
