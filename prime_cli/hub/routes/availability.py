@@ -31,16 +31,21 @@ _OF_DISKS: tuple[Parameter, ...] = (_REGIONS, _DATA_CENTER, _CLOUD)
 _OF_MACHINES: tuple[Parameter, ...] = (*_OF_DISKS, _COUNT, _TYPE, _SOCKET, _SECURITY, _DISKS)
 
 
+def _said(parameter: Texts, request: Request) -> tuple[str, ...]:
+    """The texts that are not empty: clients leave a filter open by either."""
+    return tuple(text for text in parameter.read(request) if text)
+
+
 def _read_filter(request: Request) -> OfferFilter:
     return OfferFilter(
-        regions=_REGIONS.read(request),
+        regions=_said(_REGIONS, request),
         gpu_count=_COUNT.read(request) or None,
         gpu_type=_TYPE.read(request),
         socket=_SOCKET.read(request),
         security=_SECURITY.read(request),
         data_center_id=_DATA_CENTER.read(request),
         cloud_id=_CLOUD.read(request),
-        disks=_DISKS.read(request),
+        disks=_said(_DISKS, request),
     )
 
 
@@ -63,7 +68,7 @@ def _summary(*, clusters: bool) -> Endpoint:
 
 async def disks(request: Request) -> Response:
     wanted = OfferFilter(
-        regions=_REGIONS.read(request),
+        regions=_said(_REGIONS, request),
         data_center_id=_DATA_CENTER.read(request),
         cloud_id=_CLOUD.read(request),
     )

@@ -24,6 +24,9 @@ from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods
 from prime_cli.hub.services.owners import TEAM
 
+THE_HUB = Caller("hub", admin=True)
+"""Who ends pods when nobody asks for it: no user can have that name."""
+
 _ADMIN = "ADMIN"
 
 

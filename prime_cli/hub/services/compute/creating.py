@@ -59,7 +59,7 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
     """
     require_user(caller)
     require_providers(hub)
-    check_request(creation.pod)
+    check_request(creation)
     stop_at = read_deadline(hub, creation.stop_at)
     choice = choose(hub, creation)
     price = price_of(choice.offer, creation)

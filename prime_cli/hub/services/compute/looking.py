@@ -10,16 +10,27 @@ from sqlalchemy import Row, update
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.compute.provider import Provider, Seen
-from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.context import Hub, timestamp
 from prime_cli.hub.db.tables import pods
-from prime_cli.hub.services.compute.access import is_live
+from prime_cli.hub.services.compute.access import THE_HUB, is_live
 from prime_cli.hub.services.compute.describing import addresses_column, host_keys_column
 from prime_cli.hub.services.compute.ending import close, end_pod
 from prime_cli.hub.services.compute.providers import ask, find_provider
-from prime_cli.wire.pods import DELETING, ERROR, PENDING, PROVISIONING, TERMINATED
+from prime_cli.wire.pods import (
+    ACTIVE,
+    DELETING,
+    ERROR,
+    PENDING,
+    PROVISIONING,
+    STOPPED,
+    TERMINATED,
+    UNKNOWN,
+)
 
 _BEGINS_WITHIN = timedelta(minutes=1)
 _ON_ITS_WAY = (PROVISIONING, PENDING)
+_STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
+_LONGEST_FAILURE = 4000
 
 
 def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
@@ -61,7 +72,7 @@ def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, Seen] | None:
 def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
     # Whoever looks is shown why it failed by the pod itself, and it is tried again.
     with suppress(PrimeError):
-        end_pod(hub, Caller.operator(), provider, row, why=why)
+        end_pod(hub, THE_HUB, provider, row, why=why)
 
 
 def _note_absence(hub: Hub, row: Row[Any]) -> None:
@@ -78,9 +89,9 @@ def _note_absence(hub: Hub, row: Row[Any]) -> None:
 
 def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
     values = {
-        "status": seen.status,
+        "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,
-        "failure": seen.failure,
+        "failure": _shown(seen.failure),
         "addresses": addresses_column(seen),
         "host_keys": host_keys_column(seen),
     }
@@ -90,3 +101,8 @@ def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
     same = (pods.c.id == row.id, is_live(), pods.c.status == row.status)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(*same).values(**values, updated_at=hub.now()))
+
+
+def _shown(failure: str | None) -> str | None:
+    """What a provider passed on from somewhere, as a table keeps it."""
+    return None if failure is None else failure.replace("\0", "")[:_LONGEST_FAILURE]

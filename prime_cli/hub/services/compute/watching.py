@@ -2,9 +2,9 @@
 
 from sqlalchemy import insert, or_, select, update
 
-from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import counters
-from prime_cli.hub.services.compute.access import is_live, select_pods
+from prime_cli.hub.services.compute.access import THE_HUB, is_live, select_pods
 from prime_cli.hub.services.compute.looking import look_after
 from prime_cli.hub.services.compute.sweeping import sweep
 from prime_cli.wire.pods import Swept
@@ -30,7 +30,7 @@ def sweep_all(hub: Hub, seconds: float) -> Swept | None:
     """End everything that is there without need; None when another process has just done so."""
     if not _claim(hub, _SWEPT, seconds / 2):
         return None
-    return sweep(hub, Caller.operator(), dry_run=False)
+    return sweep(hub, THE_HUB, dry_run=False)
 
 
 def _claim(hub: Hub, name: str, seconds: float) -> bool:

@@ -17,6 +17,7 @@ _DEFAULT_LIFE = timedelta(hours=24)
 _LONGEST_LIFE = timedelta(days=366)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _MOST_VARIABLES = 200
+_MOST_NODES = 1000
 _LONGEST_VALUE = 32 * 1024
 _SEE = "see what there is with `prime availability list`"
 
@@ -29,8 +30,11 @@ class Choice:
     offer: GpuOffer
 
 
-def check_request(request: PodRequest) -> None:
+def check_request(creation: PodCreation) -> None:
     """Raise UsageError that names the first wish which no provider here can meet."""
+    request = creation.pod
+    if not 1 <= creation.nodes <= _MOST_NODES:
+        raise UsageError(f"`nodes` must be from 1 to {_MOST_NODES}, not {creation.nodes}")
     for name, wish in (
         ("customTemplateId", request.custom_template_id),
         ("jupyterPassword", request.jupyter_password),

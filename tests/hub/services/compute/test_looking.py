@@ -109,7 +109,7 @@ def test_a_pod_that_is_past_its_deadline_is_ended_by_whoever_reads(yard: Yard) -
     assert (yard.pods(), yard.machines.seen) == ([], {})
     entry = list_entries(yard.house.hub, action="pod.terminate")[0]
     assert (entry.actor, entry.target, entry.detail["why"]) == (
-        "cli",
+        "hub",
         pod["id"],
         "past its deadline",
     )
@@ -253,3 +253,11 @@ def test_the_history_is_in_the_order_that_is_asked_for(yard: Yard) -> None:
     assert ids("?sort_by=createdAt&sort_order=asc") == by_end
     assert ids("?limit=1&offset=1") == by_end[1:]
     assert yard.ada.get(f"{API}/pods/history?sort_by=name").status_code == 422
+
+
+def test_what_a_provider_says_cannot_hide_a_pod(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.seen[yard.tag(pod)] = Seen("INIT", failure="bad\0" + "x" * 10_000)
+    shown = yard.pod(pod["id"])
+    assert shown["status"] == "UNKNOWN"
+    assert shown["installationFailure"] == "bad" + "x" * 3997

@@ -52,6 +52,7 @@ def clouds(yard: Yard, query: str = "", path: str = "gpus") -> list[str]:
         ("regions=eu_north", ["gpu_8x_h100_spot"]),
         ("regions=eu_north&regions=united_states", ["gpu_1x_a100", "gpu_8x_h100_spot"]),
         ("regions=canada", []),
+        ("regions=&disks=", ["gpu_1x_a100", "gpu_8x_h100_spot"]),
         ("socket=PCIe", ["gpu_1x_a100"]),
         ("security=community_cloud", []),
         ("data_center_id=FIN-01", ["gpu_8x_h100_spot"]),

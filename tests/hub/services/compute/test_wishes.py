@@ -104,6 +104,12 @@ def test_what_the_provider_cannot_do_is_refused_before_anything_is_written(yard:
     assert (yard.pods(), yard.history()) == ([], [])
 
 
+@pytest.mark.parametrize("nodes", [0, -1, 10**9])
+def test_a_pod_has_at_least_one_node(yard: Yard, nodes: int) -> None:
+    answer = yard.ada.post(f"{API}/pods", json=wish() | {"nodes": nodes})
+    assert (answer.status_code, "`nodes`" in answer.json()["detail"]) == (422, True)
+
+
 def test_an_order_has_all_that_was_asked_for(yard: Yard) -> None:
     variables = [{"key": "TOKEN", "value": "hunter2"}]
     image = "cuda_12_6_pytorch_2_7"
