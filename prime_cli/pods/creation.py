@@ -25,6 +25,9 @@ from prime_cli.wire.pods import (
 DEFAULT_LIFE = timedelta(hours=24)
 """How long a pod is there where nothing is said and the hub can end it by itself."""
 
+LONGEST_LIFE = timedelta(days=366)
+"""As our hubs have it."""
+
 TEMPLATE = "custom_template"
 """The image that stands for the user's own template, as the public hub has it."""
 

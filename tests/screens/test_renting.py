@@ -173,7 +173,7 @@ def test_a_size_that_is_none_is_no_pod(
 def test_a_pod_is_made_after_a_yes(market: Market, tmp_path: Path) -> None:
     decline_then_agree(
         *("pods", "create", *ID, "--no-wait"),
-        asked="Create `a100-1` (A100_80GB x1 of paper in FI at $1.65/h)?",
+        asked="Create `a100-1` at $1.65/h?",
         kept="Nothing was created",
         state=lambda: len(market.asked),
         cwd=tmp_path,

@@ -78,7 +78,7 @@ def _groups(
 
 def _from_words(title: str, cheapest: GpuOffer) -> str:
     price = cheapest.prices.price
-    return title if price is None else f"{title}, from {price_text(price)}/h"
+    return _one_line(title if price is None else f"{title}, from {price_text(price)}/h")
 
 
 def _offer_words(offer: GpuOffer) -> str:
@@ -89,15 +89,20 @@ def _offer_words(offer: GpuOffer) -> str:
         None if offer.memory.default_count is None else f"{offer.memory.default_count} GB",
         "spot" if offer.is_spot else None,
     ]
-    return f"{', '.join(filter(None, parts))}: {price_text(offer.prices.price)}/h"
+    return _one_line(f"{', '.join(filter(None, parts))}: {price_text(offer.prices.price)}/h")
+
+
+def _one_line(title: str) -> str:
+    """Names are the hub's, and must not look like further lines of ours."""
+    return " ".join(title.split())
 
 
 def _unique(titles: Sequence[str]) -> list[str]:
-    """The titles, those that are there before with a number."""
-    told: list[str] = []
-    for title in titles:
-        told.append(title if title not in told else f"{title} ({told.count(title) + len(told)})")
-    return told
+    """The titles; those of which there are several with their place in the list."""
+    return [
+        title if titles.count(title) == 1 else f"{title} ({place})"
+        for place, title in enumerate(titles, start=1)
+    ]
 
 
 def _ask_size(

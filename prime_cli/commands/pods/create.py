@@ -27,6 +27,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
 from prime_cli.pods.creation import (
+    LONGEST_LIFE,
     Plan,
     Wishes,
     ends_pods,
@@ -38,6 +39,9 @@ from prime_cli.pods.finding import all_pods
 from prime_cli.pods.offers import Wanted, fetch_offers, read_regions, read_words
 from prime_cli.session import Session
 from prime_cli.wire.offers import GpuOffer
+
+_TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
+"""What no timedelta could hold may be asked for."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +161,11 @@ def create(
 def _read_life(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    life = timedelta(seconds=parse_duration(text))
+    life = timedelta(seconds=min(parse_duration(text), _TOO_LONG))
     if not life:
         raise UsageError("`--for` is no time at all", hint="write it as 90m, 2h or 3d")
+    if life > LONGEST_LIFE:
+        raise UsageError("A pod is there for a year at most", hint="make it anew after that")
     return life
 
 
@@ -196,5 +202,5 @@ def _agree(session: Session, plan: Plan, *, yes: bool) -> None:
     show = session.output
     for label, text in plan_lines(plan):
         # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
-        (show.say if yes else show.tell)(f"  {label:<9}{text}")
+        (show.say if yes else show.tell)(f"  {label:<9}{' '.join(text.split())}")
     show.confirm(f"Create {named(plan)}?", yes=yes, otherwise="Nothing was created")

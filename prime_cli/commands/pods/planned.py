@@ -7,7 +7,6 @@ from prime_cli.commands.pods.words import price_words
 from prime_cli.core.durations import shown_span
 from prime_cli.core.phrases import some_of
 from prime_cli.models.budget import dollars
-from prime_cli.pods.choosing import title_of
 from prime_cli.pods.creation import Plan
 from prime_cli.pods.listing import gpu_words, moment
 from prime_cli.pods.shown_offers import place_of
@@ -118,5 +117,6 @@ def _bill(plan: Plan) -> str:
 
 
 def named(plan: Plan) -> str:
-    """The plan in a few words, for a question."""
-    return f"`{plan.wishes.name}` ({title_of(plan.offer)})"
+    """The plan in a few words, for a question: ``web` at $1.79/h`."""
+    price = "a price that is not known" if plan.price is None else f"{dollars(plan.price)}/h"
+    return f"`{plan.wishes.name}` at {price}"
