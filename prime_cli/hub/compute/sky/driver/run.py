@@ -101,6 +101,7 @@ def _detach(what: str, folder: Path) -> int:
         sys.stderr.write(result["detail"])
     if folder.exists():
         _write(folder / name, result)
+    sys.stdout.flush()
     os._exit(0)
 
 

@@ -1,0 +1,9 @@
+"""Failures."""
+
+
+class NotSupportedError(Exception):
+    """A cloud cannot do that."""
+
+
+class ClusterDoesNotExist(Exception):
+    """There is no such cluster."""

@@ -1,0 +1,7 @@
+"""When clusters stop by themselves."""
+
+import enum
+
+
+class AutostopWaitFor(enum.Enum):
+    NONE = "none"

@@ -1,0 +1,3 @@
+"""The clouds that there are; here a cloud is its name."""
+
+CLOUD_REGISTRY = {"aws": "aws", "gcp": "gcp"}
