@@ -84,9 +84,8 @@ def _tell_changes(session: Session, ask: Callable[[], DiskListing]) -> None:
     for listing in polled(ask):
         for disk in changed(before, listing.disks):
             if shown.mode == "table":
-                shown.text(
-                    f"{datetime.now(UTC):%H:%M:%S} {disk.name} is {disk.status}", record=disk
-                )
+                now = f"{datetime.now(UTC):%H:%M:%S}"
+                shown.text(f"{now} {disk.name or disk.id} is {disk.status}", record=disk)
             else:
                 shown.table(COLUMNS, [row_of(disk, disk.id)], records=[disk])
         before = listing.disks
