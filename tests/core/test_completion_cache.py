@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.core.completion_cache import MOST, forget, remember, remembered
+from prime_cli.core.completion_cache import MOST, forget, remember, remembered, replace
 
 _ALLOWED = frozenset(string.ascii_letters + string.digits + "._/-\n")
 
@@ -24,6 +24,12 @@ def test_what_was_deleted_is_forgotten() -> None:
     remember("evaluations", ["a", "b"])
     forget("evaluations", ["a", "c"])
     assert remembered("evaluations") == ["b"]
+
+
+def test_where_all_names_are_known_no_others_are_kept() -> None:
+    remember("pods", ["old", "web"])
+    replace("pods", ["web", "new"])
+    assert remembered("pods") == ["web", "new"]
 
 
 def test_a_file_has_a_bounded_size() -> None:
