@@ -27,7 +27,7 @@ from prime_cli.hub.services.owners import TEAM
 THE_HUB = Caller("hub", admin=True)
 """Who ends pods when nobody asks for it: no user can have that name."""
 
-_ADMIN = "ADMIN"
+ADMIN = "ADMIN"
 
 
 def select_pods() -> Select[Any]:
@@ -44,7 +44,7 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
     """The condition under which a caller sees a pod."""
     named = select(pod_members.c.pod_id).where(pod_members.c.user_id == _id_of(caller))
     for_members = or_(
-        pods.c.shared, pods.c.team_id.in_(_teams_of(caller, _ADMIN)), pods.c.id.in_(named)
+        pods.c.shared, pods.c.team_id.in_(_teams_of(caller, ADMIN)), pods.c.id.in_(named)
     )
     return or_(
         is_of(pods, caller, caller.reads),
@@ -77,7 +77,7 @@ def endable_by(caller: Caller) -> ColumnElement[bool]:
         return true()
     managed = and_(
         pods.c.team_id.in_(_slugs_to_teams(caller.writes)),
-        pods.c.team_id.in_(_teams_of(caller, _ADMIN)),
+        pods.c.team_id.in_(_teams_of(caller, ADMIN)),
     )
     return or_(is_of(pods, caller, caller.writes), managed)
 

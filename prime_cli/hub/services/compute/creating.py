@@ -17,9 +17,10 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import disks_of, is_live, select_pods
 from prime_cli.hub.services.compute.describing import request_column
 from prime_cli.hub.services.compute.ending import close
-from prime_cli.hub.services.compute.keyholders import authorized_keys, require_members
+from prime_cli.hub.services.compute.keyholders import find_holders, require_members
 from prime_cli.hub.services.compute.providers import require_providers
 from prime_cli.hub.services.compute.reading import get_pod
+from prime_cli.hub.services.compute.ssh_keys import keys_for
 from prime_cli.hub.services.compute.wishes import (
     Choice,
     check_price,
@@ -109,14 +110,10 @@ def _order(
     request = creation.pod
     pod_id = str(uuid4())
     with hub.database.read() as connection:
-        keys = authorized_keys(
-            connection,
-            holders.user_id,
-            key_id=request.ssh_key_id,
-            team_id=holders.team_id,
-            shared=holders.shared,
-            named=holders.named,
+        who = find_holders(
+            connection, holders.user_id, holders.team_id, holders.named, shared=holders.shared
         )
+        keys = keys_for(connection, who, request.ssh_key_id or None)
         mounts = _find_mounts(connection, caller, creation, choice)
     return Order(
         tag=tag_of(tag_prefix(hub), pod_id),

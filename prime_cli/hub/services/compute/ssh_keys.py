@@ -111,7 +111,7 @@ def keys_for(
     be one of the first of them, who makes the pod. Raises NotFound where it is not, and UsageError
     where there is none at all.
     """
-    wanted = ssh_keys.c.user_id.in_(user_ids)
+    wanted: ColumnElement[bool] = ssh_keys.c.user_id.in_(user_ids)
     if key_id is not None:
         wanted = (ssh_keys.c.id == key_id) & (ssh_keys.c.user_id == user_ids[0])
     order = (ssh_keys.c.is_primary.desc(), *_NEWEST_FIRST)
