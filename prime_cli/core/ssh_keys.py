@@ -19,15 +19,38 @@ _LEAST_RSA_BITS = 2048
 _MOST_RSA_BITS = 16384
 _LENGTH_BYTES = 4
 _ED25519_BYTES = 32
-_POINT_BYTES = {"nistp256": 65, "nistp384": 97, "nistp521": 133}
-_UNCOMPRESSED = 4
+_NIST = {
+    "nistp256": (
+        2**256 - 2**224 + 2**192 + 2**96 - 1,
+        0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B,
+    ),
+    "nistp384": (
+        2**384 - 2**128 - 2**96 + 2**32 - 1,
+        int(
+            "b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875a"
+            "c656398d8a2ed19d2a85c8edd3ec2aef",
+            16,
+        ),
+    ),
+    "nistp521": (
+        2**521 - 1,
+        int(
+            "51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109"
+            "e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00",
+            16,
+        ),
+    ),
+}
+"""The prime and `b` of the curves y^2 = x^3 - 3x + b (FIPS 186-4, D.1.2)."""
+
+_UNCOMPRESSED = b"\x04"
 
 _RSA = "ssh-rsa"
 _ED25519 = "ssh-ed25519"
 _HELD_ED25519 = "sk-ssh-ed25519@openssh.com"
 _HELD_ECDSA = "sk-ecdsa-sha2-nistp256@openssh.com"
 _CURVES = {
-    **{f"ecdsa-sha2-{curve}": curve for curve in _POINT_BYTES},
+    **{f"ecdsa-sha2-{curve}": curve for curve in _NIST},
     _HELD_ECDSA: "nistp256",
 }
 KINDS = (_ED25519, *_CURVES, _HELD_ED25519, _RSA)
@@ -143,8 +166,7 @@ def _check(kind: str, blob: bytes) -> None:
     elif kind in _CURVES:
         curve, rest = _take(rest)
         point, rest = _take(rest)
-        whole = len(point) == _POINT_BYTES[_CURVES[kind]] and point[0] == _UNCOMPRESSED
-        if curve != _CURVES[kind].encode() or not whole:
+        if curve != _CURVES[kind].encode() or not _is_on_curve(_CURVES[kind], point):
             raise _damaged()
     else:
         number, rest = _take(rest)
@@ -154,6 +176,16 @@ def _check(kind: str, blob: bytes) -> None:
         _application, rest = _take(rest)
     if rest:
         raise _damaged()
+
+
+def _is_on_curve(curve: str, point: bytes) -> bool:
+    """Whether a point (SEC 1, 2.3.3, uncompressed) is one of the curve; OpenSSH takes no others."""
+    prime, b = _NIST[curve]
+    size = (prime.bit_length() + 7) // 8
+    if point[:1] != _UNCOMPRESSED or len(point) != 1 + 2 * size:
+        return False
+    x, y = (int.from_bytes(part, "big") for part in (point[1 : 1 + size], point[1 + size :]))
+    return x < prime and y < prime and (y * y - x * x * x + 3 * x - b) % prime == 0
 
 
 def _check_modulus(modulus: bytes) -> None:

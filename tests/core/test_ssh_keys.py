@@ -14,6 +14,13 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZG
 BODY = KEY.split()[1]
 
 
+BASE_POINT = b"\x04" + bytes.fromhex(
+    "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
+)
+"""Of P-256 (FIPS 186-4, D.1.2.3)."""
+
+
 def packed(*parts: bytes) -> str:
     blob = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
     return base64.b64encode(blob).decode()
@@ -111,12 +118,21 @@ def test_an_rsa_key_may_have_2048_bits_and_no_sign() -> None:
 def test_keys_that_hardware_holds_are_read() -> None:
     held = packed(b"sk-ssh-ed25519@openssh.com", bytes(32), b"ssh:")
     assert read_public_key(f"sk-ssh-ed25519@openssh.com {held}").comment == ""
-    point = b"\x04" + bytes(64)
-    curve = packed(b"sk-ecdsa-sha2-nistp256@openssh.com", b"nistp256", point, b"ssh:")
+    curve = packed(b"sk-ecdsa-sha2-nistp256@openssh.com", b"nistp256", BASE_POINT, b"ssh:")
     assert read_public_key(f"sk-ecdsa-sha2-nistp256@openssh.com {curve}").encoded == curve
     without = packed(b"sk-ssh-ed25519@openssh.com", bytes(32))
     with pytest.raises(UsageError, match="damaged"):
         read_public_key(f"sk-ssh-ed25519@openssh.com {without}")
+
+
+@given(index=st.integers(0, len(BASE_POINT) - 1), bit=st.integers(0, 7))
+def test_a_point_beside_the_curve_is_no_key(index: int, bit: int) -> None:
+    name = b"ecdsa-sha2-nistp256"
+    changed = bytearray(BASE_POINT)
+    assert read_public_key(f"{name.decode()} {packed(name, b'nistp256', bytes(changed))}")
+    changed[index] ^= 1 << bit
+    with pytest.raises(UsageError, match="damaged"):
+        read_public_key(f"{name.decode()} {packed(name, b'nistp256', bytes(changed))}")
 
 
 @given(st.text())
