@@ -59,6 +59,8 @@ class Route:
             ("UpdateHostKeys", "no"),
             ("HashKnownHosts", "no"),
             ("PasswordAuthentication", "no"),
+            # What is set for all hosts was not meant for rented ones; `-A` still does it.
+            ("ForwardAgent", "no"),
             ("ServerAliveInterval", _HEARTBEAT),
         ]
 
