@@ -1,8 +1,10 @@
 """OpenSSH's server for one pod: where it is, its configuration, and what its logins run."""
 
 import os
+import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +19,9 @@ _SFTP_SERVERS = (
     "/usr/libexec/sftp-server",
     "/usr/lib/ssh/sftp-server",
 )
+
+_PENALTIES = (9, 8)
+"""The first release that shuts out who fails to log in; no earlier one knows the setting."""
 
 _CONFIG = """\
 ListenAddress {address}
@@ -80,7 +85,22 @@ def find_sftp_server() -> str | None:
     return next((path for path in _SFTP_SERVERS if os.access(path, os.X_OK)), None)
 
 
-def config_text(folder: PodFolder, plan: Plan, *, login: str, address: str, port: int) -> str:
+def version_of(sshd: str) -> tuple[int, int]:
+    """As `(9, 2)`; every release names its own, if only among the words about wrong options."""
+    done = subprocess.run([sshd, "-V"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    found = re.search(rb"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def config_text(
+    folder: PodFolder,
+    plan: Plan,
+    *,
+    version: tuple[int, int],
+    login: str,
+    address: str,
+    port: int,
+) -> str:
     """An sshd_config(5); logins are let in as `login` alone, to `folder.home`."""
     variables = {"HOME": folder.home, "PRIME_POD_ID": plan.pod_id, MARK: folder.path}
     text = _CONFIG.format(
@@ -92,6 +112,10 @@ def config_text(folder: PodFolder, plan: Plan, *, login: str, address: str, port
         variables=" ".join(_quoted(f"{name}={value}") for name, value in variables.items()),
         session=shlex.quote(str(folder.ssh / "session")),
     )
+    if version >= _PENALTIES:
+        # All who come from loopback are one source: who waits for the port would be in the way of
+        # who has a key.
+        text += "PerSourcePenalties no\n"
     # Sftp comes through ForceCommand too, as the command that was asked for.
     return text + (f"Subsystem sftp {plan.sftp_server}\n" if plan.sftp_server else "")
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.local import folder
-from prime_cli.hub.compute.local.folder import PodFolder, State, is_tag, tag_of_folder
+from prime_cli.hub.compute.local.folder import Plan, PodFolder, State, is_tag, tag_of_folder
 from prime_cli.hub.compute.local.keeper.log import Log, last_lines
 from prime_cli.hub.compute.local.laying import link_name
-from prime_cli.hub.compute.local.sshd import find_sshd, session_text
+from prime_cli.hub.compute.local.sshd import config_text, find_sshd, session_text, version_of
 from prime_cli.hub.compute.local.variables import require_sound
 from prime_cli.wire import pods as wire
 
@@ -116,6 +116,32 @@ def test_a_keeper_needs_nothing_but_the_standard_library() -> None:
 def test_statuses_are_spelled_as_on_the_wire() -> None:
     for name in ("PROVISIONING", "ACTIVE", "DELETING", "ERROR"):
         assert getattr(folder, name) == getattr(wire, name)
+
+
+@pytest.mark.parametrize(
+    ("said", "version", "penalties"),
+    [
+        ("OpenSSH_8.4p1 Debian-5, OpenSSL 1.1.1w", (8, 4), False),
+        ("OpenSSH_9.7p1", (9, 7), False),
+        ("OpenSSH_9.8p1", (9, 8), True),
+        ("OpenSSH_10.0p2 Debian-7", (10, 0), True),
+        ("something else", (0, 0), False),
+    ],
+)
+def test_failed_logins_shut_nobody_out_where_sshd_would(
+    said: str, version: tuple[int, int], penalties: bool, tmp_path: Path
+) -> None:
+    sshd = tmp_path / "sshd"
+    sshd.write_text(f"#!/bin/sh\necho '{said}' >&2; exit 1\n", encoding="utf-8")
+    sshd.chmod(0o755)
+    assert version_of(str(sshd)) == version
+    plan = Plan("prime-a", "id", 0.0, "::1", str(sshd), None)
+    text = config_text(
+        PodFolder(tmp_path), plan, version=version, login="ada", address="::1", port=22
+    )
+    assert ("PerSourcePenalties no\n" in text) == penalties
+    assert "ListenAddress [::1]:22\n" in text
+    assert "Subsystem" not in text
 
 
 def test_without_sshd_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,7 @@ def _hold(folder: PodFolder, plan: Plan, server: Server) -> None:
 
 def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
     """Leave the folder, which says why, and nothing else."""
+    _answer(signal.SIG_IGN)
     log.add(why)
     user = find_user(plan.user) if plan.user else None
     end_processes(folder, keeper=os.getpid(), user=user)
@@ -123,6 +124,7 @@ def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
 
 
 def _remove(folder: PodFolder, plan: Plan, log: Log) -> None:
+    _answer(signal.SIG_IGN)
     with suppress(OSError):
         folder.change_state(status=DELETING)
     while True:

@@ -14,7 +14,7 @@ from prime_cli.hub.compute.local.folder import Plan, PodFolder
 from prime_cli.hub.compute.local.keeper.log import Log
 from prime_cli.hub.compute.local.processes import MARK
 from prime_cli.hub.compute.local.served import let_pass
-from prime_cli.hub.compute.local.sshd import config_text, make_privilege_folder
+from prime_cli.hub.compute.local.sshd import config_text, make_privilege_folder, version_of
 from prime_cli.hub.compute.local.system import is_root, login_name, renounce_privileges
 from prime_cli.hub.compute.local.users import SystemUser, give, make_user
 
@@ -39,6 +39,7 @@ class Server:
         self._last = ""
         self._listening = False
         self._user: SystemUser | None = None
+        self._version = version_of(plan.sshd)
         self.login = plan.user or login_name()
         self.port = 0
         self.host_key = ""
@@ -118,7 +119,14 @@ class Server:
     def _start_on(self, address: str, port: int) -> bool:
         """Whether sshd listens there; if not, somebody was faster."""
         config = self._folder.ssh / "sshd_config"
-        text = config_text(self._folder, self._plan, login=self.login, address=address, port=port)
+        text = config_text(
+            self._folder,
+            self._plan,
+            version=self._version,
+            login=self.login,
+            address=address,
+            port=port,
+        )
         config.write_bytes(text.encode())
         if self._user is not None:
             let_pass(self._folder.path, self._user.gid)
