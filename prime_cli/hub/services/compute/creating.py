@@ -7,17 +7,18 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, func, insert, select
 
-from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import Mount, Order
+from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
+from prime_cli.hub.compute.provider import Order
 from prime_cli.hub.compute.tags import tag_of, tag_prefix
 from prime_cli.hub.context import Caller, Hub, timestamp
-from prime_cli.hub.db.tables import disks, pod_disks, pod_members, pods
+from prime_cli.hub.db.tables import pod_disks, pod_members, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.compute.access import disks_of, is_live, select_pods
+from prime_cli.hub.services.compute.access import is_live, select_pods
 from prime_cli.hub.services.compute.describing import request_column
 from prime_cli.hub.services.compute.ending import close
 from prime_cli.hub.services.compute.keyholders import find_holders, require_members
+from prime_cli.hub.services.compute.mounts import find_mounts
 from prime_cli.hub.services.compute.providers import require_providers
 from prime_cli.hub.services.compute.reading import get_pod
 from prime_cli.hub.services.compute.ssh_keys import keys_for
@@ -33,12 +34,10 @@ from prime_cli.hub.services.compute.wishes import (
 )
 from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.wire.codec import encode
-from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING, Pod, PodCreation
+from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 
 MOST_PODS = 50
 """Live pods of one user, so that a script that goes wrong does not fill the machine."""
-
-_MOST_DISKS = 20
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def _order(
             connection, holders.user_id, holders.team_id, holders.named, shared=holders.shared
         )
         keys = keys_for(connection, who, request.ssh_key_id or None)
-        mounts = _find_mounts(connection, caller, creation, choice)
+        mounts = find_mounts(connection, caller, creation, choice)
     return Order(
         tag=tag_of(tag_prefix(hub), pod_id),
         pod_id=pod_id,
@@ -131,37 +130,6 @@ def _order(
         variables=read_variables(request),
         disks=mounts,
     )
-
-
-def _find_mounts(
-    connection: Connection, caller: Caller, creation: PodCreation, choice: Choice
-) -> tuple[Mount, ...]:
-    """The disks that are asked for; raises NotFound, UsageError, and Conflict for one in use."""
-    wanted = list(dict.fromkeys(creation.disks))
-    if len(wanted) > _MOST_DISKS:
-        raise UsageError(f"More than {_MOST_DISKS} disks are given")
-    query = select(disks).where(disks.c.id.in_(wanted), disks_of(caller))
-    rows = {row.id: row for row in connection.execute(query)}
-    for disk_id in wanted:
-        if disk_id not in rows:
-            raise NotFound(f"Disk `{disk_id[:80]}` not found")
-        if rows[disk_id].provider != choice.provider.name:
-            raise UsageError(
-                f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
-                f"would be of `{choice.provider.name}`"
-            )
-        if rows[disk_id].status != ACTIVE:
-            raise Conflict(f"The disk `{rows[disk_id].name}` is {rows[disk_id].status}")
-    used = (
-        select(disks.c.name)
-        .join(pod_disks, pod_disks.c.disk_id == disks.c.id)
-        .join(pods, pods.c.id == pod_disks.c.pod_id)
-        .where(pod_disks.c.disk_id.in_(wanted), is_live())
-    )
-    taken = connection.execute(used).scalars().first()
-    if taken is not None:
-        raise Conflict(f"The disk `{taken}` is attached to another pod", hint="end that pod first")
-    return tuple(Mount(each, rows[each].name, rows[each].tag) for each in wanted)
 
 
 def _insert(
@@ -196,7 +164,7 @@ def _insert(
     }
     with hub.database.write() as connection:
         _require_room(connection, holders.user_id)
-        _find_mounts(connection, caller, creation, choice)
+        find_mounts(connection, caller, creation, choice)
         connection.execute(insert(pods).values(values))
         for user_id in holders.named:
             connection.execute(insert(pod_members).values(pod_id=order.pod_id, user_id=user_id))

@@ -30,6 +30,7 @@ _INSTALLATION = {
     wire.DELETING: wire.TERMINATED,
 }
 _DONE = 100
+_LONGEST_FAILURE = 4000
 _SSH_PORT = "22"
 _SECONDS_PER_HOUR = 3600.0
 
@@ -53,6 +54,11 @@ def addresses_column(seen: Seen) -> str:
 def host_keys_column(seen: Seen) -> str:
     """Host keys as the table keeps them."""
     return encode(list(seen.host_keys)).decode()
+
+
+def failure_column(failure: str | None) -> str | None:
+    """A reason as the table keeps it: a provider may pass on anything from anywhere."""
+    return None if failure is None else failure.replace("\0", "")[:_LONGEST_FAILURE]
 
 
 def request_column(creation: PodCreation) -> str:

@@ -10,6 +10,7 @@ from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import find_endable, is_live
+from prime_cli.hub.services.compute.describing import failure_column
 from prime_cli.hub.services.compute.providers import ask, provider_named
 from prime_cli.wire.pods import DELETING, ERROR, TERMINATED, Ended
 
@@ -48,7 +49,7 @@ def end_pod(hub: Hub, caller: Caller, provider: Provider, row: Row[Any], *, why:
         return DELETING
     with hub.database.write() as connection:
         noted = update(pods).where(pods.c.id == row.id, is_live())
-        connection.execute(noted.values(failure=failure.message))
+        connection.execute(noted.values(failure=failure_column(failure.message)))
     raise failure
 
 
@@ -64,6 +65,6 @@ def close(
         "progress": None,
     }
     if failure is not None or status != ERROR:
-        values["failure"] = failure
+        values["failure"] = failure_column(failure)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(pods.c.id == row.id, is_live()).values(values))

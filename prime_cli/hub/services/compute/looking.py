@@ -13,7 +13,11 @@ from prime_cli.hub.compute.provider import Provider, Seen
 from prime_cli.hub.context import Hub, timestamp
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.compute.access import THE_HUB, is_live
-from prime_cli.hub.services.compute.describing import addresses_column, host_keys_column
+from prime_cli.hub.services.compute.describing import (
+    addresses_column,
+    failure_column,
+    host_keys_column,
+)
 from prime_cli.hub.services.compute.ending import close, end_pod
 from prime_cli.hub.services.compute.providers import ask, find_provider
 from prime_cli.wire.pods import (
@@ -30,7 +34,6 @@ from prime_cli.wire.pods import (
 _BEGINS_WITHIN = timedelta(minutes=1)
 _ON_ITS_WAY = (PROVISIONING, PENDING)
 _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
-_LONGEST_FAILURE = 4000
 
 
 def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
@@ -91,7 +94,7 @@ def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
     values = {
         "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,
-        "failure": _shown(seen.failure),
+        "failure": failure_column(seen.failure),
         "addresses": addresses_column(seen),
         "host_keys": host_keys_column(seen),
     }
@@ -101,8 +104,3 @@ def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
     same = (pods.c.id == row.id, is_live(), pods.c.status == row.status)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(*same).values(**values, updated_at=hub.now()))
-
-
-def _shown(failure: str | None) -> str | None:
-    """What a provider passed on from somewhere, as a table keeps it."""
-    return None if failure is None else failure.replace("\0", "")[:_LONGEST_FAILURE]

@@ -1,5 +1,6 @@
 """A pod from its beginning to its end, as its user sees it."""
 
+from prime_cli.core.errors import Conflict
 from tests.hub.services.compute.renting import API, Yard, wish
 
 
@@ -23,8 +24,6 @@ def test_pod_is_made_comes_up_and_is_given_back(yard: Yard) -> None:
 
 
 def test_pod_that_cannot_begin_leaves_nothing_but_the_reason(yard: Yard) -> None:
-    from prime_cli.core.errors import Conflict
-
     yard.machines.refusal = Conflict("All machines are taken")
     answer = yard.ada.post(f"{API}/pods", json=wish())
     assert (answer.status_code, answer.json()["detail"]) == (409, "All machines are taken")
