@@ -27,8 +27,8 @@ _PAUSE = 0.2
 _LAUNCH_SECONDS = 120.0
 """How long ending waits for a launch that was told to stop."""
 
-_offers = importlib.import_module("sky_offers")
-"""The script beside this one; by name, since neither is in a package when they are run."""
+_offers = importlib.import_module(f"{__package__}.sky_offers" if __package__ else "sky_offers")
+"""The script beside this one; neither is in a package when they are run."""
 
 
 def main(arguments: list[str]) -> int:

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# A pod of Slurm, from availability to its end, with a real SkyPilot and a real Slurm.
+#
+#   tests/e2e/sky_journey.sh FOLDER SKYPILOT
+#
+# FOLDER is where `slurm_lab.sh up` has started one; SKYPILOT is a virtual environment with
+# `skypilot==0.14.1`. SkyPilot's server is stopped at the end. Not in CI: it takes minutes.
+set -euo pipefail
+
+lab=$(realpath "${1:?the folder of slurm_lab.sh}")
+skypilot=$(realpath "${2:?a virtual environment with SkyPilot}")
+
+# SkyPilot takes its clouds, and keeps what it makes, in the home: here that of the lab.
+export HOME=$lab/sky-home PRIME_HOME=$lab/prime PRIME_CONTEXT=local
+export PRIME_SKY=$skypilot/bin/sky PRIME_SKY_INFRA=slurm/lab GREETING="it's \$HOME \"fine\""
+export SKYPILOT_DISABLE_USAGE_COLLECTION=1 SLURM_CONF=$lab/slurm.conf
+# Whoever runs this may be in a virtual environment; its `sky` must not be found by chance.
+trap '"$skypilot/bin/sky" api stop' EXIT
+
+show() {
+    local word words=""
+    for word in "$@"; do
+        case "$word" in *\ *) word="'$word'" ;; esac
+        words="$words $word"
+    done
+    printf '\n$%s\n' "$words"
+    "$@" 2>&1
+}
+
+"$skypilot/bin/sky" check slurm >/dev/null 2>&1
+show prime availability list --provider sky
+id=$(prime availability list --provider sky --output plain 2>/dev/null | cut -f1)
+show prime pods create --id "$id" --name first --vcpus 1 --env GREETING --for 30m --yes --wait
+show prime pods status first
+show prime pods exec --timeout 5m first -- sh -c 'echo "$GREETING" from $(hostname)'
+echo 'hello' >"$lab/note.txt"
+show prime pods cp --timeout 5m "$lab/note.txt" first:note.txt
+show squeue --format '%j %T %l'
+show prime pods logs first
+show prime gc --dry-run
+show prime pods terminate first --yes
+# SkyPilot takes half a minute to end a job; the next look says so.
+for _ in $(seq 60); do
+    test -n "$(squeue --noheader)" || break
+    sleep 2
+done
+show prime pods list
+show squeue --format '%j %T %l'
+show prime pods history

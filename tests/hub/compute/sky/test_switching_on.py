@@ -1,0 +1,37 @@
+"""Where a SkyPilot is a provider: where somebody has said so, and never by itself."""
+
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import NotFound
+from prime_cli.hub.compute.sky.provider import SkyProvider
+from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.serving.running import run
+from tests.helpers.cli import Prime
+from tests.helpers.skypilots import FakeSky
+
+
+def test_the_hub_in_the_box_has_its_machines_when_the_setting_says_so(
+    sky: FakeSky, prime: Prime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = ("availability", "list", "--provider", "sky", "--output", "plain")
+    assert prime(*argv).out == ""
+    monkeypatch.setenv("PRIME_SKY", str(sky.command))
+    assert prime(*argv).out.count("\tsky\t") == 3
+    monkeypatch.setenv("PRIME_SKY_INFRA", "slurm/lab")
+    assert prime(*argv).out.count("\tsky\t") == 1
+    assert prime(*argv, "--offline").out == ""
+
+
+def test_a_served_hub_has_its_machines_when_the_operator_says_so(tmp_path: Path) -> None:
+    options = ServeOptions(tmp_path, sky="sky", sky_infra=("aws",))
+    (provider,) = options.settings().providers
+    assert isinstance(provider, SkyProvider)
+    assert (provider.infra, provider.embedded) == (("aws",), False)
+
+
+def test_a_hub_is_not_served_with_a_skypilot_that_is_not_there(tmp_path: Path) -> None:
+    options = ServeOptions(tmp_path, port=0, sky=str(tmp_path / "sky"))
+    with pytest.raises(NotFound, match="no SkyPilot at"):
+        run(options, lambda _started: None)
