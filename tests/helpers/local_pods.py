@@ -86,7 +86,7 @@ class Here:
         return subprocess.run(argv, capture_output=True, timeout=120, check=False, **how)
 
     def close(self) -> None:
-        for tag in self.tags:
+        for tag in {*self.tags, *self.provider.found("")}:
             try:
                 self.provider.end(tag)
             except PrimeError:

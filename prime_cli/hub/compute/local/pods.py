@@ -33,6 +33,7 @@ from prime_cli.hub.compute.local.processes import MARK, send_to
 from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
 from prime_cli.hub.compute.local.sshd import find_sshd
 from prime_cli.hub.compute.local.system import SYSTEM_PATH, require_login
+from prime_cli.hub.compute.local.users import users_in
 from prime_cli.hub.compute.local.variables import require_sound
 from prime_cli.hub.compute.provider import Order, Seen, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -108,6 +109,9 @@ class LocalPods:
 
     def found(self, prefix: str) -> Collection[str]:
         tags = {tag_of_folder(path.name) for path in self._entries(self.folder)}
+        if self.users:
+            # Of a pod whose folder somebody removed, there is still its user.
+            tags.update(users_in(self.folder.absolute()))
         return sorted(tag for tag in tags if tag and tag.startswith(prefix))
 
     def end(self, tag: str) -> None:
@@ -115,6 +119,8 @@ class LocalPods:
         for path in self._entries(self.folder):
             if tag_of_folder(path.name) == tag:
                 self._end(PodFolder(path), tag)
+        if self.users and tag in users_in(self.folder.absolute()):
+            remove_pod(self._pod(tag), tag)
 
     def log(self, tag: str, lines: int) -> str:
         return last_lines(self._pod(tag).log, lines) if is_tag(tag) else ""

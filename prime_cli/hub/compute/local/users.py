@@ -45,6 +45,16 @@ def find_user(name: str) -> SystemUser | None:
     return SystemUser(name, found.pw_uid, found.pw_gid) if ours else None
 
 
+def users_in(folder: Path) -> list[str]:
+    """The names of pods' users whose homes are, or were, in a folder of pods."""
+    if sys.platform == "win32":
+        return []
+    import pwd
+
+    ours = [found for found in pwd.getpwall() if found.pw_gecos == _COMMENT]
+    return [found.pw_name for found in ours if Path(found.pw_dir).parents[1:2] == (folder,)]
+
+
 def make_user(name: str, home: Path) -> SystemUser:
     """A user with a group of its own, who can be logged in by a key alone. Raises StorageFailed."""
     shell = next(each for each in _SHELLS if Path(each).exists())

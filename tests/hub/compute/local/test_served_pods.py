@@ -2,6 +2,8 @@
 
 import os
 import pwd
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,8 +85,6 @@ def test_no_program_gives_a_pod_more_rights(for_others: Here) -> None:
 
 
 def test_a_user_without_a_keeper_is_ended_too(for_others: Here) -> None:
-    import signal
-
     tag = for_others.up()
     user = find_user(tag)
     assert user is not None
@@ -96,6 +96,21 @@ def test_a_user_without_a_keeper_is_ended_too(for_others: Here) -> None:
     assert find_user(tag) is None
     assert _processes_of(user.uid) == []
     assert for_others.provider.found("") == []
+
+
+def test_a_user_without_a_folder_is_found_and_ended(for_others: Here) -> None:
+    tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    keeper = keeper_of(for_others.folder(tag))
+    assert keeper is not None
+    os.kill(keeper, signal.SIGKILL)
+    shutil.rmtree(for_others.folder(tag).path)
+    assert for_others.provider.found("prime-") == [tag]
+    for_others.provider.end(tag)
+    assert for_others.provider.found("") == []
+    assert find_user(tag) is None
+    assert _processes_of(user.uid) == []
 
 
 def test_a_user_that_makes_processes_without_end_is_ended(for_others: Here) -> None:
