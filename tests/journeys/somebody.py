@@ -67,15 +67,15 @@ class Somebody:
 
 
 def processes_of(folder: Path) -> Iterator[str]:
-    """Command lines of running processes that name `folder`, or are in it (Linux)."""
-    place = str(folder)
+    """Command lines of running processes that name what is in `folder`, or are there (Linux)."""
+    place = f"{folder}/"
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             where = str((process / "cwd").readlink())
         except OSError:  # it has ended meanwhile
             continue
-        if words and (place in words or where.startswith(place)):
+        if words and (place in words or f"{where}/".startswith(place)):
             yield f"{process.name}: {words}"
 
 

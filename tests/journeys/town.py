@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.hub.compute.local.provider import LocalProvider
 from tests.helpers.serving import ServedHub, serve
 from tests.helpers.tools import ON_CI
 from tests.journeys.somebody import Somebody, require_ssh
@@ -57,10 +58,12 @@ def found_town(folder: Path) -> Iterator[Town]:
         with serve_town(data, pods, folder) as hub:
             accounts = Accounts(data)
             people = (_settle(hub, accounts, folder, slug) for slug in ("ada", "bob"))
-            town = Town(hub, data, pods, *people)
-            yield town
-            town.end_all()
+            yield Town(hub, data, pods, *people)
     finally:
+        # Whatever became of the hub, system users are not left on the machine.
+        provider = LocalProvider(pods, users=True)
+        for tag in provider.found(""):
+            provider.end(tag)
         shutil.rmtree(pods, ignore_errors=True)
 
 

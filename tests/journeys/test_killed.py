@@ -1,0 +1,59 @@
+"""A command or a hub that is killed while it makes a pod leaves nothing that nobody knows of.
+
+`PRIME_TEST_SEED=…` repeats the choices of a run; each run prints its own.
+"""
+
+import os
+import random
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.kills import Killing
+from tests.journeys.somebody import Somebody, require_ssh
+from tests.journeys.town import found_town, serve_town
+
+
+@pytest.fixture
+def seed() -> int:
+    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
+    print(f"PRIME_TEST_SEED={seed}")
+    return seed
+
+
+def kill(folder: Path, seed: int, rounds: int) -> Killing:
+    require_ssh()
+    ada = Somebody(folder / "ada")
+    killing = Killing(ada, random.Random(seed), ada.pods_folder)
+    killing.prepare()
+    for number in range(rounds):
+        killing.kill_command(number)
+    print(dict(killing.seen))
+    return killing
+
+
+def test_a_command_killed_while_it_makes_a_pod_leaves_nothing(tmp_path: Path, seed: int) -> None:
+    kill(tmp_path, seed, rounds=3)
+
+
+@pytest.mark.slow
+def test_twenty_commands_killed_while_they_make_a_pod_leave_nothing(
+    tmp_path: Path, seed: int
+) -> None:
+    assert len(kill(tmp_path, seed, rounds=20).seen) > 1
+
+
+@pytest.mark.slow
+def test_a_hub_killed_while_it_makes_pods_forgets_none_of_them(tmp_path: Path, seed: int) -> None:
+    with found_town(tmp_path) as town, ExitStack() as hubs:
+        killing = Killing(town.ada, random.Random(seed), town.pods)
+        killing.prepare()
+        hub = town.hub
+        for _ in range(4):
+            hub = killing.kill_hub(
+                hub, lambda: hubs.enter_context(serve_town(town.data, town.pods, tmp_path))
+            )
+        print(dict(killing.seen))
+        users = Path("/etc/passwd").read_text(encoding="utf-8")
+        assert str(town.pods) not in users
