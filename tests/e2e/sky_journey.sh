@@ -33,8 +33,6 @@ id=$(prime availability list --provider sky --output plain 2>/dev/null | cut -f1
 show prime pods create --id "$id" --name first --vcpus 1 --env GREETING --for 30m --yes --wait
 show prime pods status first
 show prime pods exec --timeout 5m first -- sh -c 'echo "$GREETING" from $(hostname)'
-echo 'hello' >"$lab/note.txt"
-show prime pods cp --timeout 5m "$lab/note.txt" first:note.txt
 show squeue --format '%j %T %l'
 show prime pods logs first
 show prime gc --dry-run
