@@ -1,5 +1,6 @@
 """Machines: found, rented and given back, and a hub without any, with every release."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import pytest
 from prime_cli.pods.offer_ids import disk_offer_id, offer_id
 from prime_cli.wire.offers import GpuOffer
 from tests.helpers.machines import A100, DISK, SPOT
-from tests.helpers.official import Release
+from tests.helpers.official import OfficialClient, Release
+from tests.helpers.ssh_keys import make_key
+from tests.journeys.somebody import pods_left
+from tests.journeys.town import found_town
 from tests.official.machines import Tenant, rented_out
 from tests.official.users import User, newer_releases
 
@@ -164,3 +168,25 @@ def test_disk_is_made_attached_renamed_and_given_back(tenant: Tenant) -> None:
     tenant.prime("disks", "terminate", disk["id"], "--yes").ok()
     assert tenant.read("disks", "list")["disks"] == []
     assert tenant.machines.disks == {}
+
+
+@newer_releases
+def test_a_machine_that_is_really_there_is_rented_and_given_back(
+    tmp_path: Path, release: Release
+) -> None:
+    with found_town(tmp_path) as town:
+        key = make_key(tmp_path / "key")
+        town.ada.prime("ssh-keys", "add", f"{key}.pub").ok()
+        client = OfficialClient(release, town.ada.home, town.ada.variables)
+        listed = json.loads(client("availability", "list", "--output", "json").ok().out)
+        ours = town.ada.prime("availability", "list", "--output", "json").ok().json
+        (offer,) = listed["gpu_resources"]
+        assert offer["id"] == ours["gpu_resources"][0]["id"]
+        argv = ("pods", "create", "--id", offer["id"], "--name", "official")
+        client(*argv, "--yes", stdin="\n" * 5).ok()
+        pods = json.loads(client("pods", "list", "--output", "json").ok().out)["pods"]
+        client("pods", "status", pods[0]["id"]).ok()
+        town.ada.prime("pods", "exec", "-i", str(key), "official", "--", "true").ok()
+        client("pods", "terminate", pods[0]["id"], "--yes").ok()
+        assert pods_left(town.pods) == []
+        assert pods[0]["id"] in client("pods", "history").ok().out
