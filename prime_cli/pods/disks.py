@@ -1,17 +1,14 @@
 """Disks as `prime disks` shows them, in the names of the official client's JSON."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.pods.finding import all_of, meant, only_one
 from prime_cli.pods.listing import timestamp
-from prime_cli.wire.disks import TERMINATED, Disk
+from prime_cli.wire.disks import Disk
 
-_PAGE = 100
-_MOST = 10_000
-_SHORTEST_BEGINNING = 4
 _NONE = "N/A"
 
 
@@ -78,34 +75,12 @@ def list_disks(hub: HubClient, *, offset: int = 0, limit: int = 100) -> DiskList
     return DiskListing(disks, page.total_count, offset, limit)
 
 
-def changed(before: Iterable[ListedDisk], now: Sequence[ListedDisk]) -> list[ListedDisk]:
-    """Those that are new or not as they were; one that is gone is told as TERMINATED."""
-    known = {disk.id: disk for disk in before}
-    present = {disk.id for disk in now}
-    gone = [replace(disk, status=TERMINATED) for disk in known.values() if disk.id not in present]
-    return [*gone, *(disk for disk in now if known.get(disk.id) != disk)]
-
-
 def find_disk(hub: HubClient, word: str) -> Disk:
     """The disk with this id or name, or whose id is the only one that begins like this.
 
     Raises NotFound, and UsageError where several are meant.
     """
-    disks = _all_disks(hub)
-    meant = (
-        [disk for disk in disks if disk.id == word]
-        or [disk for disk in disks if disk.name == word]
-        or [disk for disk in disks if len(word) >= _SHORTEST_BEGINNING and disk.id.startswith(word)]
-    )
-    if len(meant) > 1:
-        ids = ", ".join(f"`{disk.id}`" for disk in meant)
-        raise UsageError(f"`{word}` may be any of {ids}", hint="name the disk by its id")
-    if not meant:
-        raise NotFound(
-            f"There is no disk `{word}` on {hub.host}",
-            hint="`prime disks list` shows those there are",
-        )
-    return meant[0]
+    return only_one(hub, meant(all_of(hub.disks.page), word), word, "disk")
 
 
 def listed(disk: Disk) -> ListedDisk:
@@ -166,14 +141,3 @@ def _location(disk: Disk) -> str:
     """As the official client writes it, with `N/A` for what is not known."""
     country, data_center = _place(disk)
     return f"{country or _NONE} ({data_center or _NONE})"
-
-
-def _all_disks(hub: HubClient) -> list[Disk]:
-    """A hub whose pages never end is left after ten thousand."""
-    found: list[Disk] = []
-    while len(found) < _MOST:
-        page = hub.disks.page(offset=len(found), limit=_PAGE)
-        found += page.data
-        if not page.data or len(found) >= page.total_count:
-            break
-    return found

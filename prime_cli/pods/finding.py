@@ -1,4 +1,7 @@
-"""Which pod a word on the command line means."""
+"""Which pod, disk or key a word on the command line means, of all that a hub has."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
@@ -9,31 +12,93 @@ _MOST = 10_000
 _SHORTEST_BEGINNING = 4
 
 
+class Named(Protocol):
+    """A thing of a hub with an id, and perhaps a name."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str | None: ...
+
+
+Thing = TypeVar("Thing", bound=Named)
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Page(Protocol[Item_co]):
+    """Some of many things."""
+
+    @property
+    def data(self) -> Sequence[Item_co]: ...
+    @property
+    def total_count(self) -> int: ...
+
+
+class Pages(Protocol[Item_co]):
+    """How a hub is asked for them."""
+
+    def __call__(self, *, offset: int, limit: int) -> Page[Item_co]: ...
+
+
 def find_pod(hub: HubClient, word: str) -> Pod:
     """The pod with this id or name, or whose id is the only one that begins like this.
 
     Raises NotFound, and UsageError where several are meant.
     """
-    pods = all_pods(hub)
-    meant = (
-        [pod for pod in pods if pod.id == word]
-        or [pod for pod in pods if pod.name == word]
-        or [pod for pod in pods if len(word) >= _SHORTEST_BEGINNING and pod.id.startswith(word)]
-    )
-    if len(meant) > 1:
-        ids = ", ".join(f"`{pod.id}`" for pod in meant)
-        raise UsageError(f"`{word}` may be any of {ids}", hint="name the pod by its id")
-    if not meant:
-        raise NotFound(f"There is no pod `{word}`", hint="`prime pods list` shows those there are")
-    return meant[0]
+    return only_one(hub, meant(all_pods(hub), word), word, "pod")
 
 
 def all_pods(hub: HubClient) -> list[Pod]:
-    """All pods of the user; a hub whose pages never end is left after ten thousand."""
-    found: list[Pod] = []
+    """All pods of the user."""
+    return all_of(hub.pods.page)
+
+
+def all_of(ask: Pages[Item]) -> list[Item]:
+    """What is on all pages; a hub whose pages never end is left after ten thousand things."""
+    found: list[Item] = []
     while len(found) < _MOST:
-        page = hub.pods.page(offset=len(found), limit=_PAGE)
+        page = ask(offset=len(found), limit=_PAGE)
         found += page.data
         if not page.data or len(found) >= page.total_count:
             break
     return found
+
+
+def meant(things: Sequence[Thing], word: str) -> list[Thing]:
+    """Those with this id; without one those of this name, then those whose id begins like this."""
+    return (
+        [thing for thing in things if thing.id == word]
+        or [thing for thing in things if thing.name == word]
+        or [thing for thing in things if begins_id(word, thing.id)]
+    )
+
+
+def begins_id(word: str, whole: str) -> bool:
+    """Whether `word` is long enough for a beginning of an id, and is that of `whole`."""
+    return len(word) >= _SHORTEST_BEGINNING and whole.startswith(word)
+
+
+def only_one(
+    hub: HubClient,
+    found: Sequence[Thing],
+    word: str,
+    noun: str,
+    *,
+    told: Callable[[Thing], str] | None = None,
+    by: str = "id",
+) -> Thing:
+    """The one that was found; of several each is `told` by what is called `by`, which is its id.
+
+    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several.
+    """
+    if len(found) > 1:
+        several = ", ".join(f"`{told(thing) if told else thing.id}`" for thing in found)
+        raise UsageError(f"`{word}` may be any of {several}", hint=f"name the {noun} by its {by}")
+    if not found:
+        group = f"{noun.lower().replace(' ', '-')}s"
+        raise NotFound(
+            f"There is no {noun} `{word[:80]}` on {hub.host}",
+            hint=f"`prime {group} list` shows those there are",
+        )
+    return found[0]

@@ -8,13 +8,12 @@ from msgspec import UNSET, UnsetType
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
-from prime_cli.pods.finding import find_pod
+from prime_cli.pods.finding import begins_id, find_pod
 from prime_cli.pods.listing import gpu_words, moment, timestamp
 from prime_cli.wire.pods import TERMINATED, PastPod, Pod
 
 _PAGE = 100
 _MOST = 10_000
-_SHORTEST_BEGINNING = 4
 _MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
 
 
@@ -92,7 +91,7 @@ def find_ended(hub: HubClient, word: str) -> Found | None:
         for pod in page.data:
             if pod.id == word:
                 return Found(ended(pod), position)
-            if best is None and _may_be(pod, word):
+            if best is None and (pod.name == word or begins_id(word, pod.id)):
                 best = Found(ended(pod), position)
             position += 1
         if not page.data or position >= page.total_count:
@@ -123,11 +122,6 @@ def ended(pod: PastPod) -> EndedPod:
         total_cost=pod.total_billed_price,
         team_id=pod.team_id,
     )
-
-
-def _may_be(pod: PastPod, word: str) -> bool:
-    begins = len(word) >= _SHORTEST_BEGINNING and pod.id.startswith(word)
-    return pod.name == word or begins
 
 
 def _duration(pod: PastPod) -> str | None:

@@ -1,7 +1,6 @@
 """Public keys as people name them: the one in a file or on stdin, and those that a hub keeps."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +8,12 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.ssh_keys import MOST_CHARACTERS, PublicKey, read_public_key
-from prime_cli.pods.registration import all_keys
+from prime_cli.pods.finding import all_of, meant, only_one
 from prime_cli.wire.ssh_keys import SshKey
 
 STDIN = "-"
 
 _UNREADABLE = "?"
-_SHORTEST_BEGINNING = 4
 _DIGEST = "SHA256:"
 
 
@@ -28,9 +26,19 @@ class KnownKey:
     fingerprint: str
 
     @property
+    def id(self) -> str:
+        """Its id on the hub."""
+        return self.key.id
+
+    @property
+    def name(self) -> str:
+        """What it is called there."""
+        return self.key.name
+
+    @property
     def described(self) -> str:
         """``laptop (SHA256:…)``."""
-        return f"{self.key.name} ({self.fingerprint})"
+        return f"{self.name} ({self.fingerprint})"
 
 
 def read_key_file(text: str) -> PublicKey:
@@ -54,7 +62,7 @@ def read_key_file(text: str) -> PublicKey:
 
 def known_keys(hub: HubClient) -> list[KnownKey]:
     """All keys of the user, the primary one first, then as the hub has them."""
-    found = sorted(all_keys(hub), key=lambda key: not key.is_primary)
+    found = sorted(all_of(hub.ssh_keys.page), key=lambda key: not key.is_primary)
     return [_read(key) for key in found]
 
 
@@ -64,20 +72,15 @@ def find_key(hub: HubClient, word: str) -> KnownKey:
     Raises NotFound, and UsageError where several are meant.
     """
     keys = known_keys(hub)
-    meant = [key for key in keys if word in (key.key.id, key.fingerprint, _bare(key.fingerprint))]
-    meant = meant or [key for key in keys if key.key.name == word]
-    if not meant and len(word) >= _SHORTEST_BEGINNING:
-        meant = [key for key in keys if key.key.id.startswith(word)]
-    if len(meant) > 1:
-        raise UsageError(
-            f"`{word}` may be any of {_listed(meant)}", hint="name the key by its fingerprint"
-        )
-    if not meant:
-        raise NotFound(
-            f"There is no SSH key `{word}` on {hub.host}",
-            hint="`prime ssh-keys list` shows those there are",
-        )
-    return meant[0]
+    by_fingerprint = [key for key in keys if word in (key.fingerprint, _bare(key.fingerprint))]
+    return only_one(
+        hub,
+        by_fingerprint or meant(keys, word),
+        word,
+        "SSH key",
+        told=lambda key: key.fingerprint,
+        by="fingerprint",
+    )
 
 
 def _read(key: SshKey) -> KnownKey:
@@ -90,10 +93,6 @@ def _read(key: SshKey) -> KnownKey:
 
 def _bare(fingerprint: str) -> str:
     return fingerprint.removeprefix(_DIGEST) if fingerprint != _UNREADABLE else ""
-
-
-def _listed(keys: Sequence[KnownKey]) -> str:
-    return ", ".join(f"`{key.fingerprint}`" for key in keys)
 
 
 def _read_stdin() -> str:

@@ -7,10 +7,8 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
+from prime_cli.pods.finding import all_of
 from prime_cli.wire.ssh_keys import SshKey
-
-_PAGE = 100
-_MOST = 1000
 
 
 def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None:
@@ -21,7 +19,7 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
     """
     key = read_public_key(line)
     try:
-        for known in all_keys(hub):
+        for known in all_of(hub.ssh_keys.page):
             if _is_same(known, key):
                 return known
         added = hub.ssh_keys.add(name_of(key), key.line)
@@ -40,17 +38,6 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
         return None
     progress.say(f"Put your key {key.fingerprint} on {hub.host}, as `{added.name}`")
     return added
-
-
-def all_keys(hub: HubClient) -> list[SshKey]:
-    """The user's keys; a hub whose pages never end is left after a thousand."""
-    found: list[SshKey] = []
-    while len(found) < _MOST:
-        page = hub.ssh_keys.page(offset=len(found), limit=_PAGE)
-        found += page.data
-        if not page.data or len(found) >= page.total_count:
-            break
-    return found
 
 
 def _is_same(known: SshKey, key: PublicKey) -> bool:

@@ -1,18 +1,22 @@
-"""What changed between two listings of pods, and between two looks at a log."""
+"""What changed between two listings of pods or of disks, and between two looks at a log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from prime_cli.pods.disks import ListedDisk
 from prime_cli.pods.listing import ListedPod
 from prime_cli.wire.pods import TERMINATED
 
+Shown = TypeVar("Shown", bound=ListedPod | ListedDisk)
 
-def changed(before: Iterable[ListedPod], now: Sequence[ListedPod]) -> list[ListedPod]:
+
+def changed(before: Iterable[Shown], now: Sequence[Shown]) -> list[Shown]:
     """Those that are new or not as they were; one that is gone is told as TERMINATED."""
-    known = {pod.id: pod for pod in before}
-    present = {pod.id for pod in now}
-    gone = [replace(pod, status=TERMINATED) for key, pod in known.items() if key not in present]
-    return [*gone, *(pod for pod in now if known.get(pod.id) != pod)]
+    known = {each.id: each for each in before}
+    present = {each.id for each in now}
+    gone = [replace(each, status=TERMINATED) for each in known.values() if each.id not in present]
+    return [*gone, *(each for each in now if known.get(each.id) != each)]
 
 
 def new_lines(before: Sequence[str], now: Sequence[str]) -> Sequence[str]:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.pods.watching import Columns
 from prime_cli.commands.pods.words import price_words
 from prime_cli.pods.disks import ListedDisk
 
@@ -11,11 +12,8 @@ DiskArg = Annotated[
     str, typer.Argument(metavar="DISK", help="Its name, its id or the beginning of that.")
 ]
 
-COLUMNS = ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods")
 
-
-def row_of(disk: ListedDisk, shown_id: str) -> list[str]:
-    """A disk as a row under COLUMNS."""
+def _row(disk: ListedDisk, shown_id: str) -> list[str]:
     return [
         disk.name or "-",
         shown_id,
@@ -27,6 +25,11 @@ def row_of(disk: ListedDisk, shown_id: str) -> list[str]:
         price_words(disk.price_hr),
         str(len(disk.pods)),
     ]
+
+
+COLUMNS = Columns(
+    ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"), _row
+)
 
 
 def hourly(price: float | None) -> str:

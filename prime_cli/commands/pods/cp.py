@@ -14,7 +14,9 @@ def cp(
     ctx: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="[POD:]PATH... [POD:]PATH", help="One side is in a pod: `POD:PATH`."),
+        typer.Argument(
+            metavar="[POD:]PATH... [POD:]PATH", help="One side is in a pod: `POD:PATH`."
+        ),
     ],
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", help="Copy folders, and what is in them.")

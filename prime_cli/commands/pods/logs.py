@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.options import PodArg
-from prime_cli.core.errors import UsageError
+from prime_cli.commands.pods.watching import require_lines
 from prime_cli.pods.logs import Piece, follow_log, read_log
 from prime_cli.pods.past import find_present_or_past
 from prime_cli.session import Session
@@ -36,10 +36,8 @@ def logs(
     See also: `prime pods status`, `prime eval logs`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    if follow and session.output.mode == "json":
-        raise UsageError(
-            "`--follow` has no end, and one JSON document has", hint="add `--output jsonl`"
-        )
+    if follow:
+        require_lines(session.output, "--follow")
     hub = session.hub
     found = find_present_or_past(hub, pod)
     if not follow:

@@ -7,9 +7,10 @@ from prime_cli.api.client import HubClient
 from prime_cli.commands.pods.planned import left_behind, pod_lines
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
+from prime_cli.pods import public_keys
 from prime_cli.pods.creation import Plan, request_of
 from prime_cli.pods.identity import find_identity, public_line
-from prime_cli.pods.registration import all_keys, register_key
+from prime_cli.pods.registration import register_key
 from prime_cli.pods.waiting import wait_until_up
 from prime_cli.session import Session
 from prime_cli.wire.pods import Pod
@@ -24,13 +25,14 @@ class Key:
 
 
 def find_key(hub: HubClient, word: str | None) -> Key:
-    """The key on the hub with this name or id, else the file of that name."""
+    """The key on the hub with this name, id or fingerprint, else the file of that name.
+
+    Raises UsageError where several are meant.
+    """
     if word is None:
         return Key()
     with suppress(NotFound, NotAllowed):  # a hub that keeps no keys, or shows them to nobody
-        for known in all_keys(hub):
-            if word in (known.id, known.name):
-                return Key(known.id)
+        return Key(public_keys.find_key(hub, word).id)
     return Key(file=word)
 
 

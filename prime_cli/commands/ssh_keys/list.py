@@ -32,7 +32,7 @@ def list_(
     keys = known_keys(session.hub)
     replace("ssh-keys", [name for key in keys for name in names_of(key)])
     rows = [
-        ["*" if key.key.is_primary else "", key.key.name, key.fingerprint, key.kind] for key in keys
+        ["*" if key.key.is_primary else "", key.name, key.fingerprint, key.kind] for key in keys
     ]
     records = [record_of(key) for key in keys]
     page = {"ssh_keys": records, "total_count": len(records)}

@@ -20,4 +20,4 @@ def record_of(key: KnownKey) -> dict[str, Any]:
 
 def names_of(key: KnownKey) -> list[str]:
     """What the Tab key offers for it."""
-    return [key.key.name, key.key.id]
+    return [key.name, key.id]

@@ -44,7 +44,7 @@ def remove(
         yes=yes,
         otherwise="Nothing was removed",
     )
-    hub.ssh_keys.remove(found.key.id)
+    hub.ssh_keys.remove(found.id)
     forget("ssh-keys", names_of(found))
     session.output.done(
         f"Removed {found.described}: it opens no pod that is made from now on",

@@ -30,6 +30,6 @@ def set_primary(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     hub = session.hub
     found = find_key(hub, key)
-    hub.ssh_keys.set_primary(found.key.id)
+    hub.ssh_keys.set_primary(found.id)
     now = KnownKey(replace(found.key, is_primary=True), found.kind, found.fingerprint)
     session.output.done(f"The primary key is {found.described}", value=record_of(now))
