@@ -45,7 +45,7 @@ ALLOWED = {
     "core/process.py": "the one place, which strips credentials",
     "envs/signing/ssh.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
     "runtime/launch.py": "the worker, whose variables are an allow-list",
-    "hub/compute/sky/driver/run.py": "for a Python without us, with the variables it got",
+    "hub/compute/sky/driver/sky_clusters.py": "for a Python without us, with the variables it got",
 }
 
 

@@ -11,8 +11,7 @@ _POOLS = ("slurm", "kubernetes", "ssh")
 _FEATURES = ("DOCKER_IMAGE", "MULTI_NODE", "AUTOSTOP")
 
 
-class Refused(Exception):
-    """What is to be told in one sentence."""
+_package = importlib.import_module(f"{__package__}.sky_package" if __package__ else "sky_package")
 
 
 def find_uploaded() -> list[str]:
@@ -41,9 +40,13 @@ def find_rows(sky: Any, sdk: Any, infra: list[str]) -> list[dict[str, Any]]:
     wanted = [name.lower() for name in infra]
     chosen = [name for name in enabled if not wanted or _is_wanted(name.lower(), wanted)]
     if not enabled:
-        raise Refused("SkyPilot has no cloud that it may use: `sky check` says what each needs")
+        raise _package.Refused(
+            "SkyPilot has no cloud that it may use: `sky check` says what each needs"
+        )
     if not chosen:
-        raise Refused(f"SkyPilot may use {', '.join(enabled)}, and none of {', '.join(wanted)}")
+        raise _package.Refused(
+            f"SkyPilot may use {', '.join(enabled)}, and none of {', '.join(wanted)}"
+        )
     rows, troubles = [], []
     for name in chosen:
         cloud, _, pool = name.partition("/")
@@ -57,7 +60,9 @@ def find_rows(sky: Any, sdk: Any, infra: list[str]) -> list[dict[str, Any]]:
             continue
         rows += [{"infra": name, "refused": refused, **row} for row in found]
     if not rows:
-        raise Refused(f"SkyPilot has no prices or machines of {'; '.join(troubles) or 'any cloud'}")
+        raise _package.Refused(
+            f"SkyPilot has no prices or machines of {'; '.join(troubles) or 'any cloud'}"
+        )
     sys.stderr.writelines(f"{trouble}\n" for trouble in troubles)
     return rows
 

@@ -1,0 +1,127 @@
+"""Launch a cluster, and end it, as its folder says; a part of `run`, as it says there."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+_PAUSE = 0.2
+_LAUNCH_SECONDS = 120.0
+"""How long ending waits for a launch that was told to stop."""
+
+_package = importlib.import_module(f"{__package__}.sky_package" if __package__ else "sky_package")
+
+
+def launch(folder: Path) -> str:
+    """Make the cluster that is ordered, or go on watching one that was asked for already; the file
+    of ssh that leads to it.
+    """
+    order = _read(folder / "order.json")
+    sky, sdk = _package.load()
+    request = _read(folder / "request.json").get("id")
+    if request is None:
+        task = sky.Task.from_yaml_config(order["task"])
+        ending = _autodown(order)
+        if (folder / "ending").exists():
+            raise _package.Refused("It was ended before it began")
+        request = str(sdk.launch(task, cluster_name=order["tag"], **ending))
+        write(folder / "request.json", {"id": request})
+        # The variables of the pod are in it, and nobody needs them any more.
+        order.pop("task")
+        write(folder / "order.json", order)
+    job, _ = sdk.stream_and_get(request)
+    # The setup is a job of the cluster; until it has ended, nobody can log in.
+    if job is not None and sdk.tail_logs(order["tag"], job, follow=True) != 0:
+        raise _package.Refused("The machine is up, and its setup failed")
+    return _write_ssh_config(order["tag"])
+
+
+def _autodown(order: dict[str, Any]) -> dict[str, Any]:
+    """SkyPilot counts from the last job, and there are none: idle time is time."""
+    if not order["autodown"]:
+        return {}
+    modes = importlib.import_module("sky.skylet.autostop_lib").AutostopWaitFor
+    minutes = max(1, int((order["stop_at"] - time.time()) / 60))
+    return {"idle_minutes_to_autostop": minutes, "down": True, "wait_for": modes.NONE}
+
+
+def _write_ssh_config(tag: str) -> str:
+    """Let SkyPilot write its way in, and say where that is.
+
+    Its command alone writes the one through its server, which leads into a job of Slurm.
+    """
+    sky = Path(sys.executable).with_name("sky")
+    subprocess.run([str(sky), "status", tag], stdin=subprocess.DEVNULL, check=False)
+    helper = importlib.import_module("sky.utils.cluster_utils").SSHConfigHelper
+    return str(Path(helper.ssh_cluster_path.format(tag)).expanduser())
+
+
+def down(folder: Path) -> str:
+    """Let nothing be left of the cluster that the folder is called after."""
+    sky, sdk = _package.load()
+    request = _stop_launching(sky, sdk, folder)
+    gone = importlib.import_module("sky.exceptions").ClusterDoesNotExist
+    try:
+        sdk.stream_and_get(sdk.down(folder.name))
+    except gone:
+        sys.stderr.write(f"There is no cluster {folder.name}\n")
+    shutil.rmtree(folder)
+    return str(request)
+
+
+def _stop_launching(sky: Any, sdk: Any, folder: Path) -> str | None:
+    """Cancel a launch: one that has only begun would make the cluster after it was ended."""
+    deadline = time.monotonic() + _LAUNCH_SECONDS
+    while _is_at_work(folder, "launch") and time.monotonic() < deadline:
+        request = _read(folder / "request.json").get("id")
+        if request is not None:
+            sky.get(sdk.api_cancel(request))
+            break
+        time.sleep(_PAUSE)
+    while _is_at_work(folder, "launch"):
+        if time.monotonic() > deadline:
+            raise _package.Refused("The launch does not stop")
+        time.sleep(_PAUSE)
+    return str(_read(folder / "request.json").get("id"))
+
+
+def _is_at_work(folder: Path, what: str) -> bool:
+    try:
+        lock = (folder / f"{what}.lock").open("r+")
+    except OSError:
+        return False
+    with lock:
+        return not is_free(lock)
+
+
+def is_free(lock: IO[str]) -> bool:
+    """Whether nobody else has the lock; until the file is closed, it is ours then."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON at once: readers see all of it, or what was there before."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_bytes(json.dumps(content).encode())
+    temporary.replace(path)
