@@ -58,7 +58,10 @@ def host_keys_column(seen: Seen) -> str:
 
 def failure_column(failure: str | None) -> str | None:
     """A reason as the table keeps it: a provider may pass on anything from anywhere."""
-    return None if failure is None else failure.replace("\0", "")[:_LONGEST_FAILURE]
+    if failure is None:
+        return None
+    text = failure.replace("\0", "").encode(errors="backslashreplace").decode()
+    return text[:_LONGEST_FAILURE]
 
 
 def request_column(creation: PodCreation) -> str:

@@ -76,24 +76,25 @@ def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
     live = _live_tags(hub, disks)
     stray_disks = sorted(set(disk_tags) - live)
     return [
-        *_find_machines(hub, caller, provider, tags),
+        *_find_machines(hub, caller, provider, prefix, tags),
         *_strays(hub, caller, provider, disks, DISK, stray_disks, provider.remove_disk),
     ]
 
 
 def _find_machines(
-    hub: Hub, caller: Caller, provider: Provider, tags: Collection[str]
+    hub: Hub, caller: Caller, provider: Provider, prefix: str, tags: Collection[str]
 ) -> list[_Found]:
     query = select_pods().where(pods.c.provider == provider.name, is_live())
     with hub.database.read() as connection:
         mine = connection.execute(query.where(_may_sweep(pods, caller))).all()
-    strays = sorted(set(tags) - _live_tags(hub, pods))
+    strays = set(tags) - _live_tags(hub, pods)
+    wanted = [row.tag for row in mine]
     # What ended by itself in between is gone by now.
-    wanted = [*strays, *(row.tag for row in mine)]
-    seen = ask(provider, lambda each: each.look(wanted))
-    if isinstance(seen, PrimeError):
-        return [_silent(provider, seen)]
-    there = [tag for tag in strays if tag in seen]
+    answer = ask(provider, lambda each: (strays and each.found(prefix), each.look(wanted)))
+    if isinstance(answer, PrimeError):
+        return [_silent(provider, answer)]
+    still_there, seen = answer
+    there = sorted(strays & set(still_there))
     return [
         *_strays(hub, caller, provider, pods, MACHINE, there, provider.end),
         *(
@@ -121,7 +122,7 @@ def _kind(hub: Hub, row: Row[Any], seen: Seen | None) -> str | None:
         return None if seen.status == DELETING else UNENDED
     if row.stop_at <= hub.now():
         return LATE
-    return FAILED if ERROR in (row.status, seen.status) else None
+    return FAILED if seen.status == ERROR else None
 
 
 def _strays(

@@ -196,6 +196,22 @@ def test_a_pod_that_takes_its_time_to_end_is_listed_until_it_is_gone(yard: Yard)
     assert yard.pod(pod["id"])["status"] == "TERMINATED"
 
 
+def test_a_pod_that_is_on_its_way_out_at_its_deadline_is_not_told_again(yard: Yard) -> None:
+    pod = yard.rent()
+    tag = yard.tag(pod)
+    told: list[str] = []
+
+    def begin(tag: str) -> None:
+        told.append(tag)
+        yard.machines.seen[tag] = Seen(DELETING)
+
+    yard.machines.end = begin  # type: ignore[method-assign]
+    yard.house.clock.wait(days=2)
+    for _ in range(3):
+        assert yard.pods() == [pod["id"]]
+    assert told == [tag]
+
+
 def test_an_end_that_failed_is_told_and_tried_again(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +273,7 @@ def test_the_history_is_in_the_order_that_is_asked_for(yard: Yard) -> None:
 
 def test_what_a_provider_says_cannot_hide_a_pod(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = Seen("INIT", failure="bad\0" + "x" * 10_000)
+    yard.machines.seen[yard.tag(pod)] = Seen("INIT", failure="bad\0\udc80" + "x" * 10_000)
     shown = yard.pod(pod["id"])
     assert shown["status"] == "UNKNOWN"
-    assert shown["installationFailure"] == "bad" + "x" * 3997
+    assert shown["installationFailure"] == r"bad\udc80" + "x" * 3991

@@ -88,6 +88,31 @@ def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(yard: Yard) -> None
     assert yard.pods() == []
 
 
+def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.fail(yard.tag(pod), "It is up, and has no address")
+    assert yard.pod(pod["id"])["status"] == "ERROR"
+    yard.arrive(pod)
+    assert ask_to_sweep(yard) == []
+    assert yard.pod(pod["id"])["status"] == "ACTIVE"
+
+
+def test_what_is_there_and_cannot_be_looked_at_is_ended_too(yard: Yard) -> None:
+    tag = stray(yard)
+    yard.machines.look = lambda tags: {}  # type: ignore[method-assign]
+    [machine, _] = sweep(yard.house.hub, OPERATOR, dry_run=False).leaks
+    assert (machine.kind, machine.id, machine.ended) == (MACHINE, tag, True)
+    assert yard.machines.seen == {}
+
+
+def test_what_ends_by_itself_meanwhile_is_no_leak(yard: Yard) -> None:
+    tag = stray(yard)
+    found, answers = yard.machines.found, [[tag]]
+    yard.machines.found = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
+    del yard.machines.seen[tag], yard.machines.disks[tag]
+    assert sweep(yard.house.hub, OPERATOR, dry_run=False).leaks == []
+
+
 def test_a_provider_that_does_not_answer_is_told(yard: Yard) -> None:
     def fail(prefix: str) -> Any:
         raise Unreachable("The cloud is down")
