@@ -1,8 +1,9 @@
 """The GPUs of this machine, under the names of the published list."""
 
 import re
-import subprocess
 from dataclasses import dataclass
+
+from prime_cli.core.process import TimedOut, run
 
 _ASK = "--query-gpu=index,name,memory.total"
 _SECONDS = 10.0
@@ -67,19 +68,10 @@ class Gpus:
 def find_gpus() -> Gpus:
     """What nvidia-smi says; none where there is no such program, or no answer within seconds."""
     try:
-        done = subprocess.run(
-            ["nvidia-smi", _ASK, "--format=csv,noheader,nounits"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run(["nvidia-smi", _ASK, "--format=csv,noheader,nounits"], timeout=_SECONDS)
+    except (OSError, TimedOut):
         return Gpus()
-    return read_gpus(done.stdout) if done.returncode == 0 else Gpus()
+    return read_gpus(done.out) if done.ok else Gpus()
 
 
 def read_gpus(text: str) -> Gpus:

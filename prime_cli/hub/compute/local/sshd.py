@@ -4,11 +4,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import Plan, PodFolder
 from prime_cli.hub.compute.local.processes import MARK
 
@@ -87,8 +87,8 @@ def find_sftp_server() -> str | None:
 
 def version_of(sshd: str) -> tuple[int, int]:
     """As `(9, 2)`; every release names its own, if only among the words about wrong options."""
-    done = subprocess.run([sshd, "-V"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    found = re.search(rb"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
+    done = run([sshd, "-V"])
+    found = re.search(r"OpenSSH_(\d+)\.(\d+)", done.err + done.out)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

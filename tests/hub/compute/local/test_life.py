@@ -121,7 +121,7 @@ def test_a_keeper_that_does_not_answer_is_ended_all_the_same(here: Here) -> None
     os.kill(keeper, signal.SIGSTOP)
     LocalPods(here.provider.folder, end_seconds=0.2).end(tag)
     _nothing_is_left(here, tag, port)
-    assert keeper not in processes()
+    wait_until(lambda: keeper not in processes(), what="no keeper")
 
 
 def test_a_pod_whose_sshd_was_killed_is_an_error_and_leaves_no_process(here: Here) -> None:

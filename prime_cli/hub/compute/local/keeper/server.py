@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from prime_cli.core.paths import open_descriptor
+from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import Plan, PodFolder
 from prime_cli.hub.compute.local.keeper.log import Log
 from prime_cli.hub.compute.local.processes import MARK
@@ -98,21 +99,10 @@ class Server:
 
     def _make_host_key(self) -> None:
         path = self._folder.ssh / "host_key"
-        argv = [
-            "ssh-keygen",
-            "-q",
-            "-t",
-            "ed25519",
-            "-N",
-            "",
-            "-C",
-            self._plan.tag,
-            "-f",
-            str(path),
-        ]
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        if done.returncode:
-            raise Failed(f"ssh-keygen failed: {done.stderr.decode(errors='replace').strip()}")
+        wanted = ["-q", "-t", "ed25519", "-N", "", "-C", self._plan.tag, "-f", str(path)]
+        done = run(["ssh-keygen", *wanted])
+        if not done.ok:
+            raise Failed(f"ssh-keygen failed: {done.last_lines()}")
         public = path.with_name("host_key.pub").read_text(encoding="utf-8")
         self.host_key = " ".join(public.split()[:2])
 
