@@ -8,9 +8,9 @@ from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.phrases import counted
 from prime_cli.envs.starters import starters_are_published
-from prime_cli.models.budget import dollars
 from prime_cli.pods.leftovers import can_be_swept
 from prime_cli.pods.listing import ListedPod, hourly_price, listed, moment
+from prime_cli.pods.prices import hourly
 
 SECONDS = 3.0
 """How long each answer may take; there are three of them at most."""
@@ -64,7 +64,7 @@ def _judge(place: Place, hub: HubClient) -> Finding:
     told = "None runs"
     if running:
         verb = "runs" if len(running) == 1 else "run"
-        told = f"{counted(len(running), 'pod')} {verb}, at {dollars(hourly_price(running))}/h"
+        told = f"{counted(len(running), 'pod')} {verb}, at {hourly(hourly_price(running))}"
     if not leaks and not late:
         return ok(_NAME, told)
     # A leak may be a pod past its deadline, and hubs that cannot be swept tell none.

@@ -11,7 +11,8 @@ from prime_cli.core.phrases import counted, some_of
 from prime_cli.pods.listing import gpu_words
 from prime_cli.pods.offer_ids import offer_id
 from prime_cli.pods.offers import Wanted, by_price, meant_types, narrow, near_types
-from prime_cli.pods.shown_offers import place_of, price_text
+from prime_cli.pods.prices import hourly
+from prime_cli.pods.shown_offers import place_of
 from prime_cli.wire.offers import GpuOffer
 
 _IMAGES_WITHOUT_VARIABLES = frozenset({"ubuntu_22_cuda_12"})
@@ -124,9 +125,8 @@ def title_of(offer: GpuOffer) -> str:
     spot = " spot" if offer.is_spot else ""
     provider = f" of {offer.provider}" if offer.provider else ""
     place = f" in {place}" if (place := place_of(offer)) else ""
-    price = offer.prices.price
-    told = "at no known price" if price is None else f"at {price_text(price)}/h"
-    return f"{gpu_words(offer.gpu_type, offer.gpu_count)}{spot}{provider}{place} {told}"
+    gpu = gpu_words(offer.gpu_type, offer.gpu_count)
+    return f"{gpu}{spot}{provider}{place} at {hourly(offer.prices.price)}"
 
 
 def taking_variables(offers: Sequence[GpuOffer]) -> list[GpuOffer]:

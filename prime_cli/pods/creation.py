@@ -10,7 +10,8 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import some_of
 from prime_cli.pods.choosing import title_of
 from prime_cli.pods.offer_ids import offer_id
-from prime_cli.pods.shown_offers import place_of, price_text
+from prime_cli.pods.prices import hourly
+from prime_cli.pods.shown_offers import place_of
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
 from prime_cli.wire.pods import (
@@ -124,12 +125,11 @@ def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: 
     disk_size = _size(offer.disk, wishes.disk_size, "--disk-size")
     vcpus = _size(offer.vcpu, wishes.vcpus, "--vcpus")
     memory = _size(offer.memory, wishes.memory, "--memory")
-    price = _price(offer, wishes.nodes, (disk_size, vcpus, memory))
+    price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=wishes.nodes)
     if wishes.max_price is not None and (price is None or price > wishes.max_price):
-        told = "at no known price" if price is None else f"for {price_text(price)} an hour"
         raise UsageError(
-            f"With all that is asked for it is had {told}, and `--max-price` is "
-            f"{price_text(wishes.max_price)}",
+            f"With all that is asked for it is had at {hourly(price)}, and `--max-price` is "
+            f"{hourly(wishes.max_price)}",
             hint="ask for less, or allow more",
         )
     return Plan(
@@ -256,17 +256,6 @@ def _size(spec: Spec, wanted: int | None, flag: str) -> int | None:
         upto = "or more" if most is None else f"to {most}"
         raise UsageError(f"`{flag}` of this offer is {least or 1} {upto}, not {wanted}")
     return wanted
-
-
-def _price(offer: GpuOffer, nodes: int, taken: tuple[int | None, ...]) -> float | None:
-    """The offer and what is taken beyond what is in its price, as our hubs count it."""
-    base = offer.prices.price
-    if base is None:
-        return None
-    for spec, count in zip((offer.disk, offer.vcpu, offer.memory), taken, strict=True):
-        free = 0 if spec.default_included_in_price is False else spec.default_count or 0
-        base += (spec.price_per_unit or 0.0) * max(0, (count or 0) - free)
-    return round(base * nodes, 6)
 
 
 def _disks_price(disks: Iterable[Disk]) -> float | None:

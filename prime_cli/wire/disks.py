@@ -70,11 +70,14 @@ class DiskPage(msgspec.Struct):
 
 
 def price_of(spec: Spec, size: int) -> float | None:
-    """What `size` GB cost an hour by the `spec` of an offer; None where it does not say."""
+    """What `size` GB cost an hour by the `spec` of an offer; None where it does not say.
+
+    A disk has no other price than that of its GB, so the first ones cost too unless the hub says
+    that they do not.
+    """
     if spec.price_per_unit is None:
         return None
-    free = (spec.default_count or 0) if spec.default_included_in_price else 0
-    return round(max(size - free, 0) * spec.price_per_unit, 6)
+    return round(spec.price_beyond(size, free_unless_said=False), 6)
 
 
 def check_size(spec: Spec, size: int) -> None:

@@ -16,6 +16,17 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
     default_included_in_price: bool | None = None
     additional_info: str | None = None
 
+    def price_beyond(self, count: int | None, *, free_unless_said: bool) -> float:
+        """What `count` units (None: the default) cost an hour beyond what comes without a charge.
+
+        That is the default count where `default_included_in_price`; where a hub does not say that,
+        `free_unless_said` does.
+        """
+        said = self.default_included_in_price
+        default = self.default_count or 0
+        free = default if (free_unless_said if said is None else said) else 0
+        return max(0, (default if count is None else count) - free) * (self.price_per_unit or 0.0)
+
 
 class Prices(msgspec.Struct, rename="camel", frozen=True):
     """What an hour costs; a community price, where there is one, is what counts."""
@@ -61,6 +72,21 @@ class GpuOffer(msgspec.Struct, rename="camel", frozen=True):
     images: tuple[str, ...] = ()
     is_spot: bool | None = None
     prepaid_time: float | None = None
+
+    def hourly(
+        self, *, disk: int | None, vcpus: int | None, memory: int | None, nodes: int
+    ) -> float | None:
+        """What so many nodes with so much of each (None: the default) cost an hour, in USD.
+
+        None where the offer has no price. The default of a resource is in that price unless the
+        hub says that it is not.
+        """
+        base = self.prices.price
+        if base is None:
+            return None
+        taken = ((self.disk, disk), (self.vcpu, vcpus), (self.memory, memory))
+        beyond = sum(spec.price_beyond(count, free_unless_said=True) for spec, count in taken)
+        return round((base + beyond) * nodes, 6)
 
 
 class DiskOffer(msgspec.Struct, rename="camel", frozen=True):

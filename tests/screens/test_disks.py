@@ -45,7 +45,7 @@ def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rack]:
 def test_a_disk_is_rented_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     decline_then_agree(
         *("disks", "create", "--size", "250"),
-        asked="Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025 an hour until it is "
+        asked="Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025/h until it is "
         "terminated?",
         kept="Nothing was rented",
         state=lambda: len(rack.machines.disks),

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.disks.words import hourly
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -19,6 +18,7 @@ from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.pods.disk_plan import DiskPlan, DiskWishes, fitting_offers, ids_of, plan_disk
 from prime_cli.pods.disks import detailed, place_words
+from prime_cli.pods.prices import hourly
 from prime_cli.session import Session
 from prime_cli.wire.disks import price_of
 from prime_cli.wire.offers import DiskOffer

@@ -30,8 +30,3 @@ def _row(disk: ListedDisk, shown_id: str) -> list[str]:
 COLUMNS = Columns(
     ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"), _row
 )
-
-
-def hourly(price: float | None) -> str:
-    """`$0.01 an hour`, or that nobody knows."""
-    return "a price that is not told" if price is None else f"{price_words(price)} an hour"

@@ -8,7 +8,8 @@ from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import why_none
 from prime_cli.pods.creation import TEMPLATE, Wishes
 from prime_cli.pods.offers import Wanted, by_price, narrow
-from prime_cli.pods.shown_offers import place_of, price_text
+from prime_cli.pods.prices import hourly
+from prime_cli.pods.shown_offers import place_of
 from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member
 from prime_cli.wire.offers import GpuOffer, Spec
@@ -78,7 +79,7 @@ def _groups(
 
 def _from_words(title: str, cheapest: GpuOffer) -> str:
     price = cheapest.prices.price
-    return _one_line(title if price is None else f"{title}, from {price_text(price)}/h")
+    return _one_line(title if price is None else f"{title}, from {hourly(price)}")
 
 
 def _offer_words(offer: GpuOffer) -> str:
@@ -89,7 +90,7 @@ def _offer_words(offer: GpuOffer) -> str:
         None if offer.memory.default_count is None else f"{offer.memory.default_count} GB",
         "spot" if offer.is_spot else None,
     ]
-    return _one_line(f"{', '.join(filter(None, parts))}: {price_text(offer.prices.price)}/h")
+    return _one_line(f"{', '.join(filter(None, parts))}: {hourly(offer.prices.price)}")
 
 
 def _one_line(title: str) -> str:

@@ -13,6 +13,7 @@ from prime_cli.commands.pods.words import price_words, stops_in
 from prime_cli.core.completion_cache import remember, replace
 from prime_cli.core.phrases import counted
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
+from prime_cli.pods.prices import hourly
 from prime_cli.terminal.output import Output
 
 
@@ -73,7 +74,7 @@ def _sum_up(pods: Sequence[ListedPod]) -> str:
     running = [pod for pod in pods if pod.runs]
     if not running:
         return ""
-    price = f"{price_words(hourly_price(running))}/h"
+    price = hourly(hourly_price(running))
     return f"{counted(len(running), 'pod')} at {price}{' together' if len(running) > 1 else ''}"
 
 

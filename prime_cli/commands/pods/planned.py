@@ -9,6 +9,7 @@ from prime_cli.core.phrases import some_of
 from prime_cli.models.budget import dollars
 from prime_cli.pods.creation import Plan
 from prime_cli.pods.listing import gpu_words, moment
+from prime_cli.pods.prices import hourly
 from prime_cli.pods.shown_offers import place_of
 from prime_cli.wire.pods import Pod
 
@@ -44,10 +45,9 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
 
 def left_behind(pod: Pod) -> str:
     """What goes on after the command has ended."""
-    price = "a price that is not known" if pod.price_hr is None else f"{dollars(pod.price_hr)}/h"
     when = moment(pod.stop_at)
     until = f" until {local_time(when)}" if when else ", and nothing ends it by itself"
-    return f"`{pod.name or pod.id}` goes on at {price}{until}"
+    return f"`{pod.name or pod.id}` goes on at {hourly(pod.price_hr)}{until}"
 
 
 def local_time(when: datetime) -> str:
@@ -82,8 +82,10 @@ def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
     if variables := plan.wishes.variables:
         yield "env", some_of([variable.key for variable in variables], 8)
     for disk in plan.wishes.disks:
-        costs = "no price is known" if disk.price_hr is None else f"{dollars(disk.price_hr)}/h"
-        yield "disk", f"{disk.name or disk.id}, {disk.size} GB, {costs}, also after the pod"
+        yield (
+            "disk",
+            f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}, also after the pod",
+        )
     if plan.wishes.team_id:
         shared = "all members" if plan.wishes.shared else f"{len(plan.wishes.member_ids)} members"
         with_whom = plan.wishes.shared or plan.wishes.member_ids
@@ -97,7 +99,7 @@ def _price(plan: Plan) -> str:
     nodes = f" for {plan.wishes.nodes} nodes" if plan.wishes.nodes > 1 else ""
     more = plan.price - base * plan.wishes.nodes
     extra = f", {dollars(more)} of it for what is beyond the offer" if round(more, 6) > 0 else ""
-    return f"{dollars(plan.price)} per hour{nodes}{extra}"
+    return f"{hourly(plan.price)}{nodes}{extra}"
 
 
 def _stop(plan: Plan) -> str:
@@ -112,11 +114,10 @@ def _bill(plan: Plan) -> str:
         return _NO_PRICE
     if plan.bill is None:
         return f"{dollars(plan.price + plan.disks_price)} every hour"
-    disks = f", {dollars(plan.disks_price)}/h of it for disks" if plan.disks_price else ""
+    disks = f", {hourly(plan.disks_price)} of it for disks" if plan.disks_price else ""
     return f"{dollars(plan.bill)} until then{disks}"
 
 
 def named(plan: Plan) -> str:
     """The plan in a few words, for a question: ``web` at $1.79/h`."""
-    price = "a price that is not known" if plan.price is None else f"{dollars(plan.price)}/h"
-    return f"`{plan.wishes.name}` at {price}"
+    return f"`{plan.wishes.name}` at {hourly(plan.price)}"

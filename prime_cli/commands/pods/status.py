@@ -9,6 +9,7 @@ from prime_cli.commands.pods.options import PodArg
 from prime_cli.commands.pods.words import price_words, stops_in
 from prime_cli.pods.details import PodDetails, read_details
 from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
+from prime_cli.pods.prices import hourly
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
 from prime_cli.wire.codec import to_builtins
@@ -69,7 +70,7 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("image", pod.image or "-"),
         ("created", pod.created_at),
         ("stops", f"{pod.stop_at} ({stops_in(pod.stop_at, now)})" if pod.stop_at else "-"),
-        ("price", f"{price_words(pod.price_per_hour)}/h, {price_words(pod.billed)} so far"),
+        ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.billed)} so far"),
         ("ip", pod.ip),
         ("ssh", pod.ssh),
     ]
@@ -109,5 +110,5 @@ def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
         ("created", pod.created_at),
         ("ended", pod.terminated_at or "-"),
         ("duration", pod.duration or "-"),
-        ("price", f"{price_words(pod.price_per_hour)}/h, {price_words(pod.total_cost)} in all"),
+        ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.total_cost)} in all"),
     ]

@@ -30,7 +30,7 @@ def told(text: str) -> str:
 def test_a_disk_is_rented_shown_renamed_and_given_back(prime: Prime, machines: Machines) -> None:
     made = prime("disks", "create", "--size", "250", "--name", "data", "--yes").ok()
     assert made.out == ""
-    assert "250 GB at $0.025 an hour" in told(made.err)
+    assert "250 GB at $0.025/h" in told(made.err)
     assert list(machines.disks.values()) == [250]
     shown = prime("disks", "get", "data").ok().out
     assert "place     US (US-KS-2)" in shown
@@ -112,7 +112,7 @@ def test_the_price_is_told_before_anything_is_rented(prime: Prime, machines: Mac
     refused = prime("disks", "create", "--size", "250")
     assert refused.code == 2
     assert (
-        "Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025 an hour until it is terminated?"
+        "Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025/h until it is terminated?"
     ) in told(refused.err)
     assert "--yes" in refused.err
     assert machines.disks == {}
@@ -121,13 +121,13 @@ def test_the_price_is_told_before_anything_is_rented(prime: Prime, machines: Mac
 def test_a_price_that_is_not_told_is_said_to_be_unknown(prime: Prime, machines: Machines) -> None:
     machines.kinds_of_disks = [replace(DISK, spec=replace(DISK.spec, price_per_unit=None))]
     refused = prime("disks", "create", "--size", "250")
-    assert "at a price that is not told until it is terminated?" in told(refused.err)
+    assert "at a price that is not known until it is terminated?" in told(refused.err)
 
 
 def test_a_place_that_is_not_told_is_left_out(prime: Prime, machines: Machines) -> None:
     machines.kinds_of_disks = [replace(DISK, country=None, data_center=None)]
     refused = prime("disks", "create", "--size", "250")
-    assert "Rent a disk of 250 GB, paper, at $0.025 an hour" in told(refused.err)
+    assert "Rent a disk of 250 GB, paper, at $0.025/h" in told(refused.err)
     rent(prime)
     listing = prime("disks", "list", "--output", "jsonl").ok().records[0]
     assert (listing["location"], listing["place"]) == ("N/A (N/A)", "")

@@ -39,7 +39,7 @@ def test_the_cheapest_that_fits_is_made_and_said_with_price_end_and_bill(
     left = order.stop_at - yard.house.clock.now
     assert abs(left - timedelta(hours=2)) < timedelta(minutes=10)
     assert f"Took {offer_id(A100)}, A100_80GB x1 of paper" in shown.err
-    for words in ("$1.65 per hour", "in 2h", "$3.30 until then", "paper, US (US-KS-2)"):
+    for words in ("$1.65/h", "in 2h", "$3.30 until then", "paper, US (US-KS-2)"):
         assert words in shown.err
     assert "prime pods ssh a100-1" in shown.err
     assert "PROVISIONING" in shown.out

@@ -80,20 +80,11 @@ def choose(hub: Hub, creation: PodCreation) -> Choice:
 
 
 def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
-    """What an hour costs: the offer, and what is taken of resources that are paid by the unit.
-
-    Of those, the default count is free where it is included. None where the offer has no price.
-    """
-    base = offer.prices.price
-    if base is None:
-        return None
-    extra = 0.0
-    for _, spec, count in _counts(creation.pod, offer):
-        taken = count if count is not None else spec.default_count
-        if spec.price_per_unit and taken:
-            free = spec.default_count or 0 if spec.default_included_in_price is not False else 0
-            extra += max(0, taken - free) * spec.price_per_unit
-    return round((base + extra) * creation.nodes, 6)
+    """What an hour of what is asked for costs; None where the offer has no price."""
+    pod = creation.pod
+    return offer.hourly(
+        disk=pod.disk_size, vcpus=pod.vcpus, memory=pod.memory, nodes=creation.nodes
+    )
 
 
 def check_price(request: PodRequest, price: float | None) -> None:
