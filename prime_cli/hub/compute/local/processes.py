@@ -73,19 +73,20 @@ def end_all(
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
         for process in find():
             send(process, number)
-    if not _until_none(find, grace):
+    if not _until_none(find, grace) and at_once is None:
         return True
     deadline = time.monotonic() + seconds
-    while left := find():
+    while True:
+        # Also where none is found: who takes a new number all the time is seen under none.
         if at_once is not None:
             at_once()
+        left = find()
         for process in left:
             send(process, signal.SIGKILL)
         reap()
-        if time.monotonic() > deadline:
-            return False
+        if not left or time.monotonic() > deadline:
+            return not left
         time.sleep(_PAUSE)
-    return True
 
 
 def send(process: Process, number: int) -> None:

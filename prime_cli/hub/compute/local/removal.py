@@ -9,6 +9,7 @@ from pathlib import Path
 from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.processes import Process, end_all, members
+from prime_cli.hub.compute.local.system import is_root
 from prime_cli.hub.compute.local.users import (
     SystemUser,
     find_user,
@@ -42,8 +43,9 @@ def remove_folder(path: Path) -> None:
     if sys.platform == "win32" or not os.path.lexists(path):
         return
     done = _remove(path)
-    if done.returncode and path.is_dir():
-        # Folders that their owner closed to itself; root would not have noticed.
+    if done.returncode and path.is_dir() and not is_root():
+        # Folders that their owner closed to itself. Nothing is closed to root, for whom chmod would
+        # follow a link that somebody else who may write there puts in the place of a file.
         subprocess.run(["chmod", "-R", "u+rwX", "--", path], capture_output=True, check=False)
         done = _remove(path)
     if done.returncode and os.path.lexists(path):

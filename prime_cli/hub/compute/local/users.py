@@ -4,11 +4,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.hub.compute.local.shared_memory import remove_shared
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 
 _SHELLS = ("/bin/bash", "/bin/sh")
@@ -18,8 +18,27 @@ _COMMENT = "a pod of prime"
 """What tells them from users who happen to have such a name."""
 _TRIES = 50
 _PAUSE = 0.2
-_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/var/spool/cron", "/var/mail")  # noqa: S108
+_OPEN_TO_ALL = (
+    "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/spool/cron", "/var/mail",  # noqa: S108
+)  # fmt: skip
 """Where users may leave files, which the next one with the same number would inherit."""
+
+
+_NO_USER = 2**32 - 3
+"""A number that no user has: of (uid_t) -1 and -2 the one means none, and the other is taken."""
+_KILL = """\
+import contextlib, os, sys
+user, nobody = map(int, sys.argv[1:])
+try:
+    os.setresuid(nobody, user, nobody)
+except OSError:  # a container that has not all numbers
+    os.setresuid(user, user, user)
+with contextlib.suppress(ProcessLookupError):
+    os.kill(-1, 9)
+"""
+"""A signal reaches processes whose real or saved user is the real or effective one of its sender
+(kill(2)): this one reaches all of the user at one moment, and none of them reaches it.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ def make_user(name: str, home: Path) -> SystemUser:
 
 
 def remove_user(user: SystemUser) -> None:
-    """Remove a user who has no processes any more, and its files outside of the pod.
+    """Remove a user who has no processes any more, and what it has outside of the pod.
 
     Raises StorageFailed.
     """
@@ -76,6 +95,7 @@ def remove_user(user: SystemUser) -> None:
     # Each is removed from within its folder: a name could lead elsewhere a moment later.
     wanted = ["-xdev", "-mindepth", "1", "-maxdepth", "2", "-uid", str(user.uid)]
     _run(["find", *there, *wanted, "-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
+    remove_shared(user.uid)
     if find_user(user.name) == user:
         _change(["userdel", user.name])
     if _run(["getent", "group", user.name]).returncode == 0:
@@ -83,21 +103,15 @@ def remove_user(user: SystemUser) -> None:
 
 
 def kill_processes(user: SystemUser) -> None:
-    """Kill all processes of a user at once, so that none is faster at making another."""
+    """Kill all processes of a user at one moment, also those that nobody has found.
+
+    Raises StorageFailed where no program can be started for it.
+    """
     if user.uid == 0 or sys.platform == "win32":
         return
-    # At its limit of processes the user cannot be given this one; then they are killed one by one.
-    with suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(
-            ["/bin/sh", "-c", "kill -KILL -1"],
-            user=user.uid,
-            group=user.gid,
-            extra_groups=[],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
+    done = _run([sys.executable, "-I", "-S", "-c", _KILL, str(user.uid), str(_NO_USER)])
+    if done.returncode:
+        raise StorageFailed(f"The processes of `{user.name}` cannot be ended: {_last(done)}")
 
 
 def give(path: Path, uid: int, gid: int, *, of: int) -> None:

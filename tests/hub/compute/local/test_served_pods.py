@@ -13,7 +13,8 @@ from prime_cli.hub.compute.local.folder import keeper_of
 from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.local.users import find_user
 from prime_cli.hub.compute.provider import Mount
-from tests.helpers.local_pods import Here
+from tests.helpers.local_pods import Here, wait_until
+from tests.helpers.tools import require
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="made for root")
 
@@ -122,6 +123,44 @@ def test_a_user_that_makes_processes_without_end_is_ended(for_others: Here) -> N
     for_others.ssh(tag, bomb)
     for_others.provider.end(tag)
     assert _processes_of(user.uid) == []
+
+
+def test_a_process_that_kills_whoever_would_end_it_and_is_never_seen_twice_ends(
+    for_others: Here,
+) -> None:
+    require("perl")
+    tag = for_others.up()
+    script = "$until = time + 60; while (time < $until) { kill 9, -1; fork and POSIX::_exit(0) }"
+    hydra = f"nohup setsid perl -MPOSIX -e '{script}' > /dev/null 2>&1 < /dev/null &"
+    for_others.ssh(tag, hydra)
+    look = for_others.provider.look
+    wait_until(lambda: look([tag])[tag].status == "ERROR", what="it has killed its sshd")
+    for_others.provider.end(tag)
+    assert find_user(tag) is None
+    # Whoever is left of it has the number of the next user, and so the right to kill all of it.
+    following = for_others.up()
+    assert for_others.ssh(following, "sleep 1; echo lives").stdout == "lives\n"
+
+
+def test_what_outlives_processes_goes_with_the_user(for_others: Here) -> None:
+    require("ipcmk")
+    tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    made = for_others.ssh(tag, "ipcmk -M 4096 && ipcmk -Q && ipcmk -S 1")
+    assert made.returncode == 0, made
+    assert len(_shared_by(user.uid)) == 3
+    for_others.provider.end(tag)
+    assert _shared_by(user.uid) == []
+
+
+def _shared_by(uid: int) -> list[str]:
+    found = []
+    for kind in ("shm", "msg", "sem"):
+        first, *lines = Path(f"/proc/sysvipc/{kind}").read_text(encoding="ascii").splitlines()
+        maker = first.split().index("cuid")
+        found += [line for line in lines if line.split()[maker] == str(uid)]
+    return found
 
 
 def test_a_disk_goes_from_one_user_to_the_next(for_others: Here) -> None:
