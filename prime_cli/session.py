@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from prime_cli.core.config import Config
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
+    from prime_cli.envs.trust.gate import Gate
+    from prime_cli.evals.locate import Places
+    from prime_cli.evals.setup import Surroundings
     from prime_cli.hub.compute.provider import Provider
+    from prime_cli.models.budget import Budget
     from prime_cli.terminal.output import Output
 
 EMBEDDED_URL = "http://hub.local"
@@ -86,6 +90,32 @@ class Session:
         """How domain code reports while it works."""
         return self._progress or self.output.progress
 
+    def places(self, gate: "Gate") -> "Places":
+        """Where environments are looked for, strangers being `gate`'s to judge.
+
+        The hub is opened when it is asked.
+        """
+        from pathlib import Path
+
+        from prime_cli.evals.locate import Places
+
+        return Places(
+            cwd=Path.cwd(),
+            hub=lambda: self.hub,
+            offline=self.config.offline,
+            owner=self.config.owner.value,
+            gate=gate,
+        )
+
+    def surroundings(self, budget: "Budget | None" = None) -> "Surroundings":
+        """Where evaluations happen; `budget` is one that several of them share."""
+        import os
+        from pathlib import Path
+
+        from prime_cli.evals.setup import Surroundings
+
+        return Surroundings(Path.cwd(), os.environ, self.progress, self.config.offline, budget)
+
     @cached_property
     def hub(self) -> "HubClient":
         """The hub of the current context, embedded or over a socket."""
@@ -115,8 +145,10 @@ class Session:
     def _box(self) -> "HubClient":
         """The hub in this process, which has the starters and reads through to the upstream."""
         from prime_cli.core.config import STARTER_OWNER
+        from prime_cli.core.told_logs import telling_warnings
         from prime_cli.envs.starters import starters_are_published
 
+        self._closing.enter_context(telling_warnings("prime_cli.hub", self.progress))
         data = self.config.home.value / "hub"
         if not starters_are_published(data):
             from prime_cli.envs.seeding import publish_starters

@@ -19,7 +19,6 @@ from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import manifest_of, recalled
 from prime_cli.evals.run import EvalResult, run_evaluation
 from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.sharing.options import PushOptions, PushResult
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.scrubbing import scrubber_for
@@ -96,24 +95,13 @@ class Evaluations:
         prepared = prepare(
             request, self._places(), os.environ, self._session.progress, before=before
         )
-        return run_evaluation(prepared, self._surroundings(), resumed)
+        return run_evaluation(prepared, self._session.surroundings(), resumed)
 
     def _resume(self, saved: SavedRun) -> EvalResult:
         return self._run(recalled(EvalRequest(""), manifest_of(saved)), saved)
 
     def _places(self) -> Places:
-        session = self._session
-        return Places(
-            cwd=Path.cwd(),
-            hub=lambda: session.hub,
-            offline=session.config.offline,
-            owner=session.config.owner.value,
-            gate=gate_from(session.config, Path.cwd()),
-        )
-
-    def _surroundings(self) -> Surroundings:
-        session = self._session
-        return Surroundings(Path.cwd(), os.environ, session.progress, session.config.offline)
+        return self._session.places(gate_from(self._session.config, Path.cwd()))
 
 
 def _outside_a_loop(work: Callable[[], T]) -> T:

@@ -6,7 +6,6 @@ import typer
 
 from prime_cli.commands.env.reports import show_report
 from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,6 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.checking.check import (
     EXAMPLES,
     ROLLOUT_SECONDS,
@@ -80,7 +80,11 @@ def check(
         judges=judges,
     )
     checked = check_environment(
-        environment, options, places_of(session, yes=yes), surroundings_of(session), hub_only=hub
+        environment,
+        options,
+        session.places(gate_of(session, yes=yes)),
+        session.surroundings(),
+        hub_only=hub,
     )
     show_report(session.output, checked.report)
     if checked.failure is not None:

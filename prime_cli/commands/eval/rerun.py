@@ -7,7 +7,6 @@ import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.again import show_again
-from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,6 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.request import EvalRequest, parse_names
 from prime_cli.evals.verdict import check_errors
@@ -69,7 +69,7 @@ def rerun(
     from prime_cli.evals.again.rerun import prepare_again, run_again
     from prime_cli.evals.again.source import find_source
 
-    places = places_of(session, yes=yes)
+    places = session.places(gate_of(session, yes=yes))
     request = EvalRequest(
         environment="",
         model=model,
@@ -88,7 +88,7 @@ def rerun(
     )
     source = find_source(run, places.cwd, places.hub)
     again = prepare_again(source, request, places, os.environ, session.progress, force=force)
-    result = run_again(again, surroundings_of(session))
+    result = run_again(again, session.surroundings())
     show_again(session, result, source)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

@@ -7,7 +7,6 @@ import typer
 
 from prime_cli.commands.eval import flags
 from prime_cli.commands.eval.again import show_again
-from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,6 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.request import parse_names, parse_object
 from prime_cli.evals.verdict import check_errors
@@ -75,7 +75,7 @@ def rescore(
     from prime_cli.evals.again.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = places_of(session, yes=yes)
+    places = session.places(gate_of(session, yes=yes))
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,
@@ -95,7 +95,7 @@ def rescore(
     source = find_source(run, places.cwd, places.hub)
     rescoring = prepare_rescoring(source, changes, places, session.progress)
     registry = load_registry(endpoints_path, places.cwd, os.environ)
-    result = score_again(rescoring, registry, surroundings_of(session))
+    result = score_again(rescoring, registry, session.surroundings())
     show_again(session, result, source, resumable=False, only=changes.examples)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

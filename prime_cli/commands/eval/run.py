@@ -10,7 +10,6 @@ from prime_cli.commands.eval.costing import announce_cost
 from prime_cli.commands.eval.gating import hold_to, prepare_gates
 from prime_cli.commands.eval.hugging_face import check_dataset_push, push_as_dataset_at_end
 from prime_cli.commands.eval.interruption import leave_if_signalled
-from prime_cli.commands.eval.places import places_of, surroundings_of
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.resuming import prepare_run
 from prime_cli.commands.eval.suite import run_suite
@@ -24,6 +23,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.trusting import gate_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.caps import check_cap
@@ -145,7 +145,14 @@ def run(
                 "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
                 hint="hold its runs to limits afterwards with `prime eval gate RUN`",
             )
-        run_suite(session, request, places_of(session, yes=yes), resume=resume, new=new, push=push)
+        run_suite(
+            session,
+            request,
+            session.places(gate_of(session, yes=yes)),
+            resume=resume,
+            new=new,
+            push=push,
+        )
         return
     if save_to_hf_hub:
         check_dataset_push(session, os.environ)
@@ -180,7 +187,7 @@ def _evaluate(
     verbose: bool,
     yes: bool,
 ) -> EvalResult:
-    places = places_of(session, yes=yes)
+    places = session.places(gate_of(session, yes=yes))
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
@@ -191,7 +198,7 @@ def _evaluate(
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
-    return run_evaluation(prepared, surroundings_of(session), resumed)
+    return run_evaluation(prepared, session.surroundings(), resumed)
 
 
 def _remember(model: str | None, prepared: Prepared) -> None:

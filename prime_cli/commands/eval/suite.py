@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from prime_cli.commands.eval.interruption import leave_if_signalled
-from prime_cli.commands.eval.places import surroundings_of
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.standings import show_leaderboard
 from prime_cli.commands.eval.views import from_here
@@ -45,7 +44,7 @@ def run_suite(
     record = begin_record(suite, folder, before)
     budget = budget_for(suite.limits, record, places.cwd)
     session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")
-    around = surroundings_of(session, budget=budget)
+    around = session.surroundings(budget)
     result = SuiteRun(suite, folder, record, places, around).execute()
     show_leaderboard(session.output, result.leaderboard)
     session.output.say(f"Saved in {from_here(str(folder.path))}")

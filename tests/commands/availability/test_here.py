@@ -1,0 +1,21 @@
+"""What there is to rent on the machine that one sits at."""
+
+from pathlib import Path
+
+import pytest
+
+from prime_cli.envs.starters import mark_published
+from tests.helpers.cli import prime_process
+
+
+def test_a_provider_that_fails_is_one_warning_and_no_line_of_a_log(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark_published(home / ".prime" / "hub")
+    monkeypatch.setenv("PRIME_SKY", str(tmp_path / "nothing"))
+    shown = prime_process("availability", "list", "--output", "json", cwd=tmp_path).ok()
+    assert [offer["provider"] for offer in shown.json["gpu_resources"]] == ["local"]
+    told = [line for line in shown.err.splitlines() if "`sky` failed" in line]
+    assert told == [
+        f"warning: The provider `sky` failed: There is no SkyPilot at `{tmp_path / 'nothing'}`"
+    ]

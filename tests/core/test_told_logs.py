@@ -1,0 +1,31 @@
+"""What the hub in this process logs is a warning like any other, and told once."""
+
+import logging
+
+from prime_cli.core.progress import Silent
+from prime_cli.core.told_logs import telling_warnings
+
+LOG = logging.getLogger("prime_cli.hub.anything")
+
+
+def test_a_warning_is_told_once_and_nothing_more_after_the_end() -> None:
+    progress = Silent()
+    with telling_warnings("prime_cli.hub", progress):
+        LOG.warning("The provider `%s` failed: %s", "sky", "no cloud")
+        LOG.warning("The provider `%s` failed: %s", "sky", "no cloud")
+        LOG.info("nothing to see")
+    LOG.warning("too late")
+    assert progress.warned == ["The provider `sky` failed: no cloud"]
+
+
+def test_a_bug_is_told_with_its_exception_and_without_a_traceback() -> None:
+    progress = Silent()
+    with telling_warnings("prime_cli.hub", progress):
+        try:
+            int("of no use")
+        except ValueError:
+            LOG.exception("The provider `sky` has a bug")
+    assert progress.warned == [
+        "The provider `sky` has a bug: "
+        """ValueError("invalid literal for int() with base 10: 'of no use'")"""
+    ]
