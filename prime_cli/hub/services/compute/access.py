@@ -66,9 +66,17 @@ def is_of(table: Table, caller: Caller, good_for: frozenset[str]) -> ColumnEleme
 
 
 def disks_of(caller: Caller) -> ColumnElement[bool]:
-    """The condition under which a disk that is there may be used by the caller."""
+    """The condition under which the caller sees a disk that is there."""
     teams = disks.c.team_id.in_(_slugs_to_teams(caller.reads))
     return and_(disks.c.terminated_at.is_(None), or_(is_of(disks, caller, caller.reads), teams))
+
+
+def attachable_by(caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a disk that the caller sees may be given to a pod of the caller's.
+
+    Who has left a team still sees to the disks that were made for it, and reads them no more.
+    """
+    return or_(disks.c.team_id.is_(None), disks.c.team_id.in_(_slugs_to_teams(caller.reads)))
 
 
 def endable_by(caller: Caller) -> ColumnElement[bool]:

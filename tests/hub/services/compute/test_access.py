@@ -98,6 +98,19 @@ def test_who_has_left_the_team_sees_its_pods_no_more_but_ones_own(lab: Lab) -> N
     assert lab.ada.delete(f"{API}/pods/{pod['id']}").is_success
 
 
+def test_who_has_left_the_team_gives_its_disks_to_no_pod(lab: Lab) -> None:
+    offer = lab.machines.disk_offers()[0]
+    wanted = {"disk": {"size": 100, "name": "weights", "cloudId": offer.cloud_id}}
+    sent = wanted | {"provider": {"type": offer.provider}, "team": {"teamId": lab.team}}
+    disk = lab.ada.post(f"{API}/disks", json=sent).json()
+    remove_member(lab.house.hub, OPERATOR, "lab", "ada")
+    refused = lab.ada.post(f"{API}/pods", json=wish() | {"disks": [disk["id"]]})
+    assert (refused.status_code, "you have left" in refused.json()["detail"]) == (403, True)
+    assert lab.pods() == []
+    lab.rent(lab.bob, disks=[disk["id"]], team={"teamId": lab.team})
+    assert lab.ada.get(f"{API}/disks/{disk['id']}").is_success
+
+
 def test_a_key_for_a_team_reaches_the_pods_of_that_team_alone(lab: Lab) -> None:
     own = lab.rent()
     shared = lab.rent(team={"teamId": lab.team})
