@@ -58,9 +58,12 @@ class Route:
             ("VerifyHostKeyDNS", "no"),
             ("UpdateHostKeys", "no"),
             ("HashKnownHosts", "no"),
+            # A machine that is not what it seems asks for a password, or for a Kerberos ticket.
+            ("PreferredAuthentications", "publickey"),
             ("PasswordAuthentication", "no"),
-            # What is set for all hosts was not meant for rented ones; `-A` still does it.
+            # What is set for all hosts was not meant for rented ones; `-A` and `-X` still do it.
             ("ForwardAgent", "no"),
+            ("ForwardX11", "no"),
             ("ServerAliveInterval", _HEARTBEAT),
         ]
 

@@ -107,6 +107,18 @@ def test_plain_ssh_knows_the_pod_afterwards(hub: ScriptedHub, home: Path) -> Non
         assert (done.stdout, done.stderr) == ("by name\n", "")
 
 
+def test_what_is_set_for_all_hosts_gives_a_rented_one_nothing_to_use(
+    hub: ScriptedHub, home: Path
+) -> None:
+    trusting = "Host *\n    ForwardAgent yes\n    ForwardX11 yes\n    PasswordAuthentication yes\n"
+    (home / ".ssh" / "config").write_text(trusting, encoding="utf-8")
+    prime_at(hub, *SSH, "--", "true").ok()
+    meant = ssh_as_configured(home, "-G", "prime-train").stdout.splitlines()
+    for option in ("forwardagent no", "forwardx11 no", "preferredauthentications publickey"):
+        assert option in meant
+    assert "forwardx11 yes" in ssh_as_configured(home, "-X", "-G", "prime-train").stdout
+
+
 def test_no_config_leaves_the_users_file_alone(hub: ScriptedHub, home: Path) -> None:
     prime_at(hub, *SSH, "--no-config", "--", "true").ok()
     assert not (home / ".ssh" / "config").exists()
