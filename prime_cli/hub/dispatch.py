@@ -1,15 +1,20 @@
 """Run a synchronous service for an asynchronous route."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 from starlette.requests import Request
 
 from prime_cli.hub.context import Hub
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_PROVIDER_THREADS = 20
+_provider_threads: RunVar[CapacityLimiter] = RunVar("prime_provider_threads")
 
 
 def hub_of(request: Request) -> Hub:
@@ -22,9 +27,32 @@ async def run(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwa
     """`function(*args)`: at once when embedded, where no event loop waits; else in a thread."""
     if hub.settings.embedded:
         return function(*args, **kwargs)
-    return await run_in_threadpool(function, *args, **kwargs)
+    return await to_thread.run_sync(partial(function, *args, **kwargs))
 
 
 async def call(request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """`run` for the hub that the request came to."""
     return await run(hub_of(request), function, *args, **kwargs)
+
+
+async def call_provider(
+    request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """`call` for what asks providers of machines, which may take minutes to answer, or hang.
+
+    It has threads of its own, so that all others go on however many wait for a provider.
+    """
+    if hub_of(request).settings.embedded:
+        return function(*args, **kwargs)
+    work = partial(function, *args, **kwargs)
+    return await to_thread.run_sync(work, limiter=_threads_for_providers())
+
+
+def _threads_for_providers() -> CapacityLimiter:
+    """Those of this event loop, as anyio keeps its own."""
+    try:
+        return _provider_threads.get()
+    except LookupError:
+        limiter = CapacityLimiter(_PROVIDER_THREADS)
+        _provider_threads.set(limiter)
+        return limiter

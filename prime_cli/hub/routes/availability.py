@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import call_provider, hub_of
 from prime_cli.hub.routes.answers import answer
 from prime_cli.hub.routes.operations import Endpoint, Operation
 from prime_cli.hub.routes.parameters import Number, Parameter, Text, Texts
@@ -53,7 +53,7 @@ def _machines(find: Callable[..., Any], size: Number, *, clusters: bool) -> Endp
     async def endpoint(request: Request) -> Response:
         part = Slice(_PAGE.read(request), size.read(request))
         args = hub_of(request), caller_of(request), _read_filter(request), part
-        return answer(await call(request, find, *args, clusters=clusters))
+        return answer(await call_provider(request, find, *args, clusters=clusters))
 
     return endpoint
 
@@ -61,7 +61,7 @@ def _machines(find: Callable[..., Any], size: Number, *, clusters: bool) -> Endp
 def _summary(*, clusters: bool) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         args = hub_of(request), caller_of(request)
-        return answer(await call(request, service.summarize, *args, clusters=clusters))
+        return answer(await call_provider(request, service.summarize, *args, clusters=clusters))
 
     return endpoint
 
@@ -73,7 +73,9 @@ async def disks(request: Request) -> Response:
         cloud_id=_CLOUD.read(request),
     )
     part = Slice(_PAGE.read(request), _SIZE.read(request))
-    return answer(await call(request, service.list_disk_offers, hub_of(request), wanted, part))
+    return answer(
+        await call_provider(request, service.list_disk_offers, hub_of(request), wanted, part)
+    )
 
 
 def _operation(

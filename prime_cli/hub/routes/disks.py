@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import call_provider, hub_of
 from prime_cli.hub.routes.answers import answer
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Number
@@ -20,29 +20,29 @@ _ONE = "/disks/{id}"
 async def list_(request: Request) -> Response:
     args = hub_of(request), caller_of(request)
     offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return answer(await call(request, disks.list_disks, *args, offset=offset, limit=limit))
+    return answer(await call_provider(request, disks.list_disks, *args, offset=offset, limit=limit))
 
 
 async def create(request: Request) -> Response:
     creation = await read_json(request, DiskCreation)
     args = hub_of(request), caller_of(request), creation
-    return answer(await call(request, disks.create_disk, *args))
+    return answer(await call_provider(request, disks.create_disk, *args))
 
 
 async def get(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, disks.get_disk, *args))
+    return answer(await call_provider(request, disks.get_disk, *args))
 
 
 async def rename(request: Request) -> Response:
     change = await read_json(request, DiskChange)
     args = hub_of(request), caller_of(request), request.path_params["id"], change.name
-    return answer(await call(request, disks.rename_disk, *args))
+    return answer(await call_provider(request, disks.rename_disk, *args))
 
 
 async def terminate(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, disks.terminate_disk, *args))
+    return answer(await call_provider(request, disks.terminate_disk, *args))
 
 
 OPERATIONS = (

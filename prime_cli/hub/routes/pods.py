@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import call_provider, hub_of
 from prime_cli.hub.routes.answers import answer
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Number, Text, Texts
@@ -34,7 +34,7 @@ _LARGEST_BODY = 8 * 1024 * 1024
 
 
 async def list_(request: Request) -> Response:
-    page = await call(
+    page = await call_provider(
         request,
         reading.list_pods,
         hub_of(request),
@@ -46,7 +46,7 @@ async def list_(request: Request) -> Response:
 
 
 async def history(request: Request) -> Response:
-    page = await call(
+    page = await call_provider(
         request,
         reading.list_past,
         hub_of(request),
@@ -61,33 +61,35 @@ async def history(request: Request) -> Response:
 
 async def states(request: Request) -> Response:
     args = hub_of(request), caller_of(request), _IDS.read(request)
-    return answer(await call(request, reading.list_states, *args))
+    return answer(await call_provider(request, reading.list_states, *args))
 
 
 async def create(request: Request) -> Response:
     wanted = await read_json(request, PodCreation, most=_LARGEST_BODY)
-    return answer(await call(request, create_pod, hub_of(request), caller_of(request), wanted))
+    return answer(
+        await call_provider(request, create_pod, hub_of(request), caller_of(request), wanted)
+    )
 
 
 async def show(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, reading.get_pod, *args))
+    return answer(await call_provider(request, reading.get_pod, *args))
 
 
 async def log(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, reading.read_log, *args, lines=_TAIL.read(request)))
+    return answer(await call_provider(request, reading.read_log, *args, lines=_TAIL.read(request)))
 
 
 async def end(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, terminate, *args))
+    return answer(await call_provider(request, terminate, *args))
 
 
 async def sweep_(request: Request) -> Response:
     wanted = await read_json(request, Sweep)
     args = hub_of(request), caller_of(request)
-    return answer(await call(request, sweep, *args, dry_run=wanted.dry_run))
+    return answer(await call_provider(request, sweep, *args, dry_run=wanted.dry_run))
 
 
 OPERATIONS = (
