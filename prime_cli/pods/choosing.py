@@ -77,6 +77,9 @@ def choose_cheapest(offers: Sequence[GpuOffer], wanted: Wanted) -> Choice:
 def why_none(offers: Sequence[GpuOffer], wanted: Wanted) -> NotFound:
     """What to say where nothing fits: the wish that is to blame, and what would do."""
     types = {offer.gpu_type for offer in offers}
+    if not offers and (wanted.regions or wanted.disks):
+        flag = "--regions" if wanted.regions else "--disks"
+        return NotFound(f"Nothing fits `{flag}`", hint="leave it out")
     if not offers:
         return NotFound("There is nothing to rent there now", hint="`--context` names another hub")
     if wanted.gpu_type and not meant_types(types, wanted.gpu_type):

@@ -56,6 +56,12 @@ def find_identity(
     return _checked(Identity(own, DEFAULT))
 
 
+def is_here(text: str) -> bool:
+    """Whether there is anything where `text` says that a key is, or its public half at least."""
+    named = Identity(_file_of(text), DEFAULT)
+    return named.file.exists() or named.public_file.exists()
+
+
 def public_line(identity: Identity) -> str:
     """The public half as a `.pub` file has it: what is beside the key, else what is made of it.
 
@@ -96,11 +102,15 @@ def is_in_agent(identity: Identity) -> bool:
 
 
 def _named(text: str, source: str) -> Identity:
+    return _checked(Identity(_file_of(text), source))
+
+
+def _file_of(text: str) -> Path:
     """`text` as a person writes it: `~` is home, and `x.pub` means the private half `x`."""
+    file = Path(text)
     with suppress(RuntimeError):  # no home: then `~` is a name like any other
-        file = Path(text).expanduser()
-        return _checked(Identity(_private_half(file).absolute(), source))
-    return _checked(Identity(_private_half(Path(text)).absolute(), source))
+        file = file.expanduser()
+    return _private_half(file).absolute()
 
 
 def _private_half(file: Path) -> Path:

@@ -156,6 +156,11 @@ def test_the_wish_that_is_to_blame_is_named(wanted: Wanted, message: str, hint: 
     assert hint in (why.hint or "")
 
 
+def test_where_it_is_to_be_is_to_blame_when_a_hub_that_was_asked_for_it_has_nothing() -> None:
+    assert "`--regions`" in why_none([], Wanted(regions=("africa",))).message
+    assert "`--disks`" in why_none([], Wanted(disks=("d1",))).message
+
+
 def test_a_hub_without_machines_says_so() -> None:
     assert "nothing to rent" in why_none([], Wanted(gpu_type="h100")).message
 

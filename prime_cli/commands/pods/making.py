@@ -9,7 +9,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.pods import public_keys
 from prime_cli.pods.creation import Plan, request_of
-from prime_cli.pods.identity import find_identity, public_line
+from prime_cli.pods.identity import find_identity, is_here, public_line
 from prime_cli.pods.registration import register_key
 from prime_cli.pods.waiting import wait_until_up
 from prime_cli.session import Session
@@ -27,12 +27,17 @@ class Key:
 def find_key(hub: HubClient, word: str | None) -> Key:
     """The key on the hub with this name, id or fingerprint, else the file of that name.
 
-    Raises UsageError where several are meant.
+    Raises UsageError where several are meant, and NotFound for neither a key nor a file.
     """
     if word is None:
         return Key()
     with suppress(NotFound, NotAllowed):  # a hub that keeps no keys, or shows them to nobody
         return Key(public_keys.find_key(hub, word).id)
+    if not is_here(word):
+        raise NotFound(
+            f"There is no key `{word[:80]}` on {hub.host}, and no such file here",
+            hint="`prime ssh-keys list` shows those there are",
+        )
     return Key(file=word)
 
 

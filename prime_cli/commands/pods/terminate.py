@@ -102,7 +102,8 @@ def _tell(session: Session, endings: Sequence[Ending], wanted: Wanted) -> None:
     if len(failures) == 1 and len(records) + len(wanted.unknown) == 1:
         raise failures[0]
     sentences = [_sentence(each) for each in endings if each.error is None]
-    session.output.done("\n".join(sentences), value={"pods": records})
+    if sentences or session.output.is_json:
+        session.output.done("\n".join(sentences), value={"pods": records})
     for failure in failures:
         session.output.warn(failure.message, hint=failure.hint)
     if failures:

@@ -86,7 +86,7 @@ def test_an_offer_is_named_by_either_id(
         ((*A, "--share-with-team", "--member", "bob"), 2, "give one of them"),
         ((*A, "--team-id", "nobody"), 6, "no team `nobody`"),
         ((*A, "--disks", "nothing"), 6, "not found"),
-        ((*A, "--ssh-key", "no-such-file"), 6, "no key"),
+        ((*A, "--ssh-key", "no-such-file"), 6, "no key `no-such-file` on"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_made(

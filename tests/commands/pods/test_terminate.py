@@ -45,7 +45,7 @@ def test_to_end_what_has_ended_is_no_failure(prime: Prime, yard: Yard) -> None:
     yard.rent(**wish(name="web"))
     prime("pods", "terminate", "web", "--yes").ok()
     again = prime("pods", "terminate", "web").ok()
-    assert "`web` has ended already" in again.err
+    assert again.err.splitlines() == ["`web` has ended already"]
 
 
 def test_a_pod_that_never_was_is_not_found(prime: Prime) -> None:

@@ -132,7 +132,7 @@ class Server:
             if ended is not None:
                 if "Address already in use" in self._last or "Cannot bind" in self._last:
                     return False
-                raise Failed(f"sshd did not start: {self._last}")
+                raise Failed(f"sshd did not start: {self._last or f'it ended with {ended}'}")
             time.sleep(0.01)
         raise Failed(f"sshd did not listen within {_PATIENCE:g} seconds: {self._last}")
 
