@@ -9,7 +9,6 @@ from its session is not found there, and stays.
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -17,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import PodFolder
 
 MARK = "PRIME_POD_FOLDER"
@@ -177,15 +177,8 @@ def _read_stat(pid: int) -> Process | None:
 
 
 def _from_ps() -> Iterator[Process]:
-    done = subprocess.run(
-        ["ps", "-axo", "pid=,ppid=,stat=,lstart="],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    for line in done.stdout.splitlines():
+    done = run(["ps", "-axo", "pid=,ppid=,stat=,lstart="])
+    for line in done.out.splitlines():
         pid, parent, state, start = line.split(maxsplit=3)
         if not state.startswith("Z"):
             yield Process(int(pid), int(parent), start)

@@ -1,12 +1,12 @@
 """Removing a pod: its processes, its system user, its folder, in that order."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Collection
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.processes import Process, end_all, members
 from prime_cli.hub.compute.local.system import is_root
@@ -42,27 +42,15 @@ def remove_folder(path: Path) -> None:
     """
     if sys.platform == "win32" or not os.path.lexists(path):
         return
-    done = _remove(path)
-    if done.returncode and path.is_dir() and not is_root():
+    remove = ["rm", "-rf", "--", str(path)]
+    done = run(remove)
+    if not done.ok and path.is_dir() and not is_root():
         # Folders that their owner closed to itself. Nothing is closed to root, for whom chmod would
         # follow a link that somebody else who may write there puts in the place of a file.
-        subprocess.run(["chmod", "-R", "u+rwX", "--", path], capture_output=True, check=False)
-        done = _remove(path)
-    if done.returncode and os.path.lexists(path):
-        last = done.stderr.strip().splitlines()[-1:] or [str(done.returncode)]
-        raise StorageFailed(f"{path} cannot be removed: {last[0]}")
-
-
-def _remove(path: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["rm", "-rf", "--", path],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+        run(["chmod", "-R", "u+rwX", "--", path])
+        done = run(remove)
+    if not done.ok and os.path.lexists(path):
+        raise StorageFailed(f"{path} cannot be removed: {done.last_lines(1) or done.code}")
 
 
 def remove_pod(folder: PodFolder, user_name: str | None, *, keeper: int | None = None) -> None:

@@ -1,6 +1,5 @@
 """The system user of a pod of a served hub, made and removed with shadow's useradd and userdel."""
 
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.process import Completed, run
 from prime_cli.hub.compute.local.shared_memory import remove_shared
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 
@@ -98,7 +98,7 @@ def remove_user(user: SystemUser) -> None:
     remove_shared(user.uid)
     if find_user(user.name) == user:
         _change(["userdel", user.name])
-    if _run(["getent", "group", user.name]).returncode == 0:
+    if _run(["getent", "group", user.name]).ok:
         _change(["groupdel", user.name])
 
 
@@ -110,7 +110,7 @@ def kill_processes(user: SystemUser) -> None:
     if user.uid == 0 or sys.platform == "win32":
         return
     done = _run([sys.executable, "-I", "-S", "-c", _KILL, str(user.uid), str(_NO_USER)])
-    if done.returncode:
+    if not done.ok:
         raise StorageFailed(f"The processes of `{user.name}` cannot be ended: {_last(done)}")
 
 
@@ -120,34 +120,24 @@ def give(path: Path, uid: int, gid: int, *, of: int) -> None:
     Raises StorageFailed.
     """
     done = _run(["chown", "-R", "-P", "-h", f"--from={of}", f"{uid}:{gid}", "--", str(path)])
-    if done.returncode:
+    if not done.ok:
         raise StorageFailed(f"{path} cannot be given to its pod: {_last(done)}")
 
 
 def _change(argv: Sequence[str]) -> None:
     for _ in range(_TRIES):
         done = _run(argv)
-        if done.returncode == 0:
+        if done.ok:
             return
-        if done.returncode not in _BUSY:
+        if done.code not in _BUSY:
             break
         time.sleep(_PAUSE)
     raise StorageFailed(f"`{argv[0]}` failed: {_last(done)}")
 
 
-def _last(done: "subprocess.CompletedProcess[str]") -> str:
-    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+def _last(done: Completed) -> str:
+    return done.last_lines(1) or f"exit code {done.code}"
 
 
-def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        argv,
-        env={"PATH": SYSTEM_PATH},
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+def _run(argv: Sequence[str]) -> Completed:
+    return run(argv, cwd=Path("/"), env={"PATH": SYSTEM_PATH})
