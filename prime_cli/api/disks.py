@@ -1,5 +1,7 @@
 """`/disks`: disks that outlive pods."""
 
+from urllib.parse import quote
+
 from prime_cli.api.connection import Connection
 from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
 from prime_cli.wire.pods import Ended
@@ -22,7 +24,7 @@ class Disks:
 
     def get(self, disk_id: str) -> Disk:
         """One disk; raises NotFound."""
-        return self._connection.call("GET", f"/disks/{disk_id}").read_exactly(Disk)
+        return self._connection.call("GET", _path(disk_id)).read_exactly(Disk)
 
     def create(self, creation: DiskCreation) -> Disk:
         """Rent a disk; never asked for twice."""
@@ -32,11 +34,15 @@ class Disks:
 
     def rename(self, disk_id: str, name: str) -> None:
         """Call a disk otherwise."""
-        self._connection.call("PATCH", f"/disks/{disk_id}", body=DiskChange(name))
+        self._connection.call("PATCH", _path(disk_id), body=DiskChange(name))
 
     def terminate(self, disk_id: str) -> Ended:
         """Give a disk back, with all that is on it."""
-        said = self._connection.call("DELETE", f"/disks/{disk_id}").read_exactly(object)
+        said = self._connection.call("DELETE", _path(disk_id)).read_exactly(object)
         status = said.get("status") if isinstance(said, dict) else None
         # The published schema leaves the form of this answer open.
         return Ended(status) if isinstance(status, str) else Ended()
+
+
+def _path(disk_id: str) -> str:
+    return f"/disks/{quote(disk_id, safe='')}"

@@ -1,6 +1,7 @@
 """`/pods`: machines that are rented."""
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from prime_cli.api.connection import Connection
 from prime_cli.api.retries import was_never_sent
@@ -38,7 +39,7 @@ class Pods:
 
     def get(self, pod_id: str) -> Pod:
         """One pod; raises NotFound."""
-        return self._connection.call("GET", f"/pods/{pod_id}", most=_MOST_BYTES).read_exactly(Pod)
+        return self._connection.call("GET", _path(pod_id), most=_MOST_BYTES).read_exactly(Pod)
 
     def states(self, pod_ids: Sequence[str]) -> list[PodState]:
         """How pods are; those that are not there are left out."""
@@ -67,7 +68,7 @@ class Pods:
 
     def terminate(self, pod_id: str) -> Ended:
         """Give a pod back; raises NotFound."""
-        answer = self._connection.call("DELETE", f"/pods/{pod_id}", seconds=_END_SECONDS)
+        answer = self._connection.call("DELETE", _path(pod_id), seconds=_END_SECONDS)
         return answer.read_exactly(Ended)
 
     def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
@@ -80,7 +81,7 @@ class Pods:
     def log(self, pod_id: str, lines: int) -> str:
         """The last lines of a pod's log."""
         answer = self._connection.call(
-            "GET", f"/pods/{pod_id}/log", query={"tail": lines}, most=_MOST_BYTES
+            "GET", f"{_path(pod_id)}/log", query={"tail": lines}, most=_MOST_BYTES
         )
         return read_log(answer.read_exactly(object))
 
@@ -90,3 +91,8 @@ class Pods:
             "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=seconds
         )
         return answer.read_exactly(Swept)
+
+
+def _path(pod_id: str) -> str:
+    """An id is what a hub says, and stays one part of an address."""
+    return f"/pods/{quote(pod_id, safe='')}"

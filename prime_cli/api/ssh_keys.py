@@ -1,5 +1,7 @@
 """`/ssh_keys`: the public keys that open a user's pods."""
 
+from urllib.parse import quote
+
 from prime_cli.api.connection import Connection
 from prime_cli.wire.ssh_keys import KeyChange, KeyUpload, SshKey, SshKeyPage
 
@@ -23,8 +25,12 @@ class SshKeys:
 
     def remove(self, key_id: str) -> None:
         """Let it open none that is made from now on."""
-        self._connection.call("DELETE", f"/ssh_keys/{key_id}")
+        self._connection.call("DELETE", _path(key_id))
 
     def set_primary(self, key_id: str) -> None:
         """Let it be the one that pods are made with where none is named."""
-        self._connection.call("PATCH", f"/ssh_keys/{key_id}", body=KeyChange(is_primary=True))
+        self._connection.call("PATCH", _path(key_id), body=KeyChange(is_primary=True))
+
+
+def _path(key_id: str) -> str:
+    return f"/ssh_keys/{quote(key_id, safe='')}"

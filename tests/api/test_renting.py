@@ -56,3 +56,17 @@ def test_a_hub_that_refuses_for_now_has_made_none() -> None:
     error, times = _asked(httpx.Response(429, headers={"retry-after": "3600"}))
     assert isinstance(error, RateLimited)
     assert ("may have been made" in error.message, times) == (False, 1)
+
+
+def test_an_id_that_a_hub_says_leads_to_nothing_else() -> None:
+    seen: list[bytes] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.raw_path)
+        return httpx.Response(200, json={})
+
+    hub = HubClient("https://hub.example.org", transport=httpx.MockTransport(handle))
+    hub.pods.terminate("../keys/1?all")
+    hub.disks.terminate("../keys/1?all")
+    hub.ssh_keys.remove("../keys/1?all")
+    assert [path.rpartition(b"/")[2] for path in seen] == [b"..%2Fkeys%2F1%3Fall"] * 3
