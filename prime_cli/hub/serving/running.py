@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.opening import open_hub
@@ -25,11 +26,18 @@ class Started:
 def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
     """Serve until told to stop; `announce` is called once nothing can be in the way any more.
 
-    Raises what `check_certificate`, `read_networks`, `prepare_ground`, `find_python`,
-    `reserve_port`, `open_hub` and `make_admin` raise.
+    Raises UsageError for providers that are not safe together, and what `check_certificate`,
+    `read_networks`, `prepare_ground`, `find_python`, `reserve_port`, `open_hub` and `make_admin`
+    raise.
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
+    if options.local_pods and options.sky is not None:
+        raise UsageError(
+            "SkyPilot's server listens on loopback and does all that is asked of it there, which "
+            "users of pods on this machine could do too",
+            hint="serve `--sky` and `--local-pods` on two machines",
+        )
     if options.local_pods:
         prepare_ground(options.pods_folder, options.pods_host)
     if options.sky is not None:

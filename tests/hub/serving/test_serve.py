@@ -73,6 +73,16 @@ def test_a_place_where_pods_of_others_cannot_be_is_told_before_anything_is_serve
     assert not (tmp_path / "hub").exists()
 
 
+def test_pods_of_others_are_not_served_beside_a_skypilot_that_they_could_command(
+    tmp_path: Path,
+) -> None:
+    argv = ("--port", "0", "--local-pods", "--sky", "sky")
+    done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
+    assert done.code == 2
+    assert "SkyPilot's server listens on loopback" in done.err
+    assert not (tmp_path / "hub").exists()
+
+
 def test_two_workers_answer_with_one_log_and_one_set_of_numbers(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
         Push(client).run()
