@@ -390,7 +390,7 @@ _prime_offers() {
     'prime availability list --socket') offers='' ;;
     'prime availability list --provider') offers='' ;;
     'prime availability list --max-price') offers='' ;;
-    'prime availability list --disks') offers='' ;;
+    'prime availability list --disks') offers='@disks' ;;
     'prime availability list --output'|'prime availability list -o') offers='table plain json jsonl' ;;
     'prime availability list --context') offers='local prime @contexts' ;;
     'prime availability gpu-types --output'|'prime availability gpu-types -o') offers='table plain json jsonl' ;;
@@ -413,7 +413,7 @@ _prime_offers() {
     'prime pods create --memory') offers='' ;;
     'prime pods create --image') offers='' ;;
     'prime pods create --custom-template-id') offers='' ;;
-    'prime pods create --disks') offers='' ;;
+    'prime pods create --disks') offers='@disks' ;;
     'prime pods create --env') offers='' ;;
     'prime pods create --for') offers='' ;;
     'prime pods create --nodes') offers='' ;;

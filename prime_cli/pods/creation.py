@@ -1,8 +1,7 @@
 """What is about to be rented: an offer with all that it leaves open, and what that will cost."""
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from prime_cli.api.client import HubClient
@@ -12,53 +11,22 @@ from prime_cli.pods.choosing import title_of
 from prime_cli.pods.offer_ids import offer_id
 from prime_cli.pods.prices import hourly
 from prime_cli.pods.shown_offers import place_of
+from prime_cli.pods.wishes import Wishes, check_name
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
 from prime_cli.wire.pods import (
+    DEFAULT_LIFE,
     FEATURE,
     PodCreation,
     PodRequest,
     ProviderChoice,
     TeamChoice,
-    Variable,
 )
-
-DEFAULT_LIFE = timedelta(hours=24)
-"""How long a pod is there where nothing is said and the hub can end it by itself."""
-
-LONGEST_LIFE = timedelta(days=366)
-"""As our hubs have it."""
 
 TEMPLATE = "custom_template"
 """The image that stands for the user's own template, as the public hub has it."""
 
 _HOUR = 3600
-_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9-]{1,60}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What is asked of a pod beside the offer that it is made of.
-
-    Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
-    nothing was said.
-    """
-
-    name: str
-    disk_size: int | None = None
-    vcpus: int | None = None
-    memory: int | None = None
-    image: str | None = None
-    template: str | None = None
-    variables: tuple[Variable, ...] = field(default=(), repr=False)
-    disks: tuple[Disk, ...] = ()
-    team_id: str | None = None
-    shared: bool = False
-    member_ids: tuple[str, ...] = ()
-    life: timedelta | None = None
-    nodes: int = 1
-    max_price: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +89,7 @@ def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: 
     Raises UsageError for the first that it does not leave open, and for a price above the one that
     was allowed.
     """
-    _check_name(wishes.name)
+    check_name(wishes.name)
     disk_size = _size(offer.disk, wishes.disk_size, "--disk-size")
     vcpus = _size(offer.vcpu, wishes.vcpus, "--vcpus")
     memory = _size(offer.memory, wishes.memory, "--memory")
@@ -199,49 +167,8 @@ def ends_pods(hub: HubClient, *, life: timedelta | None, nodes: int) -> bool:
     return False
 
 
-def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Variable, ...]:
-    """Variables of `KEY=VALUE`, or of `KEY` alone, which is taken from `environ`.
-
-    The value may contain `=`. Raises UsageError, which shows no value.
-    """
-    found: dict[str, str] = {}
-    for word in words:
-        name, has_value, value = word.partition("=")
-        if not _VARIABLE.fullmatch(name):
-            raise UsageError(
-                f"`{name[:40]}` is not the name of an environment variable",
-                hint="write `--env KEY=VALUE`, or `--env KEY` to take it from your environment",
-            )
-        if not has_value and name not in environ:
-            raise UsageError(
-                f"The variable `{name}` is not set here",
-                hint=f"set it, or write `--env {name}=VALUE`",
-            )
-        found[name] = value if has_value else environ[name]
-    return tuple(Variable(name, value) for name, value in found.items())
-
-
-def free_name(offer: GpuOffer, taken: Iterable[str | None]) -> str:
-    """A name that no other pod has: `h100-8`, `h100-8-2`."""
-    base = f"{offer.gpu_type.lower().split('_')[0]}-{offer.gpu_count}"
-    base = re.sub(r"[^a-z0-9-]", "-", base)
-    used, number, name = set(taken), 1, base
-    while name in used:
-        number += 1
-        name = f"{base}-{number}"
-    return name
-
-
 def _iso(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"`{name[:80]}` cannot be the name of a pod",
-            hint="use up to 60 letters, digits and dashes, at least one of them a letter",
-        )
 
 
 def _size(spec: Spec, wanted: int | None, flag: str) -> int | None:

@@ -83,6 +83,13 @@ def find_disk(hub: HubClient, word: str) -> Disk:
     return only_one(hub, meant(all_of(hub.disks.page), word), word, "disk")
 
 
+def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
+    """The disk that each of `words` means, as `find_disk`, every one once."""
+    disks = all_of(hub.disks.page) if words else []
+    found = [only_one(hub, meant(disks, word), word, "disk") for word in words]
+    return tuple({disk.id: disk for disk in found}.values())
+
+
 def listed(disk: Disk) -> ListedDisk:
     """A disk as a row."""
     return ListedDisk(

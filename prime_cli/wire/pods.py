@@ -1,5 +1,6 @@
 """Pods: machines that are rented, as the published pods API has them."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -7,6 +8,12 @@ import msgspec
 FEATURE = "pods"
 """The name under which hubs of ours announce what they have beyond the published API: deadlines
 (`stopAt`), several nodes, the host keys of pods, and sweeping."""
+
+DEFAULT_LIFE = timedelta(hours=24)
+"""How long a pod of our hubs is there where nobody says it."""
+
+LONGEST_LIFE = timedelta(days=366)
+"""How long one may be there."""
 
 PROVISIONING = "PROVISIONING"
 PENDING = "PENDING"

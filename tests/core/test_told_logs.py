@@ -25,7 +25,6 @@ def test_a_bug_is_told_with_its_exception_and_without_a_traceback() -> None:
             int("of no use")
         except ValueError:
             LOG.exception("The provider `sky` has a bug")
-    assert progress.warned == [
-        "The provider `sky` has a bug: "
-        """ValueError("invalid literal for int() with base 10: 'of no use'")"""
-    ]
+    (told,) = progress.warned
+    assert told.startswith("The provider `sky` has a bug: ValueError(")
+    assert "\n" not in told

@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.pods.creation import (
-    Plan,
-    Wishes,
-    free_name,
-    plan_creation,
-    read_variables,
-    request_of,
-)
+from prime_cli.pods.creation import Plan, plan_creation, request_of
+from prime_cli.pods.wishes import Wishes, free_name, read_variables
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from prime_cli.wire.pods import Variable

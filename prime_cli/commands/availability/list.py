@@ -8,6 +8,7 @@ from prime_cli.commands.availability import flags
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.words import price_words
 from prime_cli.pods.choosing import why_none
+from prime_cli.pods.disks import find_disks
 from prime_cli.pods.offers import Wanted, fetch_offers, narrow, read_regions, read_words
 from prime_cli.pods.shown_offers import NOT_TOLD, ShownOffer, show_offers
 
@@ -28,7 +29,7 @@ def list_(
     spot: flags.SpotOpt = None,
     disks: Annotated[
         list[str] | None,
-        typer.Option("--disks", metavar="ID", help="Where this disk is; may be repeated."),
+        typer.Option("--disks", metavar="DISK", help="Where this disk is; may be repeated."),
     ] = None,
     group_similar: Annotated[
         bool,
@@ -55,17 +56,18 @@ def list_(
     See also: `prime pods create`, `prime availability disks`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
     wanted = Wanted(
         gpu_type=gpu_type,
         gpu_count=gpu_count,
         regions=read_regions(regions or ()),
         socket=socket,
         provider=provider,
-        disks=read_words(disks or ()),
+        disks=tuple(disk.id for disk in find_disks(hub, read_words(disks or ()))),
         max_price=max_price,
         spot=spot,
     )
-    offers = fetch_offers(session.hub, wanted)
+    offers = fetch_offers(hub, wanted)
     found = show_offers(narrow(offers, wanted), group=group_similar)
     page = {
         "gpu_resources": found,

@@ -6,10 +6,11 @@ from dataclasses import replace
 from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import why_none
-from prime_cli.pods.creation import TEMPLATE, Wishes
+from prime_cli.pods.creation import TEMPLATE
 from prime_cli.pods.offers import Wanted, by_price, narrow
 from prime_cli.pods.prices import hourly
 from prime_cli.pods.shown_offers import place_of
+from prime_cli.pods.wishes import Wishes
 from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member
 from prime_cli.wire.offers import GpuOffer, Spec

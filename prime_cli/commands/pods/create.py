@@ -26,19 +26,14 @@ from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import counted
 from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
-from prime_cli.pods.creation import (
-    LONGEST_LIFE,
-    Plan,
-    Wishes,
-    ends_pods,
-    free_name,
-    plan_creation,
-    read_variables,
-)
+from prime_cli.pods.creation import Plan, ends_pods, plan_creation
+from prime_cli.pods.disks import find_disks
 from prime_cli.pods.finding import all_pods
 from prime_cli.pods.offers import Wanted, fetch_offers, read_regions, read_words
+from prime_cli.pods.wishes import Wishes, free_name, read_variables
 from prime_cli.session import Session
 from prime_cli.wire.offers import GpuOffer
+from prime_cli.wire.pods import LONGEST_LIFE
 
 _TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
 """What no timedelta could hold may be asked for."""
@@ -104,18 +99,19 @@ def create(
     seconds = parse_duration(timeout)
     life = _read_life(for_)
     variables = read_variables(env or (), os.environ)
+    hub = session.hub
+    attached = find_disks(hub, read_words(disks or ()))
     wanted = Wanted(
         gpu_type=gpu_type,
         gpu_count=gpu_count,
         regions=read_regions(regions or ()),
         socket=socket,
         provider=provider,
-        disks=read_words(disks or ()),
+        disks=tuple(disk.id for disk in attached),
         max_price=max_price,
         spot=spot,
     )
     asks = session.output.is_interactive and not yes
-    hub = session.hub
     ours = ends_pods(hub, life=life, nodes=nodes)
     sharing = read_sharing(
         session,
@@ -137,7 +133,7 @@ def create(
         image=image,
         template=custom_template_id,
         variables=variables,
-        disks=tuple(hub.disks.get(disk_id) for disk_id in wanted.disks),
+        disks=attached,
         team_id=sharing.team_id,
         shared=sharing.everybody,
         member_ids=sharing.member_ids,

@@ -47,7 +47,7 @@ TeamOpt = Annotated[
 ]
 DisksOpt = Annotated[
     list[str] | None,
-    typer.Option("--disks", metavar="ID", help="A disk of yours to attach; may be repeated."),
+    typer.Option("--disks", metavar="DISK", help="A disk of yours to attach; may be repeated."),
 ]
 EnvOpt = Annotated[
     list[str] | None,

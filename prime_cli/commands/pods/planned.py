@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from prime_cli.commands.pods.words import price_words
-from prime_cli.core.durations import shown_span
+from prime_cli.commands.pods.words import deadline_words, price_words
 from prime_cli.core.phrases import some_of
 from prime_cli.models.budget import dollars
 from prime_cli.pods.creation import Plan
@@ -39,21 +38,22 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
         ("status", pod.shown_status),
         ("ssh", ", ".join(filter(None, several or ())) or "-"),
         ("$/h", price_words(pod.price_hr)),
-        ("stops", local_time(when) if (when := moment(pod.stop_at)) else "-"),
+        (
+            "stops",
+            deadline_words(when, datetime.now(UTC)) if (when := moment(pod.stop_at)) else "-",
+        ),
     ]
 
 
 def left_behind(pod: Pod) -> str:
     """What goes on after the command has ended."""
     when = moment(pod.stop_at)
-    until = f" until {local_time(when)}" if when else ", and nothing ends it by itself"
+    until = (
+        f" until {deadline_words(when, datetime.now(UTC))}"
+        if when
+        else ", and nothing ends it by itself"
+    )
     return f"`{pod.name or pod.id}` goes on at {hourly(pod.price_hr)}{until}"
-
-
-def local_time(when: datetime) -> str:
-    """A moment on the clock of whoever reads it, and how long it is until then."""
-    left = shown_span(round((when - datetime.now(UTC)).total_seconds()))
-    return f"{when.astimezone():%Y-%m-%d %H:%M %Z} (in {left})"
 
 
 def _where(plan: Plan) -> str:
@@ -105,8 +105,7 @@ def _price(plan: Plan) -> str:
 def _stop(plan: Plan) -> str:
     if plan.stop_at is None:
         return "only when you terminate it: this hub ends no pods by itself"
-    span = shown_span((plan.stop_at - plan.begun_at).total_seconds())
-    return f"{plan.stop_at.astimezone():%Y-%m-%d %H:%M %Z}, in {span}"
+    return deadline_words(plan.stop_at, plan.begun_at)
 
 
 def _bill(plan: Plan) -> str:

@@ -6,8 +6,9 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.options import PodArg
-from prime_cli.commands.pods.words import price_words, stops_in
+from prime_cli.commands.pods.words import deadline_words, price_words
 from prime_cli.pods.details import PodDetails, read_details
+from prime_cli.pods.listing import moment
 from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
 from prime_cli.pods.prices import hourly
 from prime_cli.session import Session
@@ -69,7 +70,7 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("gpu", pod.gpu if pod.nodes == 1 else f"{pod.gpu} on each of {pod.nodes} nodes"),
         ("image", pod.image or "-"),
         ("created", pod.created_at),
-        ("stops", f"{pod.stop_at} ({stops_in(pod.stop_at, now)})" if pod.stop_at else "-"),
+        ("stops", deadline_words(when, now) if (when := moment(pod.stop_at)) else "-"),
         ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.billed)} so far"),
         ("ip", pod.ip),
         ("ssh", pod.ssh),

@@ -34,6 +34,13 @@ def stops_in(stop_at: str | None, now: datetime) -> str:
     return shown_span(left) if left > 0 else "overdue"
 
 
+def deadline_words(when: datetime, now: datetime) -> str:
+    """A deadline on the clock of whoever reads it, and how long it is until then."""
+    left = round((when - now).total_seconds())
+    until = f"in {shown_span(left)}" if left > 0 else "overdue"
+    return f"{when.astimezone():%Y-%m-%d %H:%M %Z} ({until})"
+
+
 def described(pod: Pod, now: datetime) -> str:
     """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`."""
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)

@@ -85,7 +85,7 @@ def test_an_offer_is_named_by_either_id(
         ((*A, "--share-with-team"), 2, "none is named"),
         ((*A, "--share-with-team", "--member", "bob"), 2, "give one of them"),
         ((*A, "--team-id", "nobody"), 6, "no team `nobody`"),
-        ((*A, "--disks", "nothing"), 6, "not found"),
+        ((*A, "--disks", "nothing"), 6, "There is no disk `nothing`"),
         ((*A, "--ssh-key", "no-such-file"), 6, "no key `no-such-file` on"),
     ],
 )
@@ -125,7 +125,7 @@ def test_all_that_is_wished_for_arrives(prime: Prime, machines: Stubborn, yard: 
     disk = yard.ada.post(f"{API}/disks", json=sent).raise_for_status().json()["id"]
     shown = prime(
         *("pods", "create", *A, "--name", "trainer", "--disk-size", "200"),
-        *("--image", "cuda_12_6_pytorch_2_7", "--disks", disk, "--yes"),
+        *("--image", "cuda_12_6_pytorch_2_7", "--disks", "data", "--disks", disk, "--yes"),
         *("--env", "A=b=c", "--env", "TOKEN"),
         env={"TOKEN": "s3cret"},
     ).ok()

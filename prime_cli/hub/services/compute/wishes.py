@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.hub.compute.provider import Provider
@@ -11,10 +11,8 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.offers import gather
 from prime_cli.hub.services.names import check_label
 from prime_cli.wire.offers import GpuOffer, Spec
-from prime_cli.wire.pods import PodCreation, PodRequest
+from prime_cli.wire.pods import DEFAULT_LIFE, LONGEST_LIFE, PodCreation, PodRequest
 
-_DEFAULT_LIFE = timedelta(hours=24)
-_LONGEST_LIFE = timedelta(days=366)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _MOST_VARIABLES = 200
 _MOST_NODES = 1000
@@ -100,14 +98,14 @@ def read_deadline(hub: Hub, text: str | None) -> datetime:
     """When the pod is to end, in a day where nothing is said; raises UsageError."""
     now = hub.settings.clock()
     if text is None:
-        return now + _DEFAULT_LIFE
+        return now + DEFAULT_LIFE
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"`{text[:80]}` is not a time", hint="write ISO 8601 in UTC") from error
     if moment.tzinfo is None:
         raise UsageError(f"`stopAt` has no time zone: `{text[:80]}`", hint="write it with a `Z`")
-    if not now < moment <= now + _LONGEST_LIFE:
+    if not now < moment <= now + LONGEST_LIFE:
         raise UsageError("`stopAt` must be in the future, and at most a year away")
     return moment.astimezone(UTC)
 
