@@ -83,11 +83,17 @@ def endable_by(caller: Caller) -> ColumnElement[bool]:
     """The condition under which a caller may end a pod; an admin of the hub may end all."""
     if caller.admin:
         return true()
-    managed = and_(
-        pods.c.team_id.in_(_slugs_to_teams(caller.writes)),
-        pods.c.team_id.in_(_teams_of(caller, ADMIN)),
+    return or_(is_of(pods, caller, caller.writes), is_managed_by(pods, caller))
+
+
+def is_managed_by(table: Table, caller: Caller) -> ColumnElement[bool]:
+    """The condition under which a pod (or disk) is of a team whose admin the caller is, with a key
+    that is good for writing there.
+    """
+    return and_(
+        table.c.team_id.in_(_slugs_to_teams(caller.writes)),
+        table.c.team_id.in_(_teams_of(caller, ADMIN)),
     )
-    return or_(is_of(pods, caller, caller.writes), managed)
 
 
 def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:

@@ -1,13 +1,12 @@
 """Making a pod: its row is there before anything of it is, so that nothing is ever forgotten."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, func, insert, select
 
-from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
+from prime_cli.core.errors import Conflict, PrimeError
 from prime_cli.hub.compute.provider import Order
 from prime_cli.hub.compute.tags import tag_of, tag_prefix
 from prime_cli.hub.context import Caller, Hub, timestamp
@@ -17,7 +16,7 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import is_live, select_pods
 from prime_cli.hub.services.compute.describing import request_column
 from prime_cli.hub.services.compute.ending import close
-from prime_cli.hub.services.compute.keyholders import find_holders, require_members
+from prime_cli.hub.services.compute.holders import Holders, find_holders, list_holders
 from prime_cli.hub.services.compute.mounts import find_mounts
 from prime_cli.hub.services.compute.providers import require_providers
 from prime_cli.hub.services.compute.reading import get_pod
@@ -32,22 +31,11 @@ from prime_cli.hub.services.compute.wishes import (
     read_deadline,
     read_variables,
 )
-from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.wire.codec import encode
 from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 
 MOST_PODS = 50
 """Live pods of one user, so that a script that goes wrong does not fill the machine."""
-
-
-@dataclass(frozen=True)
-class _Holders:
-    """Whose the pod is, and who else sees it."""
-
-    user_id: str
-    team_id: str | None
-    shared: bool
-    named: tuple[str, ...]
 
 
 def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
@@ -64,37 +52,12 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
     choice = choose(hub, creation)
     price = price_of(choice.offer, creation)
     check_price(creation.pod, price)
-    holders = _find_holders(hub, caller, creation)
+    holders = find_holders(hub, caller, creation)
     order = _order(hub, caller, creation, choice, holders=holders, stop_at=stop_at)
     choice.provider.require_possible(order)
     _insert(hub, caller, creation, choice, order=order, holders=holders, price=price)
     _start(hub, choice, order)
     return get_pod(hub, caller, order.pod_id)
-
-
-def _find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> _Holders:
-    shared = creation.shared_with_team or creation.shared_in_camel
-    named = tuple(dict.fromkeys([*creation.team_member_ids, *creation.members_in_camel]))
-    if creation.team is None and (shared or named):
-        raise UsageError("A pod is shared with a team, and none is named", hint="name the team")
-    # An owner without accounts is made when it is first needed.
-    with hub.database.write() as connection:
-        user = owner_id(hub, connection, caller.slug)
-        if creation.team is None:
-            _require_may_rent(caller, caller.slug)
-            return _Holders(user, None, shared=False, named=())
-        team = find_own_team(connection, caller, creation.team.team_id)
-        _require_may_rent(caller, team.slug)
-        require_members(connection, team.id, named)
-    return _Holders(user, team.id, shared, named)
-
-
-def _require_may_rent(caller: Caller, owner: str) -> None:
-    if owner not in caller.writes:
-        raise NotAllowed(
-            f"This key may not rent pods for `{owner}`",
-            hint="use one with the scope `write` that is good for it",
-        )
 
 
 def _order(
@@ -103,16 +66,13 @@ def _order(
     creation: PodCreation,
     choice: Choice,
     *,
-    holders: _Holders,
+    holders: Holders,
     stop_at: datetime,
 ) -> Order:
     request = creation.pod
     pod_id = str(uuid4())
     with hub.database.read() as connection:
-        who = find_holders(
-            connection, holders.user_id, holders.team_id, holders.named, shared=holders.shared
-        )
-        keys = keys_for(connection, who, request.ssh_key_id or None)
+        keys = keys_for(connection, list_holders(connection, holders), request.ssh_key_id or None)
         mounts = find_mounts(connection, caller, creation, choice)
     return Order(
         tag=tag_of(tag_prefix(hub), pod_id),
@@ -139,7 +99,7 @@ def _insert(
     choice: Choice,
     *,
     order: Order,
-    holders: _Holders,
+    holders: Holders,
     price: float | None,
 ) -> None:
     now = hub.now()

@@ -8,15 +8,14 @@ from sqlalchemy import Connection, Row, Select, select, update
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.hub.compute.tags import tag_prefix
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import disks, members, owners, pod_disks, pods
-from prime_cli.hub.services.compute.access import disks_of, is_live
+from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
+from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
 from prime_cli.hub.services.compute.providers import ask, find_provider
 from prime_cli.wire.codec import decode
 from prime_cli.wire.disks import ACTIVE, DELETING, ERROR, PROVISIONING, TERMINATED, Disk
 from prime_cli.wire.offers import DiskOffer
 
 _SECONDS_TO_MAKE = 60
-_ADMIN = "ADMIN"
 
 
 def select_disks(caller: Caller) -> Select[Any]:
@@ -44,7 +43,8 @@ def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row
     good_for = {row.owner if row.team_id is None else row.team, caller.slug} & caller.writes
     if not good_for:
         raise NotAllowed("This key may not change disks", hint="use one with the scope `write`")
-    if row.owner != caller.slug and not _is_team_admin(connection, caller, row):
+    managed = select(disks.c.id).where(disks.c.id == row.id, is_managed_by(disks, caller))
+    if row.owner != caller.slug and connection.execute(managed).first() is None:
         raise NotAllowed(
             f"Only `{row.owner}` and admins of the team `{row.team}` may change `{row.name}`"
         )
@@ -126,14 +126,3 @@ def _settle(hub: Hub, rows: Iterable[Row[Any]], tags: Collection[str]) -> None:
                 .where(disks.c.id == row.id, unchanged)
                 .values(**values, updated_at=now)
             )
-
-
-def _is_team_admin(connection: Connection, caller: Caller, row: Row[Any]) -> bool:
-    """Whether the caller is an admin of the disk's team, by a key that is good for it."""
-    user = owners.alias("user")
-    mine = (
-        select(members.c.role)
-        .join(user, user.c.id == members.c.user_id)
-        .where(members.c.team_id == row.team_id, user.c.slug == caller.slug)
-    )
-    return row.team in caller.writes and connection.execute(mine).scalar() == _ADMIN

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.compute import creating
+from prime_cli.hub.services.compute.creating import MOST_PODS
 from prime_cli.wire.offers import Spec
 from tests.helpers.machines import A100, SPOT, Machines
 from tests.helpers.ssh_keys import line
@@ -156,9 +156,8 @@ def test_every_pod_has_a_deadline(yard: Yard) -> None:
     assert pod["stopAt"] == "2026-11-21T13:00:00.000000Z"
 
 
-def test_one_user_has_a_limited_number_of_pods(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(creating, "MOST_PODS", 2)
-    first, _ = yard.rent(), yard.rent()
+def test_one_user_has_a_limited_number_of_pods(yard: Yard) -> None:
+    first, *_ = (yard.rent() for _ in range(MOST_PODS))
     answer = yard.ada.post(f"{API}/pods", json=wish())
     assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
     yard.ada.delete(f"{API}/pods/{first['id']}").raise_for_status()
