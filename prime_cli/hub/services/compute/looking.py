@@ -44,13 +44,13 @@ def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     for provider, row, seen in look(hub, rows):
         if seen is None:
             _note_absence(hub, row)
-        elif row.status == DELETING:
-            if seen.status != DELETING:
-                _end(hub, provider, row, why="asked for")
         elif row.stop_at <= hub.now():
+            # Also of one that is on its way out: it may be stuck there, and it costs.
             _end(hub, provider, row, why="past its deadline")
-        else:
+        elif row.status != DELETING:
             _note(hub, row, seen)
+        elif seen.status != DELETING:
+            _end(hub, provider, row, why="asked for")
 
 
 def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], Seen | None]]:

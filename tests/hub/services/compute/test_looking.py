@@ -196,20 +196,14 @@ def test_a_pod_that_takes_its_time_to_end_is_listed_until_it_is_gone(yard: Yard)
     assert yard.pod(pod["id"])["status"] == "TERMINATED"
 
 
-def test_a_pod_that_is_on_its_way_out_at_its_deadline_is_not_told_again(yard: Yard) -> None:
+def test_a_pod_that_is_stuck_on_its_way_out_is_ended_again_at_its_deadline(yard: Yard) -> None:
     pod = yard.rent()
-    tag = yard.tag(pod)
-    told: list[str] = []
-
-    def begin(tag: str) -> None:
-        told.append(tag)
-        yard.machines.seen[tag] = Seen(DELETING)
-
-    yard.machines.end = begin  # type: ignore[method-assign]
-    yard.house.clock.wait(days=2)
-    for _ in range(3):
-        assert yard.pods() == [pod["id"]]
-    assert told == [tag]
+    yard.machines.seen[yard.tag(pod)] = Seen(DELETING)
+    assert yard.pod(pod["id"])["status"] == "DELETING"
+    yard.house.clock.wait(hours=23)
+    assert yard.pods() == [pod["id"]]
+    yard.house.clock.wait(hours=1)
+    assert (yard.pods(), yard.machines.seen) == ([], {})
 
 
 def test_an_end_that_failed_is_told_and_tried_again(
