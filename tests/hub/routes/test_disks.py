@@ -10,6 +10,7 @@ from sqlalchemy import insert
 from prime_cli.core.errors import StorageFailed, Unreachable
 from prime_cli.hub.db.tables import pod_disks, pods
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.compute.disks import MOST_DISKS
 from prime_cli.wire.offers import DiskOffer, Spec
 from tests.helpers.machines import DISK, Machines
 from tests.hub.house import House, actions
@@ -123,6 +124,18 @@ def test_a_disk_is_made_named_and_removed(house: House, machines: Machines) -> N
 def test_a_disk_without_a_name_is_called_by_its_id(house: House) -> None:
     made = create(house.user("ada"))
     assert made["name"] == f"disk-{made['id'][:8]}"
+
+
+def test_a_user_has_no_disks_without_end(house: House, machines: Machines) -> None:
+    ada = house.user("ada")
+    made = [create(ada) for _ in range(MOST_DISKS)]
+    kind = {"provider": {"type": "paper"}}
+    refused = ada.post(f"{API}/disks", json={"disk": {"size": 100}, **kind})
+    assert (refused.status_code, "the most of one user" in refused.json()["detail"]) == (409, True)
+    assert len(machines.disks) == MOST_DISKS
+    create(house.user("bob"))
+    assert ada.delete(f"{API}/disks/{made[0]['id']}").is_success
+    create(ada)
 
 
 def test_the_newest_disk_is_listed_first(house: House) -> None:

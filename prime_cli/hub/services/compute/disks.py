@@ -40,6 +40,9 @@ from prime_cli.wire.disks import (
 )
 from prime_cli.wire.pods import Ended
 
+MOST_DISKS = 100
+"""Disks of one user that are there, which also outlive the pods that a script made."""
+
 
 def list_disks(hub: Hub, caller: Caller, *, offset: int, limit: int) -> DiskPage:
     """One page of the disks of the caller and of the caller's teams, the newest first."""
@@ -67,7 +70,8 @@ def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
     """Have a disk made.
 
     Its row is there before anything of it is, so that nothing can exist that nobody knows. Raises
-    what `choose_offer` raises, NotFound for a team, NotAllowed, and what the provider raises.
+    what `choose_offer` raises, NotFound for a team, NotAllowed, Conflict for one too many, and what
+    the provider raises.
     """
     require_user(caller)
     provider, offer = choose_offer(hub, creation)
@@ -88,6 +92,7 @@ def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
     }
     with hub.database.write() as connection:
         owned = _owners(hub, connection, caller, creation)
+        _require_room(connection, owned["user_id"])
         connection.execute(insert(disks).values(**values, **owned))
         record(hub, connection, caller, "disk.create", disk_id, size=size, provider=provider.name)
     _make(hub, provider, disk_id, values)
@@ -145,6 +150,16 @@ def _owners(
         raise NotAllowed("This key may not rent disks", hint="use one with the scope `write`")
     user_id = owner_id(hub, connection, caller.slug)
     return {"user_id": user_id, "team_id": None if team is None else team.id}
+
+
+def _require_room(connection: Connection, user_id: str | None) -> None:
+    mine = disks.c.user_id == user_id, disks.c.terminated_at.is_(None)
+    count = connection.execute(select(func.count()).select_from(disks).where(*mine)).scalar_one()
+    if count >= MOST_DISKS:
+        raise Conflict(
+            f"There are {MOST_DISKS} disks already, which is the most of one user",
+            hint="end some with `prime disks terminate`",
+        )
 
 
 def _make(hub: Hub, provider: Provider, disk_id: str, values: Mapping[str, Any]) -> None:
