@@ -32,7 +32,6 @@ PrintMotd no
 PrintLastLog no
 AllowTcpForwarding yes
 SetEnv "HOME={home}"
-Subsystem sftp {sftp}
 """
 
 
@@ -46,6 +45,7 @@ class Sshd:
     port: int = 0
     let_in: list[Path] = field(default_factory=list)
     host_key_name: str = "host_key"
+    has_sftp: bool = True
     _process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -80,8 +80,8 @@ class Sshd:
                 host_key=self.folder / self.host_key_name,
                 authorized_keys=keys,
                 home=self.home,
-                sftp=find_sftp_server() or "internal-sftp",
-            ),
+            )
+            + (f"Subsystem sftp {find_sftp_server() or 'internal-sftp'}\n" * self.has_sftp),
             encoding="utf-8",
         )
         with (self.folder / "log").open("ab") as log:

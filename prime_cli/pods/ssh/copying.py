@@ -1,9 +1,12 @@
-"""Files to a pod and from it, by scp over SFTP (OpenSSH 8.7 and later)."""
+"""Files to a pod and from it, by scp over SFTP (OpenSSH 8.7 and later).
+
+A machine of one's own that refuses SFTP is spoken to in scp's old protocol.
+"""
 
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prime_cli.core.errors import (
@@ -19,6 +22,7 @@ from prime_cli.core.process import child_environment
 from prime_cli.pods.ssh.programs import find_program
 from prime_cli.pods.ssh.routes import Route
 
+_NO_SFTP = "subsystem request failed"
 _DRIVE = re.compile(r"[A-Za-z]:")
 _NAMES = "write `NAME:PATH` for the pod's side, and `./a:b` for a file here with a colon"
 
@@ -70,20 +74,68 @@ def copy(route: Route, plan: Copy, *, recursive: bool, quiet: bool) -> None:
 
     Raises NotFound, NotAllowed, StorageFailed, Unreachable or EnvironmentFailed with scp's words.
     """
-    argv = [find_program("scp"), "-s", *(["-r"] if recursive else []), *route.arguments(), "--"]
-    here, there = _local, lambda path: f"{_remote_host(route)}:{path}"
+    done = _run(["-s"], route, plan, _whole, recursive=recursive, quiet=quiet)
+    # The old protocol lets the other side choose names, and its shell read paths: only where the
+    # way there is one that this machine's own provider wrote, as for the jobs of a Slurm.
+    if done.returncode and route.host is not None and _NO_SFTP in _words(done):
+        quoted = _for_target if plan.uploads else _for_source
+        done = _run(["-O"], route, plan, quoted, recursive=recursive, quiet=quiet)
+    if done.returncode:
+        raise _failure(route, _words(done))
+
+
+def _run(
+    protocol: list[str],
+    route: Route,
+    plan: Copy,
+    quoted: Callable[[str], str],
+    *,
+    recursive: bool,
+    quiet: bool,
+) -> "subprocess.CompletedProcess[bytes]":
+    options = [*protocol, *(["-r"] if recursive else []), *route.arguments()]
+    here, there = _local, lambda path: f"{_remote_host(route)}:{quoted(path)}"
     source, target = (here, there) if plan.uploads else (there, here)
-    argv += [*map(source, plan.sources), target(plan.target)]
-    done = subprocess.run(
-        argv,
+    return subprocess.run(
+        [
+            *(find_program("scp"), *options, "--"),
+            *(*map(source, plan.sources), target(plan.target)),
+        ],
         env=child_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL if quiet else None,
         stderr=subprocess.PIPE,
         check=False,
     )
-    if done.returncode:
-        raise _failure(route, done.stderr.decode("utf-8", "replace"))
+
+
+def _words(done: "subprocess.CompletedProcess[bytes]") -> str:
+    return done.stderr.decode("utf-8", "replace")
+
+
+def _whole(path: str) -> str:
+    return path
+
+
+_PLAIN = r"\w@%+=:,./\-"
+
+
+def _for_target(path: str) -> str:
+    """A path for the shell there, word for word, save `~` at its beginning."""
+    return _escape(path, _PLAIN)
+
+
+def _for_source(path: str) -> str:
+    """The same, in which the shell looks up `*`, `?` and `[…]`."""
+    return _escape(path, _PLAIN + r"*?\[\]")
+
+
+def _escape(path: str, plain: str) -> str:
+    # scp checks the names that come against this word as a pattern, which knows no quotes but
+    # backslashes; before the end of a line, those would join it to the next.
+    start = "~" if path == "~" or path.startswith("~/") else ""
+    rest = re.sub(rf"(?![{plain}\n])[\x00-\x7f]", r"\\\g<0>", path[len(start) :])
+    return start + rest.replace("\n", "'\n'")
 
 
 def _local(path: str) -> str:
@@ -102,6 +154,7 @@ def _remote_host(route: Route) -> str:
 
 _SIGNS: tuple[tuple[str, type[PrimeError], str | None], ...] = (
     (r"unknown option -- s", EnvironmentFailed, "`prime pods cp` needs OpenSSH 8.7 or later"),
+    (_NO_SFTP, EnvironmentFailed, "its sshd has no SFTP; `prime pods exec` can run `tar` there"),
     (r"not a regular file|is a directory", UsageError, "`--recursive` copies folders"),
     (r"connection (closed|reset|refused|timed out|to)|lost connection", Unreachable, None),
     (r"no such file", NotFound, None),

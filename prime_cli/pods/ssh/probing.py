@@ -7,6 +7,8 @@ from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.pods.ssh.routes import Route, for_commands
 
 _CONNECT_SECONDS = 10
+_THROUGH_SECONDS = 35
+"""Through a program of a provider (ProxyCommand): SkyPilot's was seen to take nine on two cores."""
 _SECONDS = 40.0
 SSH_FAILED = 255
 """The exit code of ssh where it is ssh itself that failed."""
@@ -51,10 +53,11 @@ class Probe:
 
 def probe(route: Route) -> Probe:
     """Log in, run `true`, and come back; nobody is asked for anything."""
+    seconds = _CONNECT_SECONDS if route.host is None else _THROUGH_SECONDS
     argv = [
         *route.ssh(
             *("-T", "-o", "BatchMode=yes"),
-            *("-o", f"ConnectTimeout={_CONNECT_SECONDS}"),
+            *("-o", f"ConnectTimeout={seconds}"),
             *for_commands(),
         ),
         "true",

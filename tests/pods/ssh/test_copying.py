@@ -1,14 +1,20 @@
 """Files come to pods and from them, whatever their names are."""
 
+import getpass
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import UsageError
-from prime_cli.pods.ssh.copying import Copy, plan_copy, split_remote
+from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.pods.identity import Identity
+from prime_cli.pods.ssh.addresses import Address
+from prime_cli.pods.ssh.config_hosts import find_host
+from prime_cli.pods.ssh.copying import Copy, copy, plan_copy, split_remote
+from prime_cli.pods.ssh.routes import Route
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.sshd import Sshd
 from tests.pods.ssh.reached import prime_at
@@ -100,3 +106,67 @@ def test_a_file_that_is_not_there_is_told_with_the_words_of_scp(
     assert (done.code, "No such file" in done.err) == (6, True)
     here = prime_at(hub, "pods", "cp", "none", f"train:{sshd.home}", cwd=tmp_path)
     assert (here.code, "No such file" in here.err) == (6, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names that Windows does not have")
+def test_a_machine_of_ones_own_without_sftp_is_copied_to_and_from_whatever_the_names(
+    key: Path, tmp_path: Path
+) -> None:
+    here, back = tmp_path / "here", tmp_path / "back"
+    here.mkdir()
+    back.mkdir()
+    for name in NAMES:
+        (here / name).write_text(name, encoding="utf-8")
+    with Sshd(tmp_path / "plain", let_in=[key], has_sftp=False) as sshd:
+        route = route_without_sftp(sshd, key, tmp_path)
+        sources = tuple(f"{here}/{name}" for name in NAMES)
+        target = f"{sshd.home}/it's $HOME*"
+        Path(target).mkdir()
+        copy(route, Copy("train", sources, target, uploads=True), recursive=False, quiet=True)
+        assert sorted(each.name for each in Path(target).iterdir()) == sorted(NAMES)
+        sources = tuple(f"{target}/{name}" for name in NAMES)
+        copy(route, Copy("train", sources, str(back), uploads=False), recursive=False, quiet=True)
+    assert {each.name: each.read_text(encoding="utf-8") for each in back.iterdir()} == {
+        name: name for name in NAMES
+    }
+
+
+def test_stars_are_looked_up_there_without_sftp_too(key: Path, tmp_path: Path) -> None:
+    back = tmp_path / "back"
+    back.mkdir()
+    with Sshd(tmp_path / "plain", let_in=[key], has_sftp=False) as sshd:
+        for name in ("1.log", "2.log", "3.txt"):
+            (sshd.home / name).touch()
+        route = route_without_sftp(sshd, key, tmp_path)
+        plan = Copy("train", (f"{sshd.home}/*.log",), str(back), uploads=False)
+        copy(route, plan, recursive=False, quiet=True)
+    assert sorted(each.name for each in back.iterdir()) == ["1.log", "2.log"]
+
+
+def test_a_rented_machine_without_sftp_is_not_spoken_to_in_the_old_protocol(
+    key: Path, tmp_path: Path
+) -> None:
+    with Sshd(tmp_path / "plain", let_in=[key], has_sftp=False) as sshd:
+        route = replace(route_without_sftp(sshd, key, tmp_path), host=None)
+        plan = Copy("train", (f"{sshd.home}/any",), str(tmp_path), uploads=False)
+        with pytest.raises(EnvironmentFailed, match="Not all was copied") as caught:
+            copy(route, plan, recursive=False, quiet=True)
+    assert "has no SFTP" in str(caught.value.hint)
+
+
+def route_without_sftp(sshd: Sshd, key: Path, folder: Path) -> Route:
+    """The way there by a file of ssh's, as a provider of this machine writes one."""
+    config = folder / "ssh_config"
+    config.write_text(
+        f"Host job\n  HostName 127.0.0.1\n  Port {sshd.port}\n  User {getpass.getuser()}\n",
+        encoding="utf-8",
+    )
+    return Route(
+        pod_id="aaaa1111",
+        name="train",
+        node=0,
+        address=Address(getpass.getuser(), "127.0.0.1", sshd.port),
+        identity=Identity(key, "--identity"),
+        known_hosts=folder / "known_hosts",
+        host=find_host(config, 0),
+    )
