@@ -19,7 +19,7 @@ class Wishes:
     """What is asked of a pod beside the offer that it is made of.
 
     Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
-    nothing was said.
+    nothing was said. `team` is the slug of the team, for people.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Wishes:
     variables: tuple[Variable, ...] = field(default=(), repr=False)
     disks: tuple[Disk, ...] = ()
     team_id: str | None = None
+    team: str | None = None
     shared: bool = False
     member_ids: tuple[str, ...] = ()
     life: timedelta | None = None

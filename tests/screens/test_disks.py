@@ -45,8 +45,7 @@ def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rack]:
 def test_a_disk_is_rented_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     decline_then_agree(
         *("disks", "create", "--size", "250"),
-        asked="Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025/h until it is "
-        "terminated?",
+        asked="Rent a disk of 250 GB, paper in US (US-KS-2), at $0.025/h until it is terminated?",
         kept="Nothing was rented",
         state=lambda: len(rack.machines.disks),
         cwd=tmp_path,
@@ -75,7 +74,7 @@ def test_a_disk_is_given_back_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     rack.rent("data")
     decline_then_agree(
         *("disks", "terminate", "data"),
-        asked="Terminate the disk `data` (100 GB of paper)? All that is on it is lost",
+        asked="Terminate the disk `data` (100 GB of paper) and all that is on it?",
         kept="Nothing was terminated",
         state=lambda: len(rack.machines.disks),
         cwd=tmp_path,

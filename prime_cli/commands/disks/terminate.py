@@ -44,7 +44,7 @@ def terminate(
     _require_free(found)
     described = f"the disk `{found.name}` ({found.size} GB of {found.provider_type})"
     session.output.confirm(
-        f"Terminate {described}? All that is on it is lost",
+        f"Terminate {described} and all that is on it?",
         yes=yes,
         otherwise="Nothing was terminated",
     )

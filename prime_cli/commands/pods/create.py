@@ -135,6 +135,7 @@ def create(
         variables=variables,
         disks=attached,
         team_id=sharing.team_id,
+        team=sharing.team,
         shared=sharing.everybody,
         member_ids=sharing.member_ids,
         life=life,

@@ -89,7 +89,8 @@ def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.wishes.team_id:
         shared = "all members" if plan.wishes.shared else f"{len(plan.wishes.member_ids)} members"
         with_whom = plan.wishes.shared or plan.wishes.member_ids
-        yield "team", plan.wishes.team_id + (f", shared with {shared}" if with_whom else "")
+        team = plan.wishes.team or plan.wishes.team_id
+        yield "team", team + (f", shared with {shared}" if with_whom else "")
 
 
 def _price(plan: Plan) -> str:

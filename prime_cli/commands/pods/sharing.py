@@ -23,9 +23,10 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Shared:
-    """The team's id, and with whom in it the pod is shared."""
+    """The team's id and its slug, and with whom in it the pod is shared."""
 
     team_id: str | None = None
+    team: str | None = None
     everybody: bool = False
     member_ids: tuple[str, ...] = ()
 
@@ -49,9 +50,9 @@ def read_sharing(session: Session, said: Sharing) -> Shared:
         return Shared()
     team = find_team(session.hub, wanted)
     if said.everybody or not shares:
-        return Shared(team.team_id, said.everybody)
+        return Shared(team.team_id, team.slug, said.everybody)
     picked = _pick(session, team, said)
-    return Shared(team.team_id, member_ids=tuple(member.user_id for member in picked))
+    return Shared(team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked))
 
 
 def _pick(session: Session, team: Team, said: Sharing) -> list[Member]:

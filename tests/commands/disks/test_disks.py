@@ -211,7 +211,7 @@ def test_nobody_is_asked_where_nobody_can_answer(prime: Prime) -> None:
     rent(prime, "--name", "data")
     refused = prime("disks", "terminate", "data")
     assert refused.code == 2
-    assert "All that is on it is lost" in refused.err
+    assert "and all that is on it?" in refused.err
     assert names(prime) == ["data"]
 
 

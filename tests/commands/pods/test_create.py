@@ -179,6 +179,8 @@ def test_a_team_has_it_and_those_who_are_named_see_it(
     shared = prime("pods", "create", *A, *words, "--share-with-team").ok().json
     named = prime("pods", "create", *A, *words, "--member", "bob").ok().json
     assert sorted(yard.pods(bob)) == sorted([shared["id"], named["id"]])
+    planned = prime("pods", "create", *A, "--team-id", team, "--dry-run").ok()
+    assert "team     lab\n" in planned.out
     assert prime("pods", "create", *A, *words, "--member", "eve").code == 6
     assert prime("pods", "create", *A, *words, "--add-members").code == 2
 
