@@ -8,6 +8,7 @@ from sqlalchemy import insert
 
 from prime_cli.hub.db.tables import pod_disks, pods
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.compute.disks import MOST_DISKS
 from prime_cli.wire.offers import DiskOffer, Spec
 from tests.helpers.machines import DISK, Machines
 from tests.hub.house import House, actions
@@ -170,3 +171,15 @@ def test_a_key_rents_for_those_that_it_is_good_for(house: House) -> None:
     create(ada, name="of ada")
     assert listed(only_team) == ["of lab ACTIVE"]
     assert sorted(listed(ada)) == ["of ada ACTIVE", "of lab ACTIVE"]
+
+
+def test_a_disk_that_a_pod_has_is_not_removed(house: House, machines: Machines) -> None:
+    ada = house.user("ada")
+    disk = create(ada, name="data")
+    attach(house, disk)
+    address = f"{API}/disks/{disk['id']}"
+    assert ada.get(address).json()["pods"] == ["pod-1"]
+    refused = ada.delete(address)
+    assert refused.status_code == 409
+    assert "attached to the pod `pod-1`" in refused.json()["detail"]
+    assert len(machines.disks) == 1

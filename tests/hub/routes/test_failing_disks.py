@@ -49,18 +49,6 @@ class SlowMachines(Machines):
         super().make_disk(tag, size)
 
 
-def test_a_disk_that_a_pod_has_is_not_removed(house: House, machines: Machines) -> None:
-    ada = house.user("ada")
-    disk = create(ada, name="data")
-    attach(house, disk)
-    address = f"{API}/disks/{disk['id']}"
-    assert ada.get(address).json()["pods"] == ["pod-1"]
-    refused = ada.delete(address)
-    assert refused.status_code == 409
-    assert "attached to the pod `pod-1`" in refused.json()["detail"]
-    assert len(machines.disks) == 1
-
-
 def test_what_cannot_be_made_leaves_nothing(folder: Path) -> None:
     machines = BrokenMachines()
     ada = House(folder, providers=(machines,)).user("ada")
