@@ -1,8 +1,9 @@
 """Names of pods that plain ssh knows: `ssh prime-NAME`, and with it editors and rsync."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
+from prime_cli.core.errors import IntegrityError
 from prime_cli.core.file_lock import locked
 from prime_cli.pods.ssh.addresses import Address
 from prime_cli.pods.ssh.blocks import Block, read_blocks
@@ -19,7 +20,8 @@ _TELLING = 8
 def keep_alias(files: SshFiles, hub: str, route: Route) -> str:
     """Write the block of a node, or replace it; the name by which ssh knows the node from now on.
 
-    `hub` is the address under which the pod was reached. Raises StorageFailed.
+    `hub` is the address under which the pod was reached. Raises StorageFailed, and IntegrityError
+    for an id that would take the name of another pod.
     """
     before = read_blocks(files.config)
     name, after = _with_alias(before, hub, route)
@@ -32,19 +34,26 @@ def keep_alias(files: SshFiles, hub: str, route: Route) -> str:
 
 def _with_alias(blocks: list[Block], hub: str, route: Route) -> tuple[str, list[Block]]:
     """The name, and the blocks with that of the node; one that is there keeps its place."""
-    by_id = _node_name(route.pod_id, route.node)
-    others = [each for each in blocks if by_id not in each.hosts]
-    name = _node_name(_choose_name(route, others), route.node)
+    # Never the id alone: a hub could call a pod `github.com`, and have what is meant for that.
+    by_id = route.host_alias
+    others = [each for each in blocks if not _is_of(each, route, by_id)]
+    taken = {host for block in others if block.pod_id != route.pod_id for host in block.hosts}
+    if by_id in taken:
+        raise IntegrityError(f"The hub has a pod whose id is taken here: `{by_id}` is another one")
+    name = _node_name(_choose_name(route, taken), route.node)
     block = Block(route.pod_id, hub, tuple(_lines(route, name, by_id)))
     if len(others) == len(blocks):
         return name, [block, *blocks]
-    return name, [block if by_id in each.hosts else each for each in blocks]
+    return name, [block if _is_of(each, route, by_id) else each for each in blocks]
 
 
-def _choose_name(route: Route, others: Iterable[Block]) -> str:
+def _is_of(block: Block, route: Route, by_id: str) -> bool:
+    return block.pod_id == route.pod_id and by_id in block.hosts
+
+
+def _choose_name(route: Route, taken: Collection[str]) -> str:
     slug = _NOT_IN_NAMES.sub("-", route.name.lower()).strip("-.")[:_LONGEST] or route.pod_id
     name = f"prime-{slug}"
-    taken = {host for block in others if block.pod_id != route.pod_id for host in block.hosts}
     return f"{name}-{route.pod_id[:_TELLING]}" if name in taken else name
 
 

@@ -1,6 +1,7 @@
 """The files that make plain ssh know a pod say what was meant, and keep what others wrote."""
 
 import os
+import re
 import stat
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.pods.identity import Identity
 from prime_cli.pods.ssh.addresses import Address
@@ -54,7 +55,7 @@ def as_ssh_has_it(config: Path, host: str) -> dict[str, str]:
 def test_ssh_reads_what_was_meant(files: SshFiles) -> None:
     route = route_to(files)
     assert keep_alias(files, HUB, route) == "prime-train"
-    for host in ("prime-train", "aaaa1111"):
+    for host in ("prime-train", "prime-pod-aaaa1111"):
         found = as_ssh_has_it(files.config, host)
         assert (found["hostname"], found["port"], found["user"]) == ("192.0.2.10", "2222", "root")
         assert found["identityfile"] == str(route.identity.file)
@@ -70,8 +71,8 @@ def test_ssh_reads_what_was_meant(files: SshFiles) -> None:
 def test_no_name_of_a_pod_writes_more_than_a_name(files: SshFiles, name: str) -> None:
     alias = keep_alias(files, HUB, route_to(files, name=name))
     (block,) = read_blocks(files.config)
-    assert block.hosts == {alias, "aaaa1111"}
-    assert alias.removeprefix("prime-").replace("-", "").replace(".", "").replace("_", "").isalnum()
+    assert block.hosts == {alias, "prime-pod-aaaa1111"}
+    assert re.fullmatch(r"prime-[a-z0-9._-]+", alias)
     assert sum(line.startswith("Host ") for line in block.lines) == 1
 
 
@@ -83,11 +84,26 @@ def test_two_pods_of_one_name_have_different_aliases(files: SshFiles) -> None:
     assert len(read_blocks(files.config)) == 2
 
 
+def test_no_id_of_a_pod_is_the_name_of_another_host(files: SshFiles) -> None:
+    keep_alias(files, HUB, route_to(files, "github.com"))
+    assert as_ssh_has_it(files.config, "github.com")["hostname"] == "github.com"
+    assert as_ssh_has_it(files.config, "prime-pod-github.com")["hostname"] == "192.0.2.10"
+
+
+def test_no_id_of_a_pod_takes_the_alias_of_another_pod(files: SshFiles) -> None:
+    mine = route_to(files, "aaaa1111", "pod-cafe")
+    assert keep_alias(files, HUB, mine) == "prime-pod-cafe"
+    before = files.config.read_bytes()
+    with pytest.raises(IntegrityError, match="is another one"):
+        keep_alias(files, "https://other.example.org", route_to(files, "cafe"))
+    assert files.config.read_bytes() == before
+
+
 def test_each_node_has_a_name(files: SshFiles) -> None:
     keep_alias(files, HUB, route_to(files))
     second = replace(route_to(files), node=1, address=Address("root", "192.0.2.11", 22))
     assert keep_alias(files, HUB, second) == "prime-train-node-1"
-    assert as_ssh_has_it(files.config, "aaaa1111-node-1")["hostname"] == "192.0.2.11"
+    assert as_ssh_has_it(files.config, "prime-pod-aaaa1111-node-1")["hostname"] == "192.0.2.11"
     assert as_ssh_has_it(files.config, "prime-train")["hostname"] == "192.0.2.10"
 
 

@@ -102,7 +102,7 @@ def test_plain_ssh_knows_the_pod_afterwards(hub: ScriptedHub, home: Path) -> Non
     if os.name == "posix":
         assert stat.S_IMODE((home / ".ssh" / "config").stat().st_mode) == 0o640
         assert stat.S_IMODE(ours.stat().st_mode) == 0o600
-    for name in ("prime-train", POD_ID):
+    for name in ("prime-train", f"prime-pod-{POD_ID}"):
         done = ssh_as_configured(home, name, "echo by name")
         assert (done.stdout, done.stderr) == ("by name\n", "")
 
