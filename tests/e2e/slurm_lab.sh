@@ -116,12 +116,21 @@ CONF
 }
 
 down() {
-    local name
+    local name pid
     for name in sshd slurmd slurmctld munge; do
         test -f "$lab/$name.pid" && kill "$(cat "$lab/$name.pid")" || true
     done
-    sleep 2
-    userdel "$user" || true
+    # SkyPilot's connections outlive its server and this sshd, and keep the user from going.
+    for _ in $(seq 20); do
+        id "$user" >/dev/null 2>&1 || return 0
+        for pid in $(ps -o pid= -u "$user"); do
+            kill "$pid" 2>/dev/null || true
+        done
+        sleep 1
+        userdel "$user" 2>/dev/null || true
+    done
+    echo "The user $user is still there" >&2
+    return 1
 }
 
 lab=$(realpath -m "${2:?up or down, and a folder}")
