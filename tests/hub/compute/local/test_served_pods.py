@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.hub.compute.local.folder import keeper_of
+from prime_cli.hub.compute.local.removal import remove_folder
 from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.local.users import find_user
 from prime_cli.hub.compute.provider import Mount
@@ -161,6 +162,21 @@ def _shared_by(uid: int) -> list[str]:
         maker = first.split().index("cuid")
         found += [line for line in lines if line.split()[maker] == str(uid)]
     return found
+
+
+@needs_root
+def test_root_opens_nothing_that_it_cannot_remove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "disk" / "kept"
+    kept.parent.mkdir()
+    kept.touch(mode=0o400)
+    (tmp_path / "rm").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    (tmp_path / "rm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(StorageFailed):
+        remove_folder(kept.parent)
+    assert kept.stat().st_mode & 0o777 == 0o400
 
 
 def test_a_disk_goes_from_one_user_to_the_next(for_others: Here) -> None:
