@@ -7,6 +7,7 @@ from typing import Any
 from prime_cli.api.client import HubClient
 from prime_cli.pods.finding import all_of, meant, only_one
 from prime_cli.pods.listing import timestamp
+from prime_cli.pods.places import place_words
 from prime_cli.wire.disks import Disk
 
 _NONE = "N/A"
@@ -130,11 +131,6 @@ def detailed(disk: Disk) -> DiskDetail:
 def place_of(disk: Disk) -> str:
     """`US (US-KS-2)`, or as much of that as is known; empty where nothing is."""
     return place_words(*_place(disk))
-
-
-def place_words(country: str | None, data_center: str | None) -> str:
-    """The same for an offer."""
-    return f"{country} ({data_center})" if country and data_center else country or data_center or ""
 
 
 def _place(disk: Disk) -> tuple[str | None, str | None]:

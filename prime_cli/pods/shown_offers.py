@@ -6,6 +6,7 @@ from math import inf
 
 from prime_cli.pods.offer_ids import disk_offer_id, offer_id
 from prime_cli.pods.offers import by_price
+from prime_cli.pods.places import place_words
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
 
 NOT_TOLD = "N/A"
@@ -90,7 +91,7 @@ def price_text(price: float | None) -> str:
 
 def place_of(offer: GpuOffer) -> str:
     """`US (US-KS-2)`, or as much of that as is known; nothing of a machine that is here."""
-    return _place(offer.country, offer.data_center) if offer.country or offer.data_center else ""
+    return place_words(offer.country, offer.data_center)
 
 
 def _place(country: str | None, data_center: str | None) -> str:

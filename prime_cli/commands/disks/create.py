@@ -13,11 +13,13 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
+from prime_cli.commands.pods.create_flags import TeamOpt
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.pods.disk_plan import DiskPlan, DiskWishes, fitting_offers, ids_of, plan_disk
-from prime_cli.pods.disks import detailed, place_words
+from prime_cli.pods.disks import detailed
+from prime_cli.pods.places import place_words
 from prime_cli.pods.prices import hourly
 from prime_cli.session import Session
 from prime_cli.wire.disks import price_of
@@ -41,16 +43,7 @@ def create(
     data_center_id: Annotated[
         str | None, typer.Option("--data-center-id", metavar="ID", help="In which data center.")
     ] = None,
-    team: Annotated[
-        str | None,
-        typer.Option(
-            "--team-id",
-            "--team",
-            metavar="TEAM",
-            help="The team that has it, or `personal`.",
-            show_default="the team you work for",
-        ),
-    ] = None,
+    team: TeamOpt = None,
     provider: Annotated[
         str | None, typer.Option("--provider-type", "--provider", help="Whose offer.")
     ] = None,

@@ -1,0 +1,64 @@
+"""What a word means among many things, and how all of them are asked for."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from prime_cli.pods.finding import all_of, meant
+from prime_cli.wire.ssh_keys import SshKeyPage
+
+
+@dataclass(frozen=True)
+class Thing:
+    id: str
+    name: str | None = None
+
+
+WEB, API, ODD = Thing("1f2e3d4c", "web"), Thing("1f2e9999", "api"), Thing("77777777", "1f2e3d4c")
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("web", [WEB]),
+        ("1f2e3", [WEB]),
+        ("1f2e", [WEB, API]),
+        ("1f2e3d4c", [WEB]),
+        ("1f2", []),
+        ("we", []),
+        ("", []),
+    ],
+)
+def test_an_id_comes_before_a_name_and_that_before_the_beginning_of_an_id(
+    word: str, found: list[Thing]
+) -> None:
+    assert meant([ODD, WEB, API], word) == found
+
+
+@dataclass(frozen=True)
+class Some:
+    data: list[Thing]
+    total_count: int
+
+
+def test_all_pages_are_asked_for_and_no_further_one() -> None:
+    there = [Thing(str(number)) for number in range(250)]
+    asked: list[int] = []
+
+    def page(*, offset: int, limit: int) -> Some:
+        asked.append(offset)
+        return Some(there[offset : offset + limit], len(there))
+
+    assert all_of(page) == there
+    assert asked == [0, 100, 200]
+
+
+def test_a_hub_whose_pages_never_end_is_left() -> None:
+    def page(*, offset: int, limit: int) -> Some:
+        return Some([WEB] * limit, offset + 2 * limit)
+
+    assert len(all_of(page)) == 10_000
+
+
+def test_an_empty_page_is_the_end_whatever_the_count_says() -> None:
+    assert all_of(lambda *, offset, limit: SshKeyPage(total_count=3)) == []
