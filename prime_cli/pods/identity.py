@@ -41,15 +41,15 @@ def find_identity(
     """The key of `--identity`, else of `ssh_key_path`, else a usual one of ~/.ssh, else our own.
 
     Our own is `ssh/id_ed25519` in prime's home, made when there is none, which is said. Raises
-    NotFound where a named file is not there, UsageError for one that ssh would not use.
+    NotFound where a named file is not there, UsageError for one that ssh would not use, and where
+    ~/.ssh cannot be looked into.
     """
     if flag is not None:
         return _named(flag, "--identity")
     if setting.value is not None:
         return _named(setting.value, setting.source)
-    for file in _usual_files():
-        if file.is_file():
-            return _checked(Identity(file, DEFAULT))
+    if usual := _usual_files():
+        return _checked(Identity(usual[0], DEFAULT))
     own = home / "ssh" / _MADE
     if not own.is_file():
         _make(own, progress)
@@ -142,9 +142,17 @@ def _checked(identity: Identity) -> Identity:
 
 
 def _usual_files() -> list[Path]:
-    with suppress(RuntimeError):  # a user id without a home
-        return [Path.home() / ".ssh" / name for name in USUAL]
-    return []
+    try:
+        folder = Path.home() / ".ssh"
+    except RuntimeError:  # a user id without a home
+        return []
+    try:
+        return [file for name in USUAL if (file := folder / name).is_file()]
+    except OSError as error:
+        raise UsageError(
+            f"Keys are looked for in {folder}, which cannot be read: {error.strerror}",
+            hint="let it be read, or name a key with `prime config set ssh_key_path FILE`",
+        ) from error
 
 
 def _make(file: Path, progress: Progress) -> None:

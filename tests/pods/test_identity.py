@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,14 @@ def test_a_key_with_a_passphrase_is_told_from_one_without(home: Path) -> None:
         public_line(identity)
     assert caught.value.hint is not None
     assert "ssh-keygen -y" in caught.value.hint
+
+
+@posix
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="is_file no longer says what kept it")
+def test_a_folder_of_keys_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / ("long" * 100)))  # also root cannot look there
+    with pytest.raises(UsageError, match="which cannot be read") as refused:
+        found(tmp_path)
+    assert "ssh_key_path" in (refused.value.hint or "")
