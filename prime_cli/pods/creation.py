@@ -200,9 +200,10 @@ def _image(offer: GpuOffer, wishes: Wishes) -> str | None:
         )
     if image is None:
         return next((name for name in offer.images if name != TEMPLATE), None)
-    if image not in offer.images and image != TEMPLATE:
+    # Of an offer that lists none, the hub knows which there are.
+    if offer.images and image not in offer.images and image != TEMPLATE:
         raise UsageError(
             f"`{image[:80]}` is not an image of {title_of(offer)}",
-            hint=f"it has {some_of(offer.images, 12)}" if offer.images else "leave `--image` out",
+            hint=f"it has {some_of(offer.images, 12)}",
         )
     return image

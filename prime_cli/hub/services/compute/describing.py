@@ -93,7 +93,7 @@ def describe_pod(hub: Hub, row: Row[Any], attached: Mapping[str, list[Attached]]
         terminated_at=row.terminated_at,
         socket=offer.socket,
         price_hr=row.price_hr,
-        environment_type=request.image or msgspec.UNSET,
+        environment_type=_environment_type(request.image, offer),
         prime_port_mapping=state.prime_port_mapping,
         ssh_connection=state.ssh_connection,
         ip=state.ip,
@@ -206,3 +206,10 @@ def _one_or_all(texts: Sequence[str]) -> str | list[str | None] | None:
     if not texts:
         return None
     return texts[0] if len(texts) == 1 else list(texts)
+
+
+def _environment_type(image: str | None, offer: GpuOffer) -> str | msgspec.UnsetType:
+    """The image as `EnvironmentTypeEnum` has it: one that no offer lists is the user's own."""
+    if not image:
+        return msgspec.UNSET
+    return image if image in offer.images else "custom_template"

@@ -110,18 +110,19 @@ def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
 
 
 def gather(
-    hub: Hub, question: Callable[[Provider], Sequence[Offer]]
+    hub: Hub, question: Callable[[Provider], Sequence[Offer]], *, of: str | None = None
 ) -> list[tuple[Provider, Offer]]:
-    """Every provider's answers; those that fail are left out, unless all of them do."""
+    """Every provider's answers, or those of one; who fails is left out, unless all of them do."""
     found: list[tuple[Provider, Offer]] = []
     failures: list[PrimeError] = []
-    for provider in hub.settings.providers:
+    asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    for provider in asked:
         answer = ask(provider, question)
         if isinstance(answer, PrimeError):
             failures.append(answer)
         else:
             found += [(provider, offer) for offer in answer]
-    if failures and len(failures) == len(hub.settings.providers):
+    if failures and len(failures) == len(asked):
         raise failures[0]
     return found
 

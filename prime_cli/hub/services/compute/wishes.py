@@ -1,5 +1,6 @@
 """What is asked for of a new pod: found among the offers, and held against what they leave open."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,12 +51,8 @@ def choose(hub: Hub, creation: PodCreation) -> Choice:
     beside it that it does not leave open.
     """
     request = creation.pod
-    offers = gather(hub, lambda provider: provider.offers())
-    meant = [
-        Choice(provider, offer)
-        for provider, offer in offers
-        if _is_meant(request, offer) and creation.provider.type in (None, "", offer.provider)
-    ]
+    offers = gather(hub, lambda provider: provider.offers(), of=creation.provider.type)
+    meant = [Choice(provider, offer) for provider, offer in offers if _is_meant(request, offer)]
     if not meant:
         raise NotFound(
             f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
@@ -65,16 +62,22 @@ def choose(hub: Hub, creation: PodCreation) -> Choice:
     in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]
     if not in_stock:
         raise Conflict(f"None is left of `{request.cloud_id}`", hint=_SEE)
-    choice = min(in_stock, key=lambda each: each.offer.prices.price or 0.0)
+    choice = min(in_stock, key=_cost)
     _check_counts(request, choice.offer)
-    if request.image and request.image not in choice.offer.images:
+    images = choice.offer.images
+    # Of an offer that lists none, the provider knows which there are.
+    if request.image and images and request.image not in images:
         raise UsageError(
             f"`{request.image[:80]}` is not an image of this offer",
-            hint=f"it has {', '.join(choice.offer.images)}"
-            if choice.offer.images
-            else "it has no images to choose from: leave `image` out",
+            hint=f"it has {', '.join(images)}",
         )
     return choice
+
+
+def _cost(choice: Choice) -> float:
+    """What to choose by: an unknown price may be any, so it comes last."""
+    price = choice.offer.prices.price
+    return math.inf if price is None else price
 
 
 def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
@@ -86,12 +89,14 @@ def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
 
 
 def check_price(request: PodRequest, price: float | None) -> None:
-    """Raise Conflict where it costs more than the caller would pay."""
-    if request.max_price is not None and price is not None and price > request.max_price:
-        raise Conflict(
-            f"It costs {price:g} an hour, and `maxPrice` is {request.max_price:g}",
-            hint="offer more, or choose a cheaper one with `prime availability list`",
-        )
+    """Raise Conflict where it costs more than the caller would pay, or nobody knows how much."""
+    if request.max_price is None or (price is not None and price <= request.max_price):
+        return
+    costs = "Nobody knows what it costs" if price is None else f"It costs {price:g} an hour"
+    raise Conflict(
+        f"{costs}, and `maxPrice` is {request.max_price:g}",
+        hint="offer more, or choose a cheaper one with `prime availability list`",
+    )
 
 
 def read_deadline(hub: Hub, text: str | None) -> datetime:

@@ -1,5 +1,6 @@
 """What may be asked for of a pod, and what is refused by its name."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.creating import MOST_PODS
-from prime_cli.wire.offers import Spec
+from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from tests.helpers.machines import A100, SPOT, Machines
 from tests.helpers.ssh_keys import line
 from tests.hub.services.compute.renting import API, Yard, wish
@@ -77,6 +78,33 @@ def test_an_offer_out_of_stock_is_a_conflict(yard: Yard) -> None:
 def test_a_price_above_the_limit_is_refused(yard: Yard) -> None:
     assert "It costs 1.65 an hour, and `maxPrice` is 1.5" in refusal(yard, 409, maxPrice=1.5)
     assert yard.rent(**wish(maxPrice=1.65))["priceHr"] == 1.65
+
+
+def test_a_price_that_nobody_knows_is_above_every_limit(yard: Yard) -> None:
+    yard.machines.gpus = [msgspec.structs.replace(A100, prices=Prices())]
+    assert "Nobody knows what it costs" in refusal(yard, 409, maxPrice=1.5)
+    assert yard.rent()["priceHr"] is None
+
+
+def test_a_provider_that_is_not_meant_is_not_asked(folder: Path) -> None:
+    class Counting(Machines):
+        asked = 0
+
+        def offers(self) -> Sequence[GpuOffer]:
+            Counting.asked += 1
+            return super().offers()
+
+    yard = Yard(folder, others=(Counting(name="slow"),))
+    yard.rent()
+    assert Counting.asked == 0
+
+
+def test_an_image_that_no_offer_lists_is_for_the_provider_to_judge(yard: Yard) -> None:
+    yard.machines.gpus = [msgspec.structs.replace(A100, images=())]
+    pod = yard.rent(**wish(image="docker:nvidia/cuda"))
+    (order,) = yard.machines.started.values()
+    assert order.image == "docker:nvidia/cuda"
+    assert pod["environmentType"] == "custom_template"
 
 
 def test_what_is_taken_beyond_the_default_is_paid_by_the_unit(yard: Yard) -> None:
