@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import threading
@@ -111,9 +110,8 @@ def test_scp_and_sftp_arrive_at_home(here: Here, tmp_path: Path) -> None:
     assert (tmp_path / "back").read_text(encoding="utf-8") == "hello"
 
 
+@needs("rsync")
 def test_rsync_arrives_at_home(here: Here, tmp_path: Path) -> None:
-    if shutil.which("rsync") is None:
-        pytest.skip("rsync is not on this machine")
     tag = here.up()
     (tmp_path / "f").write_text("hello", encoding="utf-8")
     way = shlex.join(["ssh", *here.options(tag)])
