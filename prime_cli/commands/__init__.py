@@ -42,7 +42,7 @@ app = group(
         "ssh-keys": ("prime_cli.commands.ssh_keys:app", "Say which keys open your pods."),
         "gc": (
             "prime_cli.commands.gc:gc",
-            "Find pods, machines and disks that cost without need, and end them.",
+            "Find pods and disks that cost without need, and end them.",
         ),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "login": (

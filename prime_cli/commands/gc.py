@@ -31,7 +31,7 @@ def gc(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Find pods, machines and disks that cost without need, and end them.
+    """Find pods and disks that cost without need, and end them.
 
     Those are machines without a pod, pods past their deadline or failed, and disks that nobody
     has: yours, or for an admin of the hub everybody's. On this machine, aliases and host keys of
