@@ -1,6 +1,7 @@
 """Every test has a home of its own, a clean environment, and no network but this machine."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,7 @@ def heard_signals() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def clean_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+) -> Iterator[Path]:
     """A new HOME and PRIME_HOME, none of the user's keys and settings; the home's path."""
     home = tmp_path_factory.mktemp("home")
     cache = os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv")
@@ -77,7 +78,10 @@ def clean_environment(
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    return home
+    yield home
+    # Interpreters of environments are in it: half a gigabyte for each, where the cache of uv is on
+    # another disk. What a test has started may still be writing its last line there.
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
