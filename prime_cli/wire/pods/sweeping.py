@@ -1,0 +1,30 @@
+"""Finding what is there without need, and ending it."""
+
+import msgspec
+
+
+class Leak(msgspec.Struct, omit_defaults=True):
+    """Something that costs or takes room without need, and whether it was ended.
+
+    `kind` is what it is, as `pod past its deadline`; `failure` says why it could not be ended.
+    """
+
+    kind: str
+    id: str
+    name: str = ""
+    provider: str = ""
+    owner: str = ""
+    ended: bool = False
+    failure: str | None = None
+
+
+class Sweep(msgspec.Struct, rename="camel"):
+    """`POST /pods/sweep` of our hubs."""
+
+    dry_run: bool = False
+
+
+class Swept(msgspec.Struct):
+    """What a sweep found."""
+
+    leaks: list[Leak] = []
