@@ -12,6 +12,7 @@ from prime_cli.pods.offer_ids import offer_id
 from prime_cli.pods.prices import hourly
 from prime_cli.pods.shown_offers import place_of
 from prime_cli.pods.wishes import Wishes, check_name
+from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
 from prime_cli.wire.pods import (
@@ -173,16 +174,8 @@ def _iso(moment: datetime) -> str:
 
 def _size(spec: Spec, wanted: int | None, flag: str) -> int | None:
     """How much is taken of a resource."""
-    if wanted is None or wanted == spec.default_count:
-        return spec.default_count
-    least, most = spec.min_count, spec.max_count
-    if least is None and most is None:
-        has = "" if spec.default_count is None else f": it comes with {spec.default_count}"
-        raise UsageError(f"`{flag}` cannot be chosen for this offer{has}", hint="leave it out")
-    if not (least or 1) <= wanted <= (wanted if most is None else most):
-        upto = "or more" if most is None else f"to {most}"
-        raise UsageError(f"`{flag}` of this offer is {least or 1} {upto}, not {wanted}")
-    return wanted
+    check_count(spec, wanted, flag)
+    return spec.default_count if wanted is None else wanted
 
 
 def _disks_price(disks: Iterable[Disk]) -> float | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.core.errors import UsageError
+from prime_cli.wire.counts import check_bounds
 from prime_cli.wire.offers import Spec
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
 
@@ -82,14 +82,4 @@ def price_of(spec: Spec, size: int) -> float | None:
 
 def check_size(spec: Spec, size: int) -> None:
     """Raise UsageError unless a disk may have `size` GB."""
-    least, most = max(spec.min_count or 1, 1), spec.max_count
-    if size < least or (most is not None and size > most):
-        bounds = f"from {least} to {most}" if most is not None else f"at least {least}"
-        raise UsageError(f"A disk of this kind has {bounds} GB, not {size}")
-    step = spec.step or 1
-    if (size - least) % step:
-        below = size - (size - least) % step
-        raise UsageError(
-            f"A disk of this kind grows in steps of {step} GB from {least} GB, so not to {size}",
-            hint=f"the nearest is {below}",
-        )
+    check_bounds(spec, size, "A disk of this kind has", " GB")

@@ -16,6 +16,7 @@ from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from prime_cli.wire.pods import Variable
 from tests.helpers.machines import A100, SPOT
 
+STEPPED = msgspec.structs.replace(A100, disk=msgspec.structs.replace(A100.disk, step=100))
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -73,7 +74,8 @@ def test_a_price_that_is_not_known_is_no_nought(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("offer", "wishes", "message"),
     [
-        (A100, {"disk_size": 100}, "`--disk-size` of this offer is 120 to 3000, not 100"),
+        (A100, {"disk_size": 100}, "`--disk-size` of this offer is from 120 to 3000, not 100"),
+        (STEPPED, {"disk_size": 130}, "is from 120 in steps of 100, not 130"),
         (A100, {"vcpus": 20}, "`--vcpus` cannot be chosen for this offer: it comes with 14"),
         (A100, {"memory": 1}, "`--memory` cannot be chosen"),
         (A100, {"image": "windows"}, "`windows` is not an image"),

@@ -89,7 +89,7 @@ def test_the_newest_disk_is_listed_first(house: House) -> None:
     [
         (0, "from 10 to 1000 GB, not 0"),
         (1001, "from 10 to 1000 GB, not 1001"),
-        (17, "in steps of 5 GB from 10 GB, so not to 17"),
+        (17, "from 10 GB in steps of 5 GB, not 17"),
     ],
 )
 def test_a_size_that_is_not_offered_is_refused(

@@ -11,7 +11,8 @@ from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.offers import gather
 from prime_cli.hub.services.names import check_label
-from prime_cli.wire.offers import GpuOffer, Spec
+from prime_cli.wire.counts import check_count
+from prime_cli.wire.offers import GpuOffer
 from prime_cli.wire.pods import DEFAULT_LIFE, LONGEST_LIFE, PodCreation, PodRequest
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
@@ -154,31 +155,7 @@ def _is_meant(request: PodRequest, offer: GpuOffer) -> bool:
     )
 
 
-def _counts(request: PodRequest, offer: GpuOffer) -> tuple[tuple[str, Spec, int | None], ...]:
-    return (
-        ("diskSize", offer.disk, request.disk_size),
-        ("vcpus", offer.vcpu, request.vcpus),
-        ("memory", offer.memory, request.memory),
-    )
-
-
 def _check_counts(request: PodRequest, offer: GpuOffer) -> None:
-    for name, spec, count in _counts(request, offer):
-        if count is None or count == spec.default_count:
-            continue
-        least, most = spec.min_count, spec.max_count
-        if least is None and most is None:
-            raise UsageError(
-                f"`{name}` cannot be chosen for this offer",
-                hint="leave it out"
-                if spec.default_count is None
-                else f"leave it out: it is {spec.default_count}",
-            )
-        low, high = least if least is not None else 1, most if most is not None else count
-        if not low <= count <= high:
-            raise UsageError(
-                f"`{name}` must be from {low}{f' to {most}' if most is not None else ''}, "
-                f"not {count}"
-            )
-        if spec.step and (count - low) % spec.step:
-            raise UsageError(f"`{name}` goes from {low} in steps of {spec.step}, not to {count}")
+    check_count(offer.disk, request.disk_size, "diskSize")
+    check_count(offer.vcpu, request.vcpus, "vcpus")
+    check_count(offer.memory, request.memory, "memory")
