@@ -3,7 +3,7 @@
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from http import HTTPStatus
 from itertools import count
 from typing import Any
@@ -62,10 +62,16 @@ class Observe:
                 self._metrics.uploads.dec()
             self._record(scope, seen)
 
+    def _route(self, endpoint: Any) -> str:
+        # Where nothing below a mount fits, it is the mount's router, which has no hash.
+        if not isinstance(endpoint, Hashable):
+            return UNMATCHED
+        return self._templates.get(endpoint, UNMATCHED)
+
     def _record(self, scope: Scope, seen: "_Exchange") -> None:
         seconds = time.perf_counter() - seen.started
         state = scope["state"]
-        route = self._templates.get(scope.get("endpoint"), UNMATCHED)
+        route = self._route(scope.get("endpoint"))
         status = seen.status or GONE
         self._metrics.count(
             route,

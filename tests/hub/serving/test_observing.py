@@ -82,6 +82,15 @@ def test_requests_are_counted_by_route_and_not_by_what_they_name(observed: Obser
     assert observed.number("prime_hub_sent_bytes_total") == str(3.0 + 3 + len("Not Found"))
 
 
+@pytest.mark.parametrize("path", ["/nowhere", "/api/nowhere", "/api/"])
+def test_request_for_what_is_nowhere_is_told_and_counted(observed: Observed, path: str) -> None:
+    assert ask(observed.app, path).status == 404
+    (line,) = observed.lines()
+    assert (line["path"], line["status"]) == (path, 404)
+    name = 'prime_hub_requests_total{method="GET",route="-",status="404"}'
+    assert observed.number(name) == "1.0"
+
+
 def test_methods_that_nobody_knows_are_counted_together(observed: Observed) -> None:
     for method in ("BREW", "WHEN"):
         ask(observed.app, "/nowhere", method=method)
