@@ -19,7 +19,10 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
 
 @dataclass(frozen=True)
 class EndedPod:
-    """A pod that is no more; amounts are in USD, `duration` is as `12m`, `1.5h` or `2.0d`."""
+    """A pod that is no more; amounts are in USD.
+
+    `duration` is as `12m`, `1.5h` or `2.0d`: scripts have it in the form of the official client.
+    """
 
     id: str
     name: str | None

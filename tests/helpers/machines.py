@@ -65,10 +65,12 @@ class Machines:
     gpus: list[GpuOffer] = field(default_factory=lambda: [A100, SPOT])
     kinds_of_disks: list[DiskOffer] = field(default_factory=lambda: [DISK])
     at_once: bool = False
+    most_nodes: int = 1
     refusal: PrimeError | None = None
     started: dict[str, Order] = field(default_factory=dict)
     seen: dict[str, Seen] = field(default_factory=dict)
     disks: dict[str, int] = field(default_factory=dict)
+    resumed: list[str] = field(default_factory=list)
 
     def offers(self) -> Sequence[GpuOffer]:
         return self.gpus
@@ -77,7 +79,7 @@ class Machines:
         return self.kinds_of_disks
 
     def require_possible(self, order: Order) -> None:
-        if order.nodes > 1:
+        if order.nodes > self.most_nodes:
             raise UsageError("Machines of `paper` come one at a time")
 
     def start(self, order: Order) -> None:
@@ -99,6 +101,12 @@ class Machines:
 
     def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
         return {tag: self.seen[tag] for tag in tags if tag in self.seen}
+
+    def resume(self, tag: str) -> None:
+        self.resumed.append(tag)
+        if self.refusal is not None:
+            raise self.refusal
+        self.seen[tag] = Seen(PROVISIONING, progress=0)
 
     def found(self, prefix: str) -> Collection[str]:
         return [tag for tag in self.seen if tag.startswith(prefix)]

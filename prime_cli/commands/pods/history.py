@@ -4,7 +4,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
-from prime_cli.commands.pods.words import price_words, short_ids
+from prime_cli.commands.pods.words import lived_words, price_words, short_ids
 from prime_cli.pods.past import EndedPod, list_ended
 
 _COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")
@@ -46,7 +46,7 @@ def _row(pod: EndedPod, short: str) -> list[str]:
         short,
         pod.gpu,
         pod.terminated_at or "-",
-        pod.duration or "-",
+        lived_words(pod.created_at, pod.terminated_at),
         price_words(pod.total_cost),
         pod.provider,
         pod.team_id or "-",

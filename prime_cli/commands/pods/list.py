@@ -9,7 +9,7 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
 from prime_cli.commands.pods.watching import Columns, WatchOpt, require_lines
 from prime_cli.commands.pods.watching import watch as go_on
-from prime_cli.commands.pods.words import price_words, stops_in
+from prime_cli.commands.pods.words import machine_words, price_words, stops_in
 from prime_cli.core.completion_cache import remember, replace
 from prime_cli.core.phrases import counted
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
@@ -82,7 +82,7 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
     return [
         pod.name or "-",
         shown_id,
-        pod.gpu if pod.nodes == 1 else f"{pod.nodes} x {pod.gpu}",
+        machine_words(pod.gpu, pod.nodes),
         pod.status,
         pod.created_at,
         stops_in(pod.stop_at, datetime.now(UTC)),

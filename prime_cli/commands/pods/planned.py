@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from prime_cli.commands.pods.words import deadline_words, price_words
+from prime_cli.commands.pods.words import deadline_words, machine_words, price_words
 from prime_cli.core.phrases import some_of
 from prime_cli.models.budget import dollars
 from prime_cli.pods.creation import Plan
@@ -34,7 +34,7 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
     return [
         ("id", pod.id),
         ("name", pod.name or "-"),
-        ("gpu", gpu_words(pod.gpu_name, pod.gpu_count)),
+        ("gpu", machine_words(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)),
         ("status", pod.shown_status),
         ("ssh", ", ".join(filter(None, several or ())) or "-"),
         ("$/h", price_words(pod.price_hr)),
@@ -65,8 +65,8 @@ def _where(plan: Plan) -> str:
 def _machine(plan: Plan) -> str:
     offer = plan.offer
     spot = ", spot: it may be taken back at any time" if offer.is_spot else ""
-    nodes = f"{plan.wishes.nodes} nodes of " if plan.wishes.nodes > 1 else ""
-    return f"{nodes}{gpu_words(offer.gpu_type, offer.gpu_count)}{spot}"
+    gpu = gpu_words(offer.gpu_type, offer.gpu_count)
+    return f"{machine_words(gpu, plan.wishes.nodes)}{spot}"
 
 
 def _contents(plan: Plan) -> Iterator[tuple[str, str]]:

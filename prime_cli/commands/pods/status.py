@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.commands.pods.options import PodArg
-from prime_cli.commands.pods.words import deadline_words, price_words
+from prime_cli.commands.pods.words import deadline_words, lived_words, machine_words, price_words
 from prime_cli.pods.details import PodDetails, read_details
 from prime_cli.pods.listing import moment
 from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
@@ -67,7 +67,7 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("status", pod.status),
         ("team", pod.team_id or _PERSONAL),
         ("provider", pod.provider),
-        ("gpu", pod.gpu if pod.nodes == 1 else f"{pod.gpu} on each of {pod.nodes} nodes"),
+        ("gpu", machine_words(pod.gpu, pod.nodes)),
         ("image", pod.image or "-"),
         ("created", pod.created_at),
         ("stops", deadline_words(when, now) if (when := moment(pod.stop_at)) else "-"),
@@ -110,6 +110,6 @@ def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
         ("gpu", pod.gpu),
         ("created", pod.created_at),
         ("ended", pod.terminated_at or "-"),
-        ("duration", pod.duration or "-"),
+        ("duration", lived_words(pod.created_at, pod.terminated_at)),
         ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.total_cost)} in all"),
     ]

@@ -20,6 +20,11 @@ def short_ids(ids: Sequence[str]) -> list[str]:
     return [each[:size] for each in ids]
 
 
+def machine_words(gpu: str, nodes: int) -> str:
+    """`A100_80GB x8`; of several nodes, `2 nodes of A100_80GB x8`."""
+    return gpu if nodes == 1 else f"{nodes} nodes of {gpu}"
+
+
 def price_words(price: float | None) -> str:
     """An amount in USD; `-` where it is not known."""
     return "-" if price is None else dollars(price)
@@ -34,6 +39,12 @@ def stops_in(stop_at: str | None, now: datetime) -> str:
     return shown_span(left) if left > 0 else "overdue"
 
 
+def lived_words(created_at: str, terminated_at: str | None) -> str:
+    """How long a pod was there, `2h 5m`; `-` where either time is not known."""
+    begun, ended = moment(created_at), moment(terminated_at)
+    return shown_span((ended - begun).total_seconds()) if begun and ended else "-"
+
+
 def deadline_words(when: datetime, now: datetime) -> str:
     """A deadline on the clock of whoever reads it, and how long it is until then."""
     left = round((when - now).total_seconds())
@@ -46,5 +57,5 @@ def described(pod: Pod, now: datetime) -> str:
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)
     since = shown_span((now - begun).total_seconds()) if begun else "of unknown age"
     price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"
-    gpu = gpu_words(pod.gpu_name, pod.gpu_count)
-    return f"{pod.name or pod.id}: {gpu}, {pod.shown_status}, {since}, {price}"
+    machine = machine_words(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)
+    return f"{pod.name or pod.id}: {machine}, {pod.shown_status}, {since}, {price}"

@@ -167,6 +167,20 @@ def test_a_second_pod_has_a_name_of_its_own(prime: Prime, machines: Stubborn) ->
     assert "There is a pod `a100-1` already" in again.err
 
 
+def test_several_nodes_are_told_in_the_same_words_everywhere(
+    prime: Prime, machines: Stubborn
+) -> None:
+    machines.most_nodes = 2
+    made = prime("pods", "create", *A, "--name", "web", "--nodes", "2", "--yes").ok()
+    words = "2 nodes of A100_80GB x1"
+    assert words in made.err
+    assert words in made.out
+    for command in ("list", "status"):
+        shown = prime("pods", command, *(["web"] if command == "status" else []))
+        assert words in shown.ok().out
+    assert words in prime("pods", "terminate", "web", "--yes").ok().err
+
+
 def test_a_team_has_it_and_those_who_are_named_see_it(
     prime: Prime, yard: Yard, machines: Stubborn
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_pod_that_ended_is_shown_from_the_history_with_its_place_there(
         prime("pods", "terminate", name, "--yes").ok()
     shown = prime("pods", "status", "first").ok()
     lines = dict(line.split(None, 1) for line in shown.out.splitlines())
-    assert (lines["status"], lines["duration"]) == ("TERMINATED", "1.0h")
+    assert (lines["status"], lines["duration"]) == ("TERMINATED", "1h")
     assert lines["price"] == "$1.65/h, $1.65 in all"
     assert "`first` ended" in shown.err
     assert "`prime pods history --offset 1 --limit 1` has it" in shown.err
@@ -88,9 +88,21 @@ def test_history_is_told_with_what_each_pod_came_to(prime: Prime, yard: Yard) ->
     prime("pods", "terminate", "web", "--yes").ok()
     _header, row = prime("pods", "history").ok().out.splitlines()
     assert row.split()[0] == "web"
-    assert "30m" in row
+    assert "  30m  " in row
     assert "$0.82" in row
     assert row.split()[-2:] == ["paper", "-"]
+
+
+def test_how_long_a_pod_was_there_is_told_as_how_long_one_still_has(
+    prime: Prime, yard: Yard
+) -> None:
+    yard.rent(**wish(name="web"))
+    yard.house.clock.wait(hours=2, minutes=5)
+    prime("pods", "terminate", "web", "--yes").ok()
+    _header, row = prime("pods", "history").ok().out.splitlines()
+    assert "  2h 5m  " in row
+    (record,) = prime("pods", "history", "-o", "json").ok().json["history"]
+    assert record["duration"] == "2.1h"  # the form of the official client
 
 
 def test_the_last_lines_of_a_log_are_printed(prime: Prime, yard: Yard) -> None:
