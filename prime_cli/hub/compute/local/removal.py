@@ -2,10 +2,12 @@
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import open_descriptor
 from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.processes import Process, end_all, members
@@ -25,9 +27,17 @@ def end_processes(
     """End every process of a pod, this one excepted. Raises StorageFailed when some stay."""
 
     def find() -> Collection[Process]:
-        return members(folder, keeper=keeper, uid=user.uid if user else None).values()
+        found = members(folder, keeper=keeper, uid=user.uid if user else None)
+        if user and not _is_there(user):
+            found = members(folder, keeper=keeper)
+        return found.values()
 
-    if not end_all(find, at_once=(lambda: kill_processes(user)) if user else None):
+    def kill() -> None:
+        with _no_user_removed(folder):
+            if user and _is_there(user):
+                kill_processes(user)
+
+    if not end_all(find, at_once=kill if user else None):
         numbers = ", ".join(str(process.pid) for process in find())
         raise StorageFailed(
             f"Processes of the pod in {folder.path} do not end: {numbers}",
@@ -61,7 +71,38 @@ def remove_pod(folder: PodFolder, user_name: str | None, *, keeper: int | None =
     user = find_user(user_name) if user_name else None
     end_processes(folder, keeper=keeper, user=user)
     if user is not None:
-        for disk in folder.disks():
-            give(disk, 0, 0, of=user.uid)
-        remove_user(user)
+        with _no_user_removed(folder):
+            if _is_there(user):
+                for disk in folder.disks():
+                    give(disk, 0, 0, of=user.uid)
+                remove_user(user)
     remove_folder(folder.path)
+
+
+def _is_there(user: SystemUser) -> bool:
+    """Whether the number is still this user's: it may be the next one's, once another who ends the
+    same pod (a slow keeper, and who lost patience with it) has removed this one.
+    """
+    return find_user(user.name) == user
+
+
+@contextmanager
+def _no_user_removed(folder: PodFolder) -> Iterator[None]:
+    """Meanwhile nobody else removes a user of the pods beside `folder`."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    try:
+        # The folder of the pods itself: it is root's and closed to their users, who could else
+        # hold the lock for ever.
+        descriptor = open_descriptor(folder.path.parent, os.O_RDONLY)
+    except FileNotFoundError:  # somebody removed it, with every pod
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.process import Completed, run
+from prime_cli.hub.compute.local.numbers import free_numbers
 from prime_cli.hub.compute.local.shared_memory import remove_shared
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 
 _SHELLS = ("/bin/bash", "/bin/sh")
 _BUSY = frozenset({1, 10})
 """Exit codes of useradd(8) and userdel(8) while another changes the lists of users."""
+_NUMBER_TAKEN = 4
+"""Exit code of useradd(8)."""
 _COMMENT = "a pod of prime"
 """What tells them from users who happen to have such a name."""
 _TRIES = 50
@@ -79,7 +82,10 @@ def make_user(name: str, home: Path) -> SystemUser:
     shell = next(each for each in _SHELLS if Path(each).exists())
     # A password of `*` matches none, and does not lock the account, as `!` would.
     fixed = "--system --user-group --no-create-home --password * --comment".split()
-    _change(["useradd", *fixed, _COMMENT, "--home-dir", str(home), "--shell", shell, name])
+    wanted = [*fixed, _COMMENT, "--home-dir", str(home), "--shell", shell]
+    for number in free_numbers():
+        if _change(["useradd", *wanted, "--uid", str(number), name], but=_NUMBER_TAKEN):
+            break
     user = find_user(name)
     if user is None:
         raise StorageFailed(f"No system user `{name}` was made")
@@ -124,11 +130,12 @@ def give(path: Path, uid: int, gid: int, *, of: int) -> None:
         raise StorageFailed(f"{path} cannot be given to its pod: {_last(done)}")
 
 
-def _change(argv: Sequence[str]) -> None:
+def _change(argv: Sequence[str], *, but: int | None = None) -> bool:
+    """Whether it was done; if not, its exit code was `but`. Raises StorageFailed for others."""
     for _ in range(_TRIES):
         done = _run(argv)
-        if done.ok:
-            return
+        if done.ok or done.code == but:
+            return done.ok
         if done.code not in _BUSY:
             break
         time.sleep(_PAUSE)
