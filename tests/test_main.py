@@ -27,10 +27,13 @@ def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
     [
         (["confg"], "error: `prime` has no command `confg`"),
         (["config", "show", "--ouptut"], "error: `prime config show` has no option `--ouptut`"),
-        (["config", "show", "--output"], "error: Option `--output` requires an argument"),
+        (["config", "show", "--output"], "error: `--output` needs a value"),
         (["config", "show", "x"], "error: Nothing takes `x` here"),
         (["context", "use"], "error: `prime context use` needs CONTEXT"),
-        (["env", "list", "-n", "0"], "error: `--num`: 0 is not in the range"),
+        (["env", "list", "-n", "0"], "error: `--num`: 0 is not between 1 and 100"),
+        (["env", "list", "-n", "x"], "error: `--num`: `x` is not a whole number"),
+        (["pods", "create", "--max-price", "x"], "error: `--max-price`: `x` is not a number"),
+        (["pods", "create", "--max-price", "-1"], "error: `--max-price`: -1.0 is less than 0"),
         (["completion", "install", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
     ],
 )
@@ -43,6 +46,18 @@ def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence
 
 def test_a_misspelt_command_is_seen_through_the_short_form(prime: Prime) -> None:
     assert "hint: did you mean `prime eval run`?" in prime("eval", "rnu", "my-env").err
+
+
+def test_the_beginning_of_a_word_means_that_word_more_than_one_that_looks_alike(
+    prime: Prime,
+) -> None:
+    assert "hint: did you mean `prime availability`?" in prime("avail").err
+    assert "hint: did you mean `--gpu-type`?" in prime("pods", "create", "--gpu", "h100").err
+
+
+def test_an_option_without_its_value_names_the_help_of_its_command(prime: Prime) -> None:
+    assert "hint: see `prime pods create --help`" in prime("pods", "create", "--for").err
+    assert "hint: see `prime gc --help`" in prime("gc", "--output").err
 
 
 def test_the_nearest_of_the_words_that_an_option_takes_is_named(prime: Prime) -> None:

@@ -15,9 +15,18 @@ _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
 _END_POD = "type `prime pods terminate`"
 _OF_PODS = {
-    **dict.fromkeys(("delete", "rm", "remove"), _END_POD),
+    **dict.fromkeys(("delete", "rm", "remove", "kill", "destroy"), _END_POD),
     "stop": f"pods do not pause; to end one, {_END_POD}",
+    **dict.fromkeys(("get", "show", "info", "describe"), "type `prime pods status`"),
+    **dict.fromkeys(("new", "run", "launch"), "type `prime pods create`"),
 }
+_OF_DISKS = {
+    **dict.fromkeys(("delete", "rm", "remove"), "type `prime disks terminate`"),
+    **dict.fromkeys(("show", "status", "info"), "type `prime disks get`"),
+    "rename": "type `prime disks update DISK --name NAME`",
+}
+_OF_NEW_PODS = {"--gpus": "type `--gpu-count` for how many, `--gpu-type` for which"}
+_OF_KEYS = {"delete": "type `prime ssh-keys remove`"}
 _NO_TRACES = "evaluations send no traces: leave it out"
 
 _KEY_LIMITS = (
@@ -32,6 +41,7 @@ _OPTIONS = {
         "--install-completion": "type `prime completion install`",
         "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
     },
+    **dict.fromkeys(("prime pods create", "prime pod create"), _OF_NEW_PODS),
     "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: leave it out"),
     "prime env upload": {
         "--private": "type `--visibility private`",
@@ -57,6 +67,7 @@ _OPTIONS = {
 }
 _COMMANDS = {
     "prime": {
+        **dict.fromkeys(("ssh", "connect"), "type `prime pods ssh`"),
         "upgrade": "upgrade with `uv tool upgrade prime-cli` or `pip install -U prime-cli`",
     },
     "prime env": {
@@ -64,6 +75,8 @@ _COMMANDS = {
         "action": "environments have no actions",
     },
     **dict.fromkeys(("prime pods", "prime pod"), _OF_PODS),
+    **dict.fromkeys(("prime disks", "prime disk"), _OF_DISKS),
+    **dict.fromkeys(("prime ssh-keys", "prime ssh-key"), _OF_KEYS),
     "prime eval": {
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },

@@ -8,6 +8,7 @@ import typer
 
 from prime_cli.commands import app
 from prime_cli.commands.habits import instead_of_option
+from prime_cli.commands.nearest import nearest_word
 from prime_cli.commands.options import OutputMode
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
@@ -77,10 +78,10 @@ def _command_meant(context: typer.Context | None) -> str | None:
 
 def _unknown_option(context: typer.Context | None, path: str, name: str) -> UsageError:
     instead = instead_of_option(path, name)
-    nearest = difflib.get_close_matches(name, _options(context), n=1)
+    nearest = nearest_word(name, _options(context))
     hint = f"see `{path} --help`"
     if nearest:
-        hint = f"did you mean `{nearest[0]}`? Otherwise {hint}"
+        hint = f"did you mean `{nearest}`? Otherwise {hint}"
     return UsageError(f"`{path}` has no option `{name}`", hint=instead or hint)
 
 
@@ -113,7 +114,17 @@ def _reworded(error: Any) -> str:
     text: str = error.format_message()
     if extra := re.search(r"unexpected extra argument.*\((.*)\)", text):
         return f"Nothing takes `{extra[1]}` here"
+    if lacking := re.fullmatch(r"Option '([^']*)' requires .*", text):
+        return f"`{lacking[1]}` needs a value"
     if getattr(error, "param", None) is not None:
         name = _long_name(error.param) if _is_option(error.param) else error.param.name
-        text = f"`{name}`: {error.message}"
+        text = f"`{name}`: {_number_words(error.message)}"
     return re.sub(r"'([^']*)'", r"`\1`", text).rstrip(".")
+
+
+def _number_words(text: str) -> str:
+    """`'x' is not a valid int range` says no person."""
+    text = re.sub(r"is not a valid int(eger)?( range)?\b", "is not a whole number", text)
+    text = re.sub(r"is not a valid float( range)?\b", "is not a number", text)
+    text = re.sub(r"is not in the range x>=([\d.]+)", r"is less than \1", text)
+    return re.sub(r"is not in the range ([\d.]+)<=x<=([\d.]+)", r"is not between \1 and \2", text)

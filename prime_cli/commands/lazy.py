@@ -1,6 +1,5 @@
 """Command groups whose commands are named up front and imported only when run."""
 
-import difflib
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
@@ -9,6 +8,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from prime_cli.commands.habits import instead_of_command
+from prime_cli.commands.nearest import nearest_word
 from prime_cli.commands.optional import Command
 from prime_cli.core.errors import UsageError
 
@@ -22,7 +22,7 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 
-
+_TyperUsageError: Any = typer.BadParameter.__base__
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 
 
@@ -38,7 +38,13 @@ class LazyCommand(TyperGroup):
     ) -> Any:
         command = load(self.target)
         command.name = self.name
-        return command.make_context(info_name, args, parent=parent, **extra)
+        try:
+            return command.make_context(info_name, args, parent=parent, **extra)
+        except _TyperUsageError as error:
+            # An option without its value is told without saying of which command.
+            if error.ctx is None:
+                error.ctx = command.context_class(command, info_name=info_name, parent=parent)
+            raise
 
 
 class LazyGroup(TyperGroup):
@@ -77,8 +83,8 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _unknown(self, path: str, name: str) -> UsageError:
-        nearest = difflib.get_close_matches(name, self.commands, n=1)
-        hint = f"did you mean `{path} {nearest[0]}`?" if nearest else f"see `{path} --help`"
+        nearest = nearest_word(name, self.commands)
+        hint = f"did you mean `{path} {nearest}`?" if nearest else f"see `{path} --help`"
         instead = instead_of_command(path, name)
         return UsageError(f"`{path}` has no command `{name}`", hint=instead or hint)
 

@@ -100,6 +100,14 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("eval run wordle --hosted", "run on this machine"),
         ("pods delete web", "`prime pods terminate`"),
         ("pod stop web", "`prime pods terminate`"),
+        ("pods kill web", "`prime pods terminate`"),
+        ("pod show web", "`prime pods status`"),
+        ("pods run", "`prime pods create`"),
+        ("pods create --gpus 1", "`--gpu-count`"),
+        ("ssh web", "`prime pods ssh`"),
+        ("disks rm data", "`prime disks terminate`"),
+        ("disks show data", "`prime disks get`"),
+        ("ssh-keys delete work", "`prime ssh-keys remove`"),
     ],
 )
 def test_what_is_not_here_is_said_with_what_to_do_instead(
