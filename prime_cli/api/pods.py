@@ -7,6 +7,7 @@ from prime_cli.api.connection import Connection
 from prime_cli.api.retries import was_never_sent
 from prime_cli.core.errors import Offline, RateLimited, Unreachable
 from prime_cli.wire.pods import (
+    Endable,
     Ended,
     PastPage,
     Pod,
@@ -70,6 +71,14 @@ class Pods:
         """Give a pod back; raises NotFound."""
         answer = self._connection.call("DELETE", _path(pod_id), seconds=_END_SECONDS)
         return answer.read_exactly(Ended)
+
+    def endable(self, pod_id: str) -> Endable:
+        """What whoever may end a pod has to know of it, on hubs with `pods` in their features.
+
+        An admin of the hub may end pods that no list shows to the admin. Raises NotFound.
+        """
+        answer = self._connection.call("GET", f"{_path(pod_id)}/endable")
+        return answer.read_exactly(Endable)
 
     def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
         """One page of pods that ended, the one that ended last first."""

@@ -8,7 +8,7 @@ from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.phrases import counted
 from prime_cli.envs.starters import starters_are_published
-from prime_cli.pods.leftovers import can_be_swept
+from prime_cli.pods.extensions import has_extensions
 from prime_cli.pods.listing import ListedPod, hourly_price, listed, moment
 from prime_cli.pods.prices import hourly
 
@@ -60,7 +60,7 @@ def _judge(place: Place, hub: HubClient) -> Finding:
     page = hub.pods.page(limit=_MOST_PODS, seconds=SECONDS)
     running = [pod for pod in map(listed, page.data) if pod.runs]
     late = sum(_is_late(place, pod) for pod in running)
-    leaks = hub.pods.sweep(dry_run=True, seconds=SECONDS).leaks if can_be_swept(hub) else []
+    leaks = hub.pods.sweep(dry_run=True, seconds=SECONDS).leaks if has_extensions(hub) else []
     told = "None runs"
     if running:
         verb = "runs" if len(running) == 1 else "run"

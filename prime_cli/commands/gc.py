@@ -15,7 +15,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.phrases import counted
-from prime_cli.pods.leftovers import can_be_swept, end_leaks, find_here, find_leaks, remove_here
+from prime_cli.pods.extensions import has_extensions
+from prime_cli.pods.leftovers import end_leaks, find_here, find_leaks, remove_here
 from prime_cli.session import Session
 from prime_cli.wire.pods import Leak
 
@@ -46,12 +47,12 @@ def gc(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     hub, home = session.hub, session.config.home.value
-    sees_all = can_be_swept(hub)
-    if not sees_all:
+    can_be_swept = has_extensions(hub)
+    if not can_be_swept:
         session.output.say(
             f"{hub.host} cannot be asked for leaks: what `prime pods list` shows is all there is"
         )
-    leaks = find_leaks(hub) if sees_all else []
+    leaks = find_leaks(hub) if can_be_swept else []
     here = find_here(hub, home)
     if not dry_run:
         if any(leak.failure is None for leak in leaks):
@@ -66,7 +67,9 @@ def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
     for leak in leaks:
         if not yes and leak.failure is None:
             owner = f" of {leak.owner}" if leak.owner else ""
-            session.output.tell(f"{leak.kind}: {leak.name or leak.id}{owner} at {leak.provider}")
+            id_ = f" ({leak.id})" if leak.name else ""
+            title = f"{leak.name or leak.id}{owner}"
+            session.output.tell(f"{leak.kind}: {title} at {leak.provider}{id_}")
     count = sum(leak.failure is None for leak in leaks)
     what = "it and all that is on it" if count == 1 else f"these {count} and all that is on them"
     session.output.confirm(f"End {what}?", yes=yes, otherwise="Nothing was ended")

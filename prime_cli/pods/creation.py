@@ -8,6 +8,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import some_of
 from prime_cli.pods.choosing import title_of
+from prime_cli.pods.extensions import has_extensions
 from prime_cli.pods.offer_ids import offer_id
 from prime_cli.pods.prices import hourly
 from prime_cli.pods.shown_offers import place_of
@@ -17,7 +18,6 @@ from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
 from prime_cli.wire.pods import (
     DEFAULT_LIFE,
-    FEATURE,
     PodCreation,
     PodRequest,
     ProviderChoice,
@@ -153,7 +153,7 @@ def request_of(plan: Plan, *, key_id: str | None = None) -> PodCreation:
 
 def ends_pods(hub: HubClient, *, life: timedelta | None, nodes: int) -> bool:
     """Whether the hub ends pods by itself; raises UsageError for what is then not possible."""
-    if FEATURE in hub.capabilities().features:
+    if has_extensions(hub):
         return True
     if life is not None:
         raise UsageError(

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable, UsageError
+from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable
 from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.details import billed_so_far
-from prime_cli.pods.past import Found, find_present_or_past
 from prime_cli.wire.pods import DELETING, TERMINATED, Pod
 
 WAIT_SECONDS = 300.0
@@ -18,12 +17,15 @@ _POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What several words mean: pods that are there, pods that ended, and nothing."""
+class Target:
+    """A pod that is to end.
 
-    present: Sequence[Pod]
-    ended: Sequence[Found]
-    unknown: Sequence[PrimeError]
+    `owner` is whose it is, where that is not the user: an admin of the hub may end what no list
+    shows to the admin.
+    """
+
+    pod: Pod
+    owner: str | None = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Ending:
     """What came of ending one pod.
 
     `status` is TERMINATED once it is gone, DELETING before, and that of the pod where `error` kept
-    it from being ended. `billed` (USD) is about what it had come to.
+    it from being ended. `billed` (USD) is about what it had come to, `owner` as in Target.
     """
 
     id: str
@@ -39,34 +41,18 @@ class Ending:
     status: str
     billed: float | None
     error: PrimeError | None = None
+    owner: str | None = None
 
     @property
     def title(self) -> str:
-        """Its name, else its id."""
-        return self.name or self.id
-
-
-def find_wanted(hub: HubClient, words: Sequence[str]) -> Wanted:
-    """What each of `words` means, every pod once; raises what keeps the hub from answering."""
-    present: dict[str, Pod] = {}
-    ended: dict[str, Found] = {}
-    unknown: list[PrimeError] = []
-    for word in words:
-        try:
-            found = find_present_or_past(hub, word)
-        except (NotFound, UsageError) as error:
-            unknown.append(error)
-            continue
-        if isinstance(found, Found):
-            ended[found.pod.id] = found
-        else:
-            present[found.id] = found
-    return Wanted(list(present.values()), list(ended.values()), unknown)
+        """Its name, else its id, and whose it is where that is not the user."""
+        of_whom = f" of `{self.owner}`" if self.owner else ""
+        return f"`{self.name or self.id}`{of_whom}"
 
 
 def end_pods(
     hub: HubClient,
-    pods: Sequence[Pod],
+    targets: Sequence[Target],
     progress: Progress,
     *,
     now: datetime,
@@ -78,13 +64,14 @@ def end_pods(
 
     What fails for one is kept in its Ending, and the others are ended all the same.
     """
-    with progress.task("Ending pods", total=len(pods), unit="pods") as task:
-        endings = [_ask(hub, pod, now) for pod in pods]
+    with progress.task("Ending pods", total=len(targets), unit="pods") as task:
+        endings = [_ask(hub, target, now) for target in targets]
         return _wait(hub, endings, task, sleep, clock) if wait else endings
 
 
-def _ask(hub: HubClient, pod: Pod, now: datetime) -> Ending:
-    ending = Ending(pod.id, pod.name, DELETING, billed_so_far(pod, now))
+def _ask(hub: HubClient, target: Target, now: datetime) -> Ending:
+    pod = target.pod
+    ending = Ending(pod.id, pod.name, DELETING, billed_so_far(pod, now), owner=target.owner)
     try:
         hub.pods.terminate(pod.id)
     except NotFound:  # its deadline, or somebody else, was faster
@@ -122,13 +109,19 @@ def _look(hub: HubClient, ending: Ending) -> Ending:
     if ending.status != DELETING or ending.error is not None:
         return ending
     try:
-        states = hub.pods.states([ending.id])
-    except NotFound:
-        states = []
+        gone = _is_gone(hub, ending)
     except Unreachable:
         return ending  # it was asked for; whether it is done is looked at again
-    gone = all(state.status == TERMINATED for state in states)
     return replace(ending, status=TERMINATED) if gone else ending
+
+
+def _is_gone(hub: HubClient, ending: Ending) -> bool:
+    try:
+        if ending.owner is not None:
+            return hub.pods.endable(ending.id).terminated_at is not None
+        return all(state.status == TERMINATED for state in hub.pods.states([ending.id]))
+    except NotFound:
+        return True
 
 
 def _late(ending: Ending) -> Ending:
@@ -136,7 +129,7 @@ def _late(ending: Ending) -> Ending:
         return ending
     minutes = int(WAIT_SECONDS // 60)
     error = PartialResult(
-        f"`{ending.title}` was asked to end, and is still there after {minutes} minutes",
-        hint=f"`prime pods status {ending.title}` shows how it goes",
+        f"{ending.title} was asked to end, and is still there after {minutes} minutes",
+        hint=f"`prime pods terminate {ending.id}` asks again",
     )
     return replace(ending, error=error)

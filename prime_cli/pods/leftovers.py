@@ -6,14 +6,9 @@ from pathlib import Path
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.pods.ssh.forgetting import KnownPod, forget_pod, known_pods
-from prime_cli.wire.pods import FEATURE, Leak
+from prime_cli.wire.pods import Leak
 
 KIND_HERE = "ssh alias and host keys"
-
-
-def can_be_swept(hub: HubClient) -> bool:
-    """Whether the hub can be asked for what is left behind: those of ours that rent machines."""
-    return FEATURE in hub.capabilities().features
 
 
 def find_leaks(hub: HubClient) -> Sequence[Leak]:

@@ -9,7 +9,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.progress import Silent
-from prime_cli.pods.ending import WAIT_SECONDS, end_pods
+from prime_cli.pods.ending import WAIT_SECONDS, Target, end_pods
 from prime_cli.pods.logs import follow_log
 from prime_cli.pods.past import find_ended
 from prime_cli.wire.pods import Pod
@@ -53,7 +53,7 @@ def state(*statuses: str) -> httpx.Response:
 def test_a_pod_is_waited_for_through_moments_without_an_answer(gone: httpx.Response) -> None:
     slept: list[float] = []
     hub = deleting(iter([state("DELETING"), httpx.Response(503), gone]))
-    (ending,) = end_pods(hub, [WEB], Silent(), now=NOW, sleep=slept.append)
+    (ending,) = end_pods(hub, [Target(WEB)], Silent(), now=NOW, sleep=slept.append)
     assert (ending.status, ending.billed, ending.error) == ("TERMINATED", 1.65, None)
     assert len(slept) == 2
 
@@ -62,7 +62,7 @@ def test_one_that_is_still_there_after_five_minutes_is_a_partial_result() -> Non
     times = iter([0.0, WAIT_SECONDS, WAIT_SECONDS + 1])
     hub = deleting(iter([state("DELETING")] * 2))
     (ending,) = end_pods(
-        hub, [WEB], Silent(), now=NOW, sleep=lambda _: None, clock=lambda: next(times)
+        hub, [Target(WEB)], Silent(), now=NOW, sleep=lambda _: None, clock=lambda: next(times)
     )
     assert ending.status == "DELETING"
     assert isinstance(ending.error, PartialResult)
@@ -71,7 +71,7 @@ def test_one_that_is_still_there_after_five_minutes_is_a_partial_result() -> Non
 
 def test_one_that_somebody_else_ended_first_is_gone() -> None:
     hub = client(lambda _: httpx.Response(404, json={"detail": "Not found"}))
-    (ending,) = end_pods(hub, [WEB], Silent(), now=NOW)
+    (ending,) = end_pods(hub, [Target(WEB)], Silent(), now=NOW)
     assert (ending.status, ending.error) == ("TERMINATED", None)
 
 

@@ -152,7 +152,7 @@ def test_every_step_can_be_left(
     ("keys", "code", "said"),
     [
         ("many\n", 2, "`many` is not a number"),
-        ("50\n", 2, "is 100 to 500, not 50"),
+        ("50\n", 2, "is from 100 to 500, not 50"),
         (CTRL_D, 130, NOTHING),
         (CTRL_C, 130, ""),
     ],

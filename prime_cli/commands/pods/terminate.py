@@ -16,11 +16,12 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.pods.words import described, price_words
 from prime_cli.core.completion_cache import forget
-from prime_cli.core.phrases import counted
-from prime_cli.pods.ending import Ending, Wanted, end_pods, find_wanted
+from prime_cli.core.phrases import counted, some_of
+from prime_cli.pods.ending import Ending, Target, end_pods
 from prime_cli.pods.ssh.forgetting import forget_pod
+from prime_cli.pods.targets import Targets, find_targets
 from prime_cli.session import Session
-from prime_cli.wire.pods import TERMINATED, Pod
+from prime_cli.wire.pods import TERMINATED
 
 
 def terminate(
@@ -40,7 +41,8 @@ def terminate(
 ) -> None:
     """End pods, and everything on them but their disks.
 
-    One that has ended already is no failure. What fails for one is told, the others are ended all
+    One that has ended already is no failure. An admin of the hub ends another's pod by its whole
+    id, and is asked with its owner's name. What fails for one is told, the others are ended all
     the same, and the exit code is that of the worst.
 
     \b
@@ -52,22 +54,22 @@ def terminate(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     now = datetime.now(UTC)
-    wanted = find_wanted(session.hub, pods)
-    if len(pods) == 1 and wanted.unknown:
-        raise wanted.unknown[0]
-    for found in wanted.ended:
-        session.output.say(f"`{found.pod.name or found.pod.id}` has ended already")
-    endings = _end(session, wanted, now, yes=yes, wait=not no_wait)
-    _tell(session, endings, wanted)
+    targets = find_targets(session.hub, pods)
+    if len(pods) == 1 and targets.unknown:
+        raise targets.unknown[0]
+    for ended in targets.ended:
+        session.output.say(f"{ended.title} has ended already")
+    endings = _end(session, targets.present, now, yes=yes, wait=not no_wait)
+    _tell(session, endings, targets)
 
 
 def _end(
-    session: Session, wanted: Wanted, now: datetime, *, yes: bool, wait: bool
+    session: Session, targets: Sequence[Target], now: datetime, *, yes: bool, wait: bool
 ) -> Sequence[Ending]:
-    if not wanted.present:
+    if not targets:
         return []
-    _confirm(session, wanted.present, now, yes=yes)
-    endings = end_pods(session.hub, wanted.present, session.progress, now=now, wait=wait)
+    _confirm(session, targets, now, yes=yes)
+    endings = end_pods(session.hub, targets, session.progress, now=now, wait=wait)
     for each in endings:
         if each.error is None:
             forget("pods", filter(None, (each.id, each.name)))
@@ -75,31 +77,36 @@ def _end(
     return endings
 
 
-def _confirm(session: Session, pods: Sequence[Pod], now: datetime, *, yes: bool) -> None:
+def _confirm(session: Session, targets: Sequence[Target], now: datetime, *, yes: bool) -> None:
     show = session.output
     # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
-    for pod in pods:
-        (show.say if yes else show.tell)(described(pod, now))
-    title = f"`{pods[0].name or pods[0].id}`" if len(pods) == 1 else counted(len(pods), "pod")
-    there = "it" if len(pods) == 1 else "them"
-    but = " but disks" if any(pod.attached_resources for pod in pods) else ""
+    for target in targets:
+        (show.say if yes else show.tell)(described(target.pod, now, target.owner))
+    there = "it" if len(targets) == 1 else "them"
+    but = " but disks" if any(target.pod.attached_resources for target in targets) else ""
     show.confirm(
-        f"Terminate {title} and all that is on {there}{but}?",
+        f"Terminate {_whose(targets)} and all that is on {there}{but}?",
         yes=yes,
         otherwise="Nothing was terminated",
     )
 
 
-def _tell(session: Session, endings: Sequence[Ending], wanted: Wanted) -> None:
-    failures = [*wanted.unknown, *(each.error for each in endings if each.error)]
-    ended = [found.pod for found in wanted.ended]
-    records = [
-        *({"id": each.id, "name": each.name, "status": each.status, "billed": each.billed,
-           "error": each.error.message if each.error else None} for each in endings),
-        *({"id": pod.id, "name": pod.name, "status": TERMINATED, "billed": pod.total_cost,
-           "error": None} for pod in ended),
-    ]  # fmt: skip
-    if len(failures) == 1 and len(records) + len(wanted.unknown) == 1:
+def _whose(targets: Sequence[Target]) -> str:
+    """What is to end in a question, where pods of others must be no surprise."""
+    if len(targets) == 1:
+        only = targets[0]
+        of_whom = f" of `{only.owner}`" if only.owner else ""
+        return f"`{only.pod.name or only.pod.id}`{of_whom}"
+    others = sorted({f"`{target.owner}`" for target in targets if target.owner})
+    among = f", those of {some_of(others)} among them," if others else ""
+    return f"{counted(len(targets), 'pod')}{among}"
+
+
+def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None:
+    failures = [*targets.unknown, *(each.error for each in endings if each.error)]
+    records = [_record(each) for each in (*endings, *targets.ended)]
+    asked = len(records) + len(targets.unknown)
+    if asked == len(failures) == 1:
         raise failures[0]
     sentences = [_sentence(each) for each in endings if each.error is None]
     if sentences or session.output.is_json:
@@ -108,12 +115,22 @@ def _tell(session: Session, endings: Sequence[Ending], wanted: Wanted) -> None:
         session.output.warn(failure.message, hint=failure.hint)
     if failures:
         worst = max(failures, key=lambda failure: failure.exit_code)
-        asked = len(records) + len(wanted.unknown)
         raise type(worst)(f"{len(failures)} of {counted(asked, 'pod')} could not be terminated")
+
+
+def _record(ending: Ending) -> dict[str, object]:
+    return {
+        "id": ending.id,
+        "name": ending.name,
+        "owner": ending.owner,
+        "status": ending.status,
+        "billed": ending.billed,
+        "error": ending.error.message if ending.error else None,
+    }
 
 
 def _sentence(ending: Ending) -> str:
     if ending.status != TERMINATED:
-        return f"`{ending.title}` is being ended"
+        return f"{ending.title} is being ended"
     billed = "" if ending.billed is None else f", after about {price_words(ending.billed)}"
-    return f"`{ending.title}` is gone{billed}"
+    return f"{ending.title} is gone{billed}"

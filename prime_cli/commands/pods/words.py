@@ -52,10 +52,11 @@ def deadline_words(when: datetime, now: datetime) -> str:
     return f"{when.astimezone():%Y-%m-%d %H:%M %Z} ({until})"
 
 
-def described(pod: Pod, now: datetime) -> str:
-    """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`."""
+def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
+    """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`, or `web of ben: …`."""
+    title = f"{pod.name or pod.id} of {owner}" if owner else pod.name or pod.id
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)
     since = shown_span((now - begun).total_seconds()) if begun else "of unknown age"
     price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"
     machine = machine_words(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)
-    return f"{pod.name or pod.id}: {machine}, {pod.shown_status}, {since}, {price}"
+    return f"{title}: {machine}, {pod.shown_status}, {since}, {price}"

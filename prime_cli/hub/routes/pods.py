@@ -13,6 +13,7 @@ from prime_cli.hub.services.compute.creating import create_pod
 from prime_cli.hub.services.compute.ending import terminate
 from prime_cli.hub.services.compute.sweeping import sweep
 from prime_cli.wire.pods import (
+    Endable,
     Ended,
     PastPage,
     Pod,
@@ -74,6 +75,11 @@ async def create(request: Request) -> Response:
 async def show(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
     return answer(await call_provider(request, reading.get_pod, *args))
+
+
+async def endable(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call_provider(request, reading.get_endable, *args))
 
 
 async def log(request: Request) -> Response:
@@ -154,6 +160,15 @@ OPERATIONS = (
         "Show the log of a pod",
         answers=PodLog,
         query=(_TAIL,),
+        enveloped=False,
+        needs_key=True,
+    ),
+    Operation(
+        "GET",
+        "/pods/{id}/endable",
+        endable,
+        "Show whoever may end a pod whose it is",
+        answers=Endable,
         enveloped=False,
         needs_key=True,
     ),

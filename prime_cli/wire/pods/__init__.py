@@ -7,7 +7,7 @@ from prime_cli.wire.pods.creation import (
     TeamChoice,
     Variable,
 )
-from prime_cli.wire.pods.ending import Ended
+from prime_cli.wire.pods.ending import Endable, Ended
 from prime_cli.wire.pods.feature import DEFAULT_LIFE, FEATURE, LONGEST_LIFE
 from prime_cli.wire.pods.history import PastPage, PastPod
 from prime_cli.wire.pods.log import PodLog, read_log
@@ -51,6 +51,7 @@ __all__ = [
     "UNKNOWN",
     "Addresses",
     "Attached",
+    "Endable",
     "Ended",
     "Leak",
     "PastPage",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,18 +32,18 @@ def yard(tmp_path: Path, machines: Stubborn) -> Yard:
 @pytest.fixture
 def as_user(
     yard: Yard, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Prime]:
-    """`prime` as it is for a user of that hub."""
+) -> Callable[..., Prime]:
+    """`prime` as it is for a user of that hub, with a key that has these rights."""
 
-    def prime_of(slug: str) -> Prime:
+    def prime_of(slug: str, **rights: Any) -> Prime:
         monkeypatch.setenv("PRIME_API_BASE_URL", URL)
-        monkeypatch.setenv("PRIME_API_KEY", yard.house.key(slug))
+        monkeypatch.setenv("PRIME_API_KEY", yard.house.key(slug, **rights))
         return Prime(capfd, monkeypatch, lambda: Session(AppTransport(yard.house.app)))
 
     return prime_of
 
 
 @pytest.fixture
-def prime(as_user: Callable[[str], Prime]) -> Prime:
+def prime(as_user: Callable[..., Prime]) -> Prime:
     """`prime` as Ada has it."""
     return as_user("ada")

@@ -16,6 +16,7 @@ from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import GpuOffer
 from prime_cli.wire.pods import (
     Attached,
+    Endable,
     PastPod,
     Pod,
     PodCreation,
@@ -129,6 +130,25 @@ def describe_state(hub: Hub, row: Row[Any]) -> PodState:
         installation_status=_installation(status, row.progress),
         installation_failure=failure,
         installation_progress=row.progress,
+    )
+
+
+def describe_endable(hub: Hub, row: Row[Any]) -> Endable:
+    """A pod for whoever may end it, and may not see all of it."""
+    offer = decode(row.offer.encode(), GpuOffer)
+    status, _failure = _status(hub, row)
+    return Endable(
+        id=row.id,
+        owner=row.owner,
+        gpu_name=offer.gpu_type,
+        gpu_count=offer.gpu_count,
+        nodes=row.nodes,
+        name=row.name,
+        provider_type=row.provider,
+        status=status,
+        created_at=row.created_at,
+        terminated_at=row.terminated_at,
+        price_hr=row.price_hr,
     )
 
 

@@ -8,8 +8,16 @@ from sqlalchemy import ColumnElement, Row, func, select
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
-from prime_cli.hub.services.compute.access import find_pod, is_live, select_pods, visible_to
+from prime_cli.hub.services.compute.access import (
+    endable_by,
+    find_endable,
+    find_pod,
+    is_live,
+    select_pods,
+    visible_to,
+)
 from prime_cli.hub.services.compute.describing import (
+    describe_endable,
     describe_past,
     describe_pod,
     describe_state,
@@ -17,7 +25,7 @@ from prime_cli.hub.services.compute.describing import (
 )
 from prime_cli.hub.services.compute.looking import look_after
 from prime_cli.hub.services.compute.providers import provider_named
-from prime_cli.wire.pods import PastPage, Pod, PodLog, PodPage, PodStates
+from prime_cli.wire.pods import Endable, PastPage, Pod, PodLog, PodPage, PodStates
 
 
 def list_pods(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) -> PodPage:
@@ -42,6 +50,14 @@ def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
     with hub.database.read() as connection:
         row = find_pod(connection, caller, pod_id)
         return describe_pod(hub, row, find_attached(connection, [row]))
+
+
+def get_endable(hub: Hub, caller: Caller, pod_id: str) -> Endable:
+    """One pod, as whoever may end it has to know it; raises NotFound, NotAllowed."""
+    require_user(caller)
+    _look_at(hub, endable_by(caller), is_live(), pods.c.id == pod_id)
+    with hub.database.read() as connection:
+        return describe_endable(hub, find_endable(connection, caller, pod_id))
 
 
 def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:

@@ -5,20 +5,24 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from prime_cli.core.errors import Conflict
+from prime_cli.core.phrases import counted
 from prime_cli.hub.db.tables import disks, pods
 
 
 def require_nothing_rented(connection: Connection, owner: Row[Any]) -> None:
     """Raise Conflict while a user or team has pods or disks: nobody would be left to end them."""
-    for table, what in ((pods, "pod"), (disks, "disk")):
+    by_whom = f"with a key of `{owner.slug}`"
+    for table, what, who_ends in (
+        (pods, "pod", f"{by_whom} or of an admin of the hub"),
+        (disks, "disk", by_whom),
+    ):
         theirs = or_(table.c.user_id == owner.id, table.c.team_id == owner.id)
-        query = select(table.c.name).where(theirs, table.c.terminated_at.is_(None))
-        names = connection.execute(query.order_by(table.c.created_at, table.c.id)).scalars().all()
-        if names:
+        query = select(table.c.id, table.c.name).where(theirs, table.c.terminated_at.is_(None))
+        rows = connection.execute(query.order_by(table.c.created_at, table.c.id)).all()
+        if rows:
             raise Conflict(
-                f"`{owner.slug}` has {len(names)} {what}{'s' if len(names) > 1 else ''}, "
-                f"as `{names[0]}`",
-                hint=f"end that first: `prime {what}s terminate`, with a key of `{owner.slug}`",
+                f"`{owner.slug}` has {counted(len(rows), what)}, as `{rows[0].name}`",
+                hint=f"end that first: `prime {what}s terminate {rows[0].id}`, {who_ends}",
             )
 
 

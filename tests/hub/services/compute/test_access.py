@@ -151,3 +151,18 @@ def test_a_pod_of_somebody_else_is_as_one_that_is_not_there(lab: Lab, method: st
     )
     assert theirs.status_code == none.status_code == 404
     assert theirs.text.replace(pod["id"], "x") == none.text.replace(absent, "x")
+
+
+def test_who_may_end_a_pod_is_told_whose_it_is_and_no_way_into_it(lab: Lab) -> None:
+    pod = lab.rent(team={"teamId": lab.team}, sharedWithTeam=True)
+    lab.arrive(pod)
+    create_user(lab.house.hub, OPERATOR, "olga", admin=True)
+    olga = lab.house.client(lab.house.key("olga", scope="admin"))
+    path = f"{API}/pods/{pod['id']}/endable"
+    for client in (lab.ada, lab.meg, olga):
+        told = client.get(path).raise_for_status().json()
+        assert (told["owner"], told["name"], told["status"]) == ("ada", "trainer", "ACTIVE")
+        assert not {"sshConnection", "ip", "hostKeys", "sshConfig"} & told.keys()
+    assert (lab.bob.get(path).status_code, lab.eve.get(path).status_code) == (403, 404)
+    olga.delete(f"{API}/pods/{pod['id']}").raise_for_status()
+    assert olga.get(path).json()["terminatedAt"] is not None

@@ -19,7 +19,9 @@ def test_a_user_who_has_pods_is_not_removed(yard: Yard) -> None:
     pod = yard.rent()
     with pytest.raises(Conflict, match="`ada` has 1 pod, as `trainer`") as refused:
         remove_user(yard.house.hub, OPERATOR, "ada")
-    assert "prime pods terminate" in str(refused.value.hint)
+    assert f"`prime pods terminate {pod['id']}`, with a key of `ada` or of an admin" in str(
+        refused.value.hint
+    )
     end(yard, pod)
     remove_user(yard.house.hub, OPERATOR, "ada")
     with yard.house.hub.database.read() as connection:
