@@ -50,6 +50,7 @@ class ShownDisk:
     location: str
     stock_status: str
     price: str
+    price_value: float | None
     max_size: str
     is_multinode: str
 
@@ -157,6 +158,7 @@ def _shown_disk(offer: DiskOffer) -> ShownDisk:
         location=_place(offer.country, offer.data_center),
         stock_status=offer.stock_status,
         price=NOT_TOLD if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
+        price_value=spec.price_per_unit,
         max_size=NOT_TOLD if spec.max_count is None else str(spec.max_count),
         is_multinode="Yes" if offer.is_multinode else "No",
     )

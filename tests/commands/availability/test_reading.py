@@ -7,7 +7,7 @@ from prime_cli.pods.offer_ids import disk_offer_id, offer_id
 from prime_cli.wire.offers import GpuOffer
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
-from tests.helpers.machines import A100, DISK, SPOT
+from tests.helpers.machines import A100, DISK, SPOT, Machines
 from tests.hub.services.compute.renting import Yard
 
 CLUSTER = msgspec.structs.replace(
@@ -103,6 +103,19 @@ def test_types_have_their_counts_and_lowest_price(prime: Prime) -> None:
     assert page == {"gpu_types": ["A100_80GB", "H100_80GB"], "total_count": 2}
 
 
+def test_disks_are_shown_with_prices_and_places_as_people_write_them(
+    prime: Prime, machines: Machines
+) -> None:
+    free = msgspec.structs.replace(DISK.spec, price_per_unit=0.0)
+    here = msgspec.structs.replace(DISK, country=None, data_center=None, spec=free)
+    machines.kinds_of_disks = [DISK, here]
+    shown = prime("availability", "disks").ok()
+    free_row, row = (line.split() for line in shown.out.splitlines()[1:])
+    assert free_row[2:4] == ["-", "$0.00"]
+    assert row[-4] == "$0.00010"
+    assert "`prime disks create --id ID --size GB`" in shown.err
+
+
 def test_disks_are_those_of_the_official_client(prime: Prime) -> None:
     page = prime("availability", "disks", "--output", "json").ok().json
     assert page == {
@@ -113,6 +126,7 @@ def test_disks_are_those_of_the_official_client(prime: Prime) -> None:
                 "location": "US (US-KS-2)",
                 "stock_status": "Available",
                 "price": "$0.00010000",
+                "price_value": 0.0001,
                 "max_size": "4000",
                 "is_multinode": "Yes",
             }

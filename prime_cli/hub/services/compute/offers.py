@@ -116,8 +116,9 @@ def gather(
     found: list[tuple[Provider, Offer]] = []
     failures: list[PrimeError] = []
     asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    is_raised = len(asked) == 1 and not hub.settings.accounts
     for provider in asked:
-        answer = ask(provider, question)
+        answer = ask(provider, question, is_raised=is_raised)
         if isinstance(answer, PrimeError):
             failures.append(answer)
         else:

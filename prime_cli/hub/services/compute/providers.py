@@ -35,15 +35,19 @@ def require_providers(hub: Hub) -> None:
         raise NotAllowed("This hub has no machines to rent", hint="name another with `--context`")
 
 
-def ask(provider: Provider, question: Callable[[Provider], T]) -> T | PrimeError:
+def ask(
+    provider: Provider, question: Callable[[Provider], T], *, is_raised: bool = False
+) -> T | PrimeError:
     """What a provider answers, or why it does not, which is written to the log too.
 
-    So that one provider that fails is not in the way of the others.
+    So that one provider that fails is not in the way of the others. A failure that `is_raised`
+    anyhow, to whoever reads the log, is not told there as well; a bug always is.
     """
     try:
         return question(provider)
     except PrimeError as error:
-        _log.warning("The provider `%s` failed: %s", provider.name, error.message)
+        if not is_raised:
+            _log.warning("The provider `%s` failed: %s", provider.name, error.message)
         return error
     except Exception:  # noqa: BLE001 - a bug of one provider
         _log.exception("The provider `%s` has a bug", provider.name)

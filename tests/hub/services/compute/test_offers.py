@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import Unreachable
+from prime_cli.hub.opening import open_hub
+from prime_cli.hub.services.compute.offers import gather
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices
 from tests.helpers.machines import A100, DISK, SPOT, Machines
+from tests.hub.pushing import settings_for
 from tests.hub.services.compute.renting import API, Yard
 
 CLUSTER = msgspec.structs.replace(
@@ -132,6 +135,19 @@ def test_a_provider_that_fails_does_not_hide_the_others(
 def test_when_all_providers_fail_the_failure_is_answered(folder: Path) -> None:
     answer = Yard(folder, Broken()).ada.get(f"{API}/availability/gpus")
     assert (answer.status_code, answer.json()["detail"]) == (503, "The cloud is down")
+
+
+def test_who_sits_at_the_hub_in_the_box_is_told_of_a_failure_once(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub = open_hub(settings_for(folder, "ada", providers=(Broken(),)))
+    with caplog.at_level(logging.WARNING), pytest.raises(Unreachable):
+        gather(hub, lambda provider: provider.offers())
+    assert not caplog.records
+    hub = open_hub(settings_for(folder, "ada", providers=(Broken(), Machines(name="sky"))))
+    with caplog.at_level(logging.WARNING):
+        assert gather(hub, lambda provider: provider.offers())
+    assert "`paper` failed: The cloud is down" in caplog.text
 
 
 def test_offers_are_for_users(yard: Yard) -> None:
