@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,9 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.hub.compute.local.boot import current_boot
 from prime_cli.hub.compute.local.folder import PodFolder
+from prime_cli.hub.compute.local.lock import is_kept, keeper_of
+from prime_cli.hub.compute.local.processes import find_process, send
 from prime_cli.hub.compute.local.provider import LocalProvider
-from prime_cli.hub.compute.local.removal import remove_pod
+from prime_cli.hub.compute.local.removal import end_processes, remove_pod
+from prime_cli.hub.compute.local.users import find_user
 from prime_cli.hub.compute.provider import Order, Seen
 from prime_cli.wire.offers import GpuOffer
 from tests.helpers.ssh_keys import public_line
@@ -27,9 +32,14 @@ class Here:
     """A provider in a folder of a test, and a key that its pods are opened with."""
 
     def __init__(self, folder: Path, key: Path, *, users: bool = False) -> None:
-        self.provider = LocalProvider(folder, users=users)
+        self.boots = 0
+        self.provider = LocalProvider(folder, users=users, boot=self.boot)
         self.key = key
         self.tags: list[str] = []
+
+    def boot(self) -> str:
+        """What the machine says of its start, and once more for each `reboot` of this test."""
+        return f"{current_boot()}{'+' * self.boots}"
 
     def order(self, **wishes: Any) -> Order:
         """A pod for an hour, with the test's key."""
@@ -55,6 +65,28 @@ class Here:
     def _settled(self, tag: str) -> Seen | None:
         seen = self.provider.look([tag]).get(tag)
         return None if seen is None or seen.status in ("PROVISIONING", "DELETING") else seen
+
+    def kill_keeper(self, tag: str) -> None:
+        """As the killer of processes does that a machine has when it is out of memory."""
+        keeper = find_process(keeper_of(self.folder(tag)) or 0)
+        assert keeper is not None
+        send(keeper, signal.SIGKILL)
+        wait_until(lambda: not is_kept(self.folder(tag)), what="nobody keeps the pod")
+
+    def reboot(self, *tags: str) -> None:
+        """Nothing of these pods runs any more, and the machine says that it was started anew."""
+        for tag in tags:
+            if is_kept(self.folder(tag)):
+                self.kill_keeper(tag)
+            user = find_user(tag) if self.provider.users else None
+            end_processes(self.folder(tag), user=user)
+        self.boots += 1
+
+    def again(self, tag: str) -> Seen:
+        """Start a pod again that can be, and wait until it is up."""
+        assert self.provider.look([tag])[tag].is_resumable, self.provider.look([tag])
+        self.provider.resume(tag)
+        return self.wait(tag, "ACTIVE")
 
     def gone(self, tag: str) -> None:
         """Wait until nothing is left of a pod."""

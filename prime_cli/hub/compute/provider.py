@@ -64,6 +64,9 @@ class SshAddress:
 class Seen:
     """What a provider sees under a tag: a status of `PodStatusEnum`, its way there in percent, why
     it failed, and how to get in.
+
+    `started_again` is when that was last done to it. One that `is_resumable` is down, and `resume`
+    starts it again.
     """
 
     status: str
@@ -71,6 +74,8 @@ class Seen:
     failure: str | None = None
     addresses: tuple[SshAddress, ...] = ()
     host_keys: tuple[str, ...] = ()
+    started_again: datetime | None = None
+    is_resumable: bool = False
 
 
 class Provider(Protocol):
@@ -98,6 +103,12 @@ class Provider(Protocol):
 
     def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
         """What is there of `tags`; those of which there is nothing (any more) are left out."""
+
+    def resume(self, tag: str) -> None:
+        """Start a pod again that is resumable, once if several do so at the same time.
+
+        Of any other nothing changes. Raises PrimeError where it cannot begin; it stays as it is.
+        """
 
     def found(self, prefix: str) -> Collection[str]:
         """Every tag that begins like this of which anything is there, in whatever state."""

@@ -4,7 +4,8 @@ The folder is its hub's. What the pod's user may read is in `ssh`, what it may w
 
     order.json   what was asked for, written once          said      a pipe for sshd's words
     state.json   how it is, written by the keeper          log       those words, bounded
-    lock         held by whoever makes or keeps the pod; holds the keeper's process id
+    lock         held by whoever makes or keeps the pod; says who that is, as JSON (lock.Keeper)
+    ending       is there once the pod is to end
     ssh/         host key, authorized_keys, sshd_config, session (what logins run)
     home/        where they arrive
 """
@@ -12,17 +13,16 @@ The folder is its hub's. What the pod's user may read is in `ssh`, what it may w
 import json
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.paths import open_descriptor, write_atomically
+from prime_cli.core.paths import write_atomically
 
 PROVISIONING = "PROVISIONING"
 ACTIVE = "ACTIVE"
+STOPPED = "STOPPED"
 DELETING = "DELETING"
 ERROR = "ERROR"
 """As `wire.pods` has them, which takes more than the standard library; a keeper has no more."""
@@ -55,7 +55,7 @@ class AttachedDisk:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the keeper is to make; `stop_at` is in seconds since the epoch.
+    """What the keeper is to make; `stop_at` is in seconds since the epoch, `memory` in GB.
 
     `user` is the system user to be made, or None where the pod belongs to whoever runs the hub.
     """
@@ -69,11 +69,18 @@ class Plan:
     user: str | None = None
     gpus: tuple[str, ...] = ()
     disks: tuple[AttachedDisk, ...] = ()
+    vcpus: int | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)
 class State:
-    """How a pod is; `status` is a `PodStatusEnum`, `progress` in percent."""
+    """How a pod is; `status` is a `PodStatusEnum`, `progress` in percent.
+
+    STOPPED is what a keeper leaves that was told to go. `again` and `crashed` are when the pod was
+    last started again, for whatever reason and because its keeper had died, in seconds since the
+    epoch; 0 is never. `sshd` is the process that listens, by its number and its start.
+    """
 
     status: str
     progress: int = 0
@@ -81,6 +88,10 @@ class State:
     login: str = ""
     port: int = 0
     host_key: str = ""
+    sshd_pid: int = 0
+    sshd_start: str = ""
+    again: float = 0.0
+    crashed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,20 @@ class PodFolder:
         return self.path / "lock"
 
     @property
+    def ending(self) -> Path:
+        return self.path / "ending"
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether somebody wants it ended, or has removed it."""
+        return self.ending.exists() or not self.lock.exists()
+
+    def mark_ending(self) -> None:
+        """Let nobody start it again; a full disk does not keep it from being ended."""
+        with suppress(OSError):
+            self.ending.touch(mode=0o600)
+
+    @property
     def said(self) -> Path:
         return self.path / "said"
 
@@ -125,7 +150,7 @@ class PodFolder:
 
     def read_plan(self) -> Plan | None:
         """What was ordered; None where that is not there (any more)."""
-        found = _read_json(self.plan)
+        found = read_json(self.plan)
         if found is None:
             return None
         disks = tuple(AttachedDisk(**each) for each in found.pop("disks", ()))
@@ -137,13 +162,17 @@ class PodFolder:
 
     def read_state(self) -> State | None:
         """What the keeper said last; None while it has said nothing."""
-        found = _read_json(self.state)
+        found = read_json(self.state)
         return None if found is None else State(**found)
 
     def write_state(self, state: State) -> None:
         """Raises StorageFailed, also where the folder is gone."""
         temporary = self.state.with_name("state.new")
-        temporary.write_bytes(json.dumps(asdict(state)).encode())
+        with temporary.open("wb") as file:
+            file.write(json.dumps(asdict(state)).encode())
+            file.flush()
+            # The machine may lose its power, and the pod is started again from this.
+            os.fsync(file.fileno())
         temporary.replace(self.state)
 
     def change_state(self, **changes: Any) -> State:
@@ -153,58 +182,8 @@ class PodFolder:
         return state
 
 
-def is_kept(folder: PodFolder) -> bool:
-    """Whether whoever makes or keeps the pod is alive: the lock ends with its process."""
-    with watching(folder) as kept:
-        return kept()
-
-
-@contextmanager
-def watching(folder: PodFolder) -> Iterator[Callable[[], bool]]:
-    """Yields the same question, which also holds when the folder is gone before its keeper."""
-    try:
-        descriptor = open_descriptor(folder.lock, os.O_RDWR)
-    except OSError:
-        yield lambda: False
-        return
-    try:
-        yield lambda: _is_taken(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def keeper_of(folder: PodFolder) -> int | None:
-    """The process id of the keeper; None where there is none (yet)."""
-    with suppress(OSError, ValueError):
-        return int(folder.lock.read_text(encoding="ascii"))
-    return None
-
-
-def take_lock(folder: PodFolder) -> int:
-    """Make the lock and take it; the descriptor may be given to another process."""
-    descriptor = open_descriptor(folder.lock, os.O_RDWR | os.O_CREAT)
-    if sys.platform != "win32":
-        import fcntl
-
-        # Who looks whether it is taken has it for a moment.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return descriptor
-
-
-def _is_taken(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return False
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file; None where there is none that is whole."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -14,9 +14,9 @@ from prime_cli.hub.compute.local.folder import (
     Plan,
     PodFolder,
     State,
-    take_lock,
 )
 from prime_cli.hub.compute.local.gpus import find_gpus
+from prime_cli.hub.compute.local.lock import take_lock
 from prime_cli.hub.compute.local.machine import CPU_NODE
 from prime_cli.hub.compute.local.removal import remove_folder
 from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd, session_text
@@ -93,6 +93,8 @@ def _plan(ground: Ground, order: Order) -> Plan:
         user=order.tag if ground.users else None,
         gpus=find_gpus().indices if wants_gpus else (),
         disks=tuple(disks),
+        vcpus=order.vcpus,
+        memory=order.memory,
     )
 
 

@@ -5,33 +5,35 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from prime_cli.core.errors import Conflict, StorageFailed, UsageError
 from prime_cli.core.file_lock import locked
 from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.hub.compute.local import machine
+from prime_cli.hub.compute.local.boot import current_boot
 from prime_cli.hub.compute.local.folder import (
     ACTIVE,
     ERROR,
     PROVISIONING,
+    STOPPED,
     PodFolder,
     State,
-    is_kept,
     is_tag,
-    keeper_of,
     tag_of_folder,
-    watching,
 )
 from prime_cli.hub.compute.local.gpus import find_gpus
 from prime_cli.hub.compute.local.keeper.log import last_lines
 from prime_cli.hub.compute.local.laying import lay
-from prime_cli.hub.compute.local.processes import MARK, send_to
+from prime_cli.hub.compute.local.lock import claim_lock, is_kept, last_keeper, watching
+from prime_cli.hub.compute.local.processes import MARK, Process, find_process, send
 from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
-from prime_cli.hub.compute.local.sshd import find_sshd
+from prime_cli.hub.compute.local.resuming import why_not
+from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd
 from prime_cli.hub.compute.local.system import SYSTEM_PATH, require_login
 from prime_cli.hub.compute.local.users import users_in
 from prime_cli.hub.compute.local.variables import require_sound
@@ -53,6 +55,7 @@ class LocalPods:
     host: str = "127.0.0.1"
     users: bool = False
     end_seconds: float = 15.0
+    boot: Callable[[], str] = current_boot
 
     def offers(self) -> Sequence[GpuOffer]:
         """The machine itself. Raises UsageError where there is no sshd."""
@@ -96,7 +99,7 @@ class LocalPods:
             return
         folder = self._pod(order.tag)
         try:
-            _launch(folder, lock)
+            _launch(folder, lock, self.boot())
         except BaseException:
             remove_folder(folder.path)
             raise
@@ -106,6 +109,24 @@ class LocalPods:
     def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
         seen = {tag: self._look_at(self._pod(tag)) for tag in tags if is_tag(tag)}
         return {tag: each for tag, each in seen.items() if each is not None}
+
+    def resume(self, tag: str) -> None:
+        _require_tag(tag)
+        folder = self._pod(tag)
+        lock = claim_lock(folder)
+        if lock is None:
+            return
+        try:
+            boot, plan = self.boot(), folder.read_plan()
+            if plan is None or why_not(folder, boot) is not None:
+                return
+            # What is the machine's own may be another by now.
+            sshd, sftp_server = find_sshd(), find_sftp_server()
+            plan = replace(plan, host=self.host, sshd=sshd, sftp_server=sftp_server)
+            folder.write_plan(plan)
+            _launch(folder, lock, boot)
+        finally:
+            os.close(lock)
 
     def found(self, prefix: str) -> Collection[str]:
         tags = {tag_of_folder(path.name) for path in self._entries(self.folder)}
@@ -150,17 +171,23 @@ class LocalPods:
         if not folder.path.is_dir():
             return None
         state = state or State(PROVISIONING)
-        if not kept and state.status != ERROR:
-            said = last_lines(folder.log, 1)
-            why = "Its keeper ended without a word; this machine may have been started anew"
-            return Seen(ERROR, failure=f"{why}: {said}" if said else why)
+        again = datetime.fromtimestamp(state.again, UTC) if state.again else None
+        if not kept:
+            failure = why_not(folder, self.boot())
+            if failure is None:
+                return Seen(PROVISIONING, 0, started_again=again, is_resumable=True)
+            return Seen(ERROR, failure=failure, started_again=again)
+        if state.status == STOPPED or (state.status == ACTIVE and not self._keeper(folder)):
+            # Its keeper is about to go, or somebody is about to start another one.
+            return Seen(PROVISIONING, 0, started_again=again)
         if state.status != ACTIVE:
-            return Seen(state.status, state.progress, state.failure)
+            return Seen(state.status, state.progress, state.failure, started_again=again)
         return Seen(
             ACTIVE,
             progress=state.progress,
             addresses=(SshAddress(state.login, self._host_of(folder), state.port),),
             host_keys=(state.host_key,),
+            started_again=again,
         )
 
     def _host_of(self, folder: PodFolder) -> str:
@@ -177,23 +204,38 @@ class LocalPods:
             return lay(self, order)
 
     def _in_use(self) -> bool:
-        return any(is_kept(self._pod(tag)) for tag in self.found(""))
+        pods, boot = [self._pod(tag) for tag in self.found("")], self.boot()
+        # One that is about to be started again has what it had.
+        return any(is_kept(pod) or why_not(pod, boot) is None for pod in pods)
+
+    def _keeper(self, folder: PodFolder) -> Process | None:
+        """The keeper that is alive; never a process that has its number by now."""
+        keeper = last_keeper(folder)
+        if keeper is None or keeper.boot != self.boot():
+            return None
+        return find_process(keeper.pid, keeper.start)
+
+    def _tell_to_go(self, folder: PodFolder) -> bool:
+        """Whether there is a keeper, which was told then."""
+        keeper = self._keeper(folder)
+        if keeper is not None:
+            send(keeper, signal.SIGTERM)
+        return keeper is not None
 
     def _end(self, folder: PodFolder, tag: str) -> None:
         """Let the keeper do it; if it is none any more, or stuck, do it here."""
+        folder.mark_ending()
         deadline = time.monotonic() + self.end_seconds
         asked = False
         with watching(folder) as kept:
             while kept() and time.monotonic() < deadline:
-                keeper = keeper_of(folder)
-                if keeper is not None and not asked:
-                    asked = send_to(keeper, signal.SIGTERM, if_=kept)
+                asked = asked or self._tell_to_go(folder)
                 time.sleep(_PAUSE)
         if os.path.lexists(folder.path):
             remove_pod(folder, tag if self.users else None)
 
 
-def _launch(folder: PodFolder, lock: int) -> None:
+def _launch(folder: PodFolder, lock: int, boot: str) -> None:
     """Start the keeper; it is on its own when this returns. Raises StorageFailed."""
     # Nothing of our environment: keys are in it.
     environ = {"PATH": SYSTEM_PATH, MARK: str(folder.path)}
@@ -209,6 +251,7 @@ def _launch(folder: PodFolder, lock: int) -> None:
                     str(_KEEPER),
                     str(folder.path),
                     str(lock),
+                    boot,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

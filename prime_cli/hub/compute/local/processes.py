@@ -22,6 +22,7 @@ from prime_cli.hub.compute.local.folder import PodFolder
 MARK = "PRIME_POD_FOLDER"
 _PROC = Path("/proc")
 _PAUSE = 0.02
+_SERVERS_END_WITHIN = 5.0
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,26 @@ def send(process: Process, number: int) -> None:
             os.close(handle)
 
 
-def send_to(pid: int, number: int, *, if_: Callable[[], bool]) -> bool:
-    """Send a signal to whoever has this number now, if then `if_` still says that it is the one."""
-    process = processes().get(pid)
-    if process is None or not if_():
-        return False
-    send(process, number)
-    return True
+def find_process(pid: int, start: str | None = None) -> Process | None:
+    """The process of this number that is alive, and was started then if `start` says when."""
+    found = _read_stat(pid) if sys.platform == "linux" else processes().get(pid)
+    return found if found is not None and start in (None, found.start) else None
+
+
+def end_servers(folder: PodFolder) -> None:
+    """Kill what speaks into the pipe of a pod: its sshd, and the one of each session.
+
+    What was begun in the pod and is no session of it goes on.
+    """
+    if sys.platform == "win32":
+        return
+
+    def find() -> list[Process]:
+        return [each for each in processes().values() if _speaks(each.pid, folder)]
+
+    for process in find():
+        send(process, signal.SIGKILL)
+    _until_none(find, _SERVERS_END_WITHIN)
 
 
 def reap() -> dict[int, int]:
@@ -144,6 +158,13 @@ def _is_marked(pid: int, folder: PodFolder, uid: int | None) -> bool:
             return True
         if b"\0" + _mark(folder) + b"\0" in b"\0" + (_PROC / str(pid) / "environ").read_bytes():
             return True
+    except OSError:
+        return False
+    return _speaks(pid, folder)
+
+
+def _speaks(pid: int, folder: PodFolder) -> bool:
+    try:
         return (_PROC / str(pid) / "fd" / "2").readlink() == folder.said
     except OSError:
         return False

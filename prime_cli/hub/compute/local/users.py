@@ -8,8 +8,8 @@ from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.process import Completed, run
+from prime_cli.hub.compute.local.leftovers import remove_leftovers
 from prime_cli.hub.compute.local.numbers import free_numbers
-from prime_cli.hub.compute.local.shared_memory import remove_shared
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 
 _SHELLS = ("/bin/bash", "/bin/sh")
@@ -21,11 +21,6 @@ _COMMENT = "a pod of prime"
 """What tells them from users who happen to have such a name."""
 _TRIES = 50
 _PAUSE = 0.2
-_OPEN_TO_ALL = (
-    "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/spool/cron", "/var/mail",  # noqa: S108
-)  # fmt: skip
-"""Where users may leave files, which the next one with the same number would inherit."""
-
 
 _NO_USER = 2**32 - 3
 """A number that no user has: of (uid_t) -1 and -2 the one means none, and the other is taken."""
@@ -83,9 +78,15 @@ def make_user(name: str, home: Path) -> SystemUser:
     # A password of `*` matches none, and does not lock the account, as `!` would.
     fixed = "--system --user-group --no-create-home --password * --comment".split()
     wanted = [*fixed, _COMMENT, "--home-dir", str(home), "--shell", shell]
-    for number in free_numbers():
-        if _change(["useradd", *wanted, "--uid", str(number), name], but=_NUMBER_TAKEN):
-            break
+    try:
+        for number in free_numbers():
+            if _change(["useradd", *wanted, "--uid", str(number), name], but=_NUMBER_TAKEN):
+                break
+    except StorageFailed:
+        # One that a keeper began, which was killed meanwhile, may have come first.
+        if (user := find_user(name)) is None:
+            raise
+        return user
     user = find_user(name)
     if user is None:
         raise StorageFailed(f"No system user `{name}` was made")
@@ -97,11 +98,7 @@ def remove_user(user: SystemUser) -> None:
 
     Raises StorageFailed.
     """
-    there = [folder for folder in _OPEN_TO_ALL if Path(folder).is_dir()]
-    # Each is removed from within its folder: a name could lead elsewhere a moment later.
-    wanted = ["-xdev", "-mindepth", "1", "-maxdepth", "2", "-uid", str(user.uid)]
-    _run(["find", *there, *wanted, "-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
-    remove_shared(user.uid)
+    remove_leftovers(user.name, user.uid)
     if find_user(user.name) == user:
         _change(["userdel", user.name])
     if _run(["getent", "group", user.name]).ok:

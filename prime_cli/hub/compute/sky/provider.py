@@ -120,6 +120,9 @@ class SkyProvider:
             seen[tag] = see_settled(folders[tag], clusters.get(tag), embedded=self.embedded)
         return {tag: found for tag, found in seen.items() if found is not None}
 
+    def resume(self, tag: str) -> None:
+        """What was interrupted is gone on with by `look`; a cluster that is stopped stays so."""
+
     def found(self, prefix: str) -> Collection[str]:
         mine = self.folder.iterdir() if self.folder.is_dir() else ()
         tags = {path.name for path in mine if is_tag(path.name)} | self._clusters().keys()

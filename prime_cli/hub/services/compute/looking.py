@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -37,7 +38,8 @@ _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
 
 
 def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
-    """Note how live pods are, and end those that are past their deadline or on their way out.
+    """Note how live pods are, start those again that are down and could go on, and end those that
+    are past their deadline or on their way out.
 
     Pods of a provider that does not answer stay as they are; that is in the log.
     """
@@ -48,7 +50,7 @@ def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
             # Also of one that is on its way out: it may be stuck there, and it costs.
             _end(hub, provider, row, why="past its deadline")
         elif row.status != DELETING:
-            _note(hub, row, seen)
+            _note(hub, row, _resume(provider, row.tag, seen) if seen.is_resumable else seen)
         elif seen.status != DELETING:
             _end(hub, provider, row, why="asked for")
 
@@ -71,6 +73,14 @@ def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, Seen] | None:
     """What a provider sees of `tags`; None where it does not answer."""
     answer = ask(provider, lambda provider: provider.look(tags))
     return None if isinstance(answer, PrimeError) else answer
+
+
+def _resume(provider: Provider, tag: str, seen: Seen) -> Seen:
+    """How a pod is that was told to go on; where that fails, whoever looks next tries it again."""
+    failure = ask(provider, lambda each: each.resume(tag))
+    if isinstance(failure, PrimeError):
+        return replace(seen, status=ERROR, failure=failure.message)
+    return seen
 
 
 def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed, UsageError
-from prime_cli.hub.compute.local.folder import keeper_of
+from prime_cli.hub.compute.local.lock import keeper_of
 from prime_cli.hub.compute.local.removal import remove_folder
 from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.local.users import find_user

@@ -1,4 +1,4 @@
-"""Run by `python -I -S`, with the folder of a pod and the descriptor of its lock."""
+"""Run by `python -I -S`: with a pod's folder, its lock's descriptor, and the machine's start."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ def _main() -> None:
     sys.path.append(str(Path(__file__).parents[5]))
     from prime_cli.hub.compute.local.keeper.life import live
 
-    live(Path(sys.argv[1]), int(sys.argv[2]))
+    live(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 
 _main()

@@ -17,13 +17,17 @@ from prime_cli.hub.compute.local.folder import (
     DELETING,
     ERROR,
     PROVISIONING,
+    STOPPED,
     Plan,
     PodFolder,
+    State,
 )
 from prime_cli.hub.compute.local.keeper.log import Log
 from prime_cli.hub.compute.local.keeper.server import Failed, Server
-from prime_cli.hub.compute.local.processes import reap
+from prime_cli.hub.compute.local.lock import Keeper, last_keeper, sign_lock
+from prime_cli.hub.compute.local.processes import find_process, reap
 from prime_cli.hub.compute.local.removal import end_processes, remove_pod
+from prime_cli.hub.compute.local.resuming import is_crash
 from prime_cli.hub.compute.local.system import detach, inherit_descendants
 from prime_cli.hub.compute.local.users import find_user
 
@@ -32,34 +36,58 @@ _GLANCE = 1.0
 _TRY_AGAIN = 30.0
 
 
-class _Ended(BaseException):
-    """Somebody told the keeper to end its pod."""
+class _Told(BaseException):
+    """Somebody told the keeper to go."""
 
 
-def live(path: Path, lock: int) -> None:
+def live(path: Path, lock: int, boot: str) -> None:
     """Keep the pod in this folder, as a process of its own; `lock` is the descriptor of its lock.
 
-    Returns in that process, once nothing is left of the pod or it cannot come up.
+    Returns in that process: when nothing is left of the pod, when it cannot come up, or when the
+    keeper was told to go and nobody wants the pod to end, as every process is when a machine
+    shuts down. `boot` is the start of the machine, by which the next keeper knows what happened.
     """
     if sys.platform == "win32":
         return
     detach()
     os.umask(0o077)
     os.set_inheritable(lock, False)  # noqa: FBT003 - its only form
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(os.getpid()).encode(), 0)
-    _answer(_end)
     inherit_descendants()
     folder = PodFolder(path)
-    plan = folder.read_plan()
-    if plan is not None:
-        _keep(folder, plan, Log(folder.log))
+    plan, log = folder.read_plan(), Log(folder.log)
+    if plan is None:
+        return
+    before = _begin(folder, log, lock, boot)
+    _keep(folder, plan, log, before)
 
 
-def _end(_number: int, _frame: object) -> None:
-    # Once is enough: what follows is the end.
+def _begin(folder: PodFolder, log: Log, lock: int, boot: str) -> State:
+    """Say who keeps the pod now, and that it is begun again if it is. Returns how it was.
+
+    Raises OSError where that cannot be written; then nothing has changed.
+    """
+    before, last = folder.read_state() or State(PROVISIONING), last_keeper(folder)
+    if last is not None:
+        now, crash = time.time(), is_crash(before, last, boot)
+        if last.boot != boot:
+            # Those numbers may be of other processes now.
+            before = folder.change_state(sshd_pid=0, sshd_start="")
+            log.add("started again: this machine was started anew")
+        else:
+            log.add(f"started again: its keeper {'died' if crash else 'had been told to go'}")
+        changes = {"again": now, "crashed": now if crash else before.crashed}
+        before = folder.change_state(status=PROVISIONING, progress=10, **changes)
+    else:
+        before = folder.change_state(status=PROVISIONING, progress=10)
+    mine = find_process(os.getpid())
+    sign_lock(lock, Keeper(os.getpid(), mine.start if mine else "", boot))
+    return before
+
+
+def _leave(_number: int, _frame: object) -> None:
+    # Once is enough: what follows is short, or the end.
     _answer(signal.SIG_IGN)
-    raise _Ended
+    raise _Told
 
 
 def _answer(how: Callable[[int, object], None] | signal.Handlers) -> None:
@@ -68,10 +96,14 @@ def _answer(how: Callable[[int, object], None] | signal.Handlers) -> None:
             signal.signal(number, how)
 
 
-def _keep(folder: PodFolder, plan: Plan, log: Log) -> None:
+def _keep(folder: PodFolder, plan: Plan, log: Log, before: State) -> None:
     try:
-        _make_and_hold(folder, plan, log)
-    except _Ended:
+        _answer(_leave)
+        _make_and_hold(folder, plan, log, before)
+    except _Told:
+        if not folder.is_ending:
+            _stop(folder, log)
+            return
         log.add("told to end")
     except (PrimeError, Failed, OSError, subprocess.SubprocessError) as error:
         _fail(folder, plan, log, str(error))
@@ -83,35 +115,55 @@ def _keep(folder: PodFolder, plan: Plan, log: Log) -> None:
     _remove(folder, plan, log)
 
 
-def _make_and_hold(folder: PodFolder, plan: Plan, log: Log) -> None:
-    folder.change_state(status=PROVISIONING, progress=10)
+def _make_and_hold(folder: PodFolder, plan: Plan, log: Log, before: State) -> None:
     server = Server(folder, plan, log)
+    stays = False
     try:
-        server.start()
-        state = folder.change_state(
-            status=ACTIVE,
-            progress=100,
-            login=server.login,
-            port=server.port,
-            host_key=server.host_key,
-        )
-        log.add(f"ready: {state.login}@{plan.host} -p {state.port}")
-        _hold(folder, plan, server)
+        over = False
+        while not over:
+            server.start(before)
+            before = folder.change_state(
+                status=ACTIVE,
+                progress=100,
+                login=server.login,
+                port=server.port,
+                host_key=server.host_key,
+                sshd_pid=server.process.pid,
+                sshd_start=server.process.start,
+            )
+            log.add(f"ready: {before.login}@{plan.host} -p {before.port}")
+            over = _hold(folder, plan, server)
+    except _Told:
+        # Who starts the pod again takes its sshd over, if that is still there.
+        stays = not folder.is_ending
+        raise
     finally:
-        server.close()
+        if not stays:
+            server.close()
     log.add("its time is over")
 
 
-def _hold(folder: PodFolder, plan: Plan, server: Server) -> None:
-    """Return at the deadline; raises Failed when sshd ends by itself, and _Ended when somebody has
-    removed the folder, with which nobody else could end the pod.
+def _hold(folder: PodFolder, plan: Plan, server: Server) -> bool:
+    """True at the deadline, False when an sshd that was taken over is there no more.
+
+    Raises Failed when sshd ends by itself, and _Told when somebody wants the pod to end, or has
+    removed its folder, with which nobody else could end it.
     """
     while (left := plan.stop_at - time.time()) > 0:
         select.select([server.said], [], [], min(left, _GLANCE))
         server.listen()
         server.require_running(reap())
-        if not folder.lock.exists():
-            raise _Ended
+        if folder.is_ending:
+            raise _Told
+        if server.is_lost():
+            return False
+    return True
+
+
+def _stop(folder: PodFolder, log: Log) -> None:
+    """Leave the pod as it is, to be started again by whoever looks at it next."""
+    log.add("its keeper was told to go, and the pod is to stay")
+    folder.change_state(status=STOPPED)
 
 
 def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
