@@ -4,12 +4,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.compute.watching import look_after_all, sweep_all
+from prime_cli.hub.services.compute.watching import is_swept, look_after_all, sweep_all
 
 SECONDS = 30.0
 _END_WITHIN = 10.0
@@ -20,7 +21,8 @@ _log = logging.getLogger(__name__)
 class WatchPods:
     """Sweeps when the application starts, and looks after all pods every `seconds` while it lives.
 
-    What fails is logged, and tried again at the next round.
+    Where a process has swept just before that, it is done a round later, unless one has again. What
+    fails is logged, and tried again at the next round.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub, *, seconds: float = SECONDS) -> None:
@@ -46,12 +48,15 @@ class WatchPods:
 
     def watch(self, wait: Callable[[float], bool]) -> None:
         """Go on until `wait`, which is given seconds, says that it is over."""
-        self._try(self._sweep)
+        begun = self._hub.settings.clock()
+        self._try(lambda: self._sweep(begun))
         while not wait(self._seconds):
             self._try(lambda: look_after_all(self._hub, self._seconds))
+            # A hub that ended soon after its start had swept, and left what it was making since.
+            self._try(lambda: self._sweep(begun))
 
-    def _sweep(self) -> None:
-        swept = sweep_all(self._hub, self._seconds)
+    def _sweep(self, begun: datetime) -> None:
+        swept = None if is_swept(self._hub, begun) else sweep_all(self._hub, self._seconds)
         for leak in swept.leaks if swept else []:
             _log.warning(
                 "%s: %s %s of `%s`: %s",

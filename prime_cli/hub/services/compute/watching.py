@@ -1,5 +1,7 @@
 """What a served hub does about pods when nobody asks, one process of it at a time."""
 
+from datetime import datetime
+
 from sqlalchemy import insert, or_, select, update
 
 from prime_cli.hub.context import Hub
@@ -24,6 +26,13 @@ def look_after_all(hub: Hub, seconds: float) -> bool:
         rows = connection.execute(select_pods().where(is_live())).all()
     look_after(hub, rows)
     return True
+
+
+def is_swept(hub: Hub, since: datetime) -> bool:
+    """Whether a process has begun a sweep after this moment, or in the same second."""
+    with hub.database.read() as connection:
+        begun = connection.execute(select(counters.c.value).where(counters.c.name == _SWEPT))
+        return (begun.scalar() or 0) >= int(since.timestamp())
 
 
 def sweep_all(hub: Hub, seconds: float) -> Swept | None:

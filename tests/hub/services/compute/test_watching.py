@@ -53,6 +53,16 @@ def test_a_hub_sweeps_when_it_starts(yard: Yard, caplog: pytest.LogCaptureFixtur
     assert tag in caplog.text
 
 
+def test_a_hub_that_is_started_again_at_once_sweeps_a_round_later(yard: Yard) -> None:
+    """What the one before it was making when it was killed."""
+    hub = yard.house.hub
+    assert sweep_all(hub, 30) is not None
+    yard.house.clock.wait(seconds=3)
+    yard.machines.seen[f"{tag_prefix(hub)}0123456789ab"] = Seen(ACTIVE)
+    WatchPods(_nothing, hub).watch(Rounds(yard, 1))
+    assert yard.machines.seen == {}
+
+
 def test_of_several_processes_one_looks(folder: Path, yard: Yard) -> None:
     other = House(folder, clock=yard.house.clock, providers=(yard.machines,))
     hubs = (yard.house.hub, other.hub)
