@@ -59,7 +59,8 @@ def close(
     """Note that a pod is there no more: from now on it is history."""
     values: dict[str, Any] = {
         "status": status,
-        "terminated_at": ended_at,
+        # No clock that was set back lets a pod have cost less than nothing.
+        "terminated_at": max(ended_at, row.created_at),
         "updated_at": hub.now(),
         "addresses": "[]",
         "progress": None,

@@ -45,7 +45,7 @@ def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     """
     for provider, row, seen in look(hub, rows):
         if seen is None:
-            _note_absence(hub, row)
+            _note_absence(hub, provider, row)
         elif row.stop_at <= hub.now():
             # Also of one that is on its way out: it may be stuck there, and it costs.
             _end(hub, provider, row, why="past its deadline")
@@ -89,7 +89,7 @@ def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
         end_pod(hub, THE_HUB, provider, row, why=why)
 
 
-def _note_absence(hub: Hub, row: Row[Any]) -> None:
+def _note_absence(hub: Hub, provider: Provider, row: Row[Any]) -> None:
     now = hub.now()
     if row.status == ERROR:
         close(hub, row, ERROR, ended_at=now)
@@ -99,6 +99,8 @@ def _note_absence(hub: Hub, row: Row[Any]) -> None:
     elif timestamp(hub.settings.clock() - _BEGINS_WITHIN) >= row.created_at:
         why = f"The provider `{row.provider}` has nothing of it: it was interrupted when it began"
         close(hub, row, ERROR, ended_at=now, failure=why)
+        # What it was interrupted at is no pod, and may be there all the same.
+        ask(provider, lambda each: each.end(row.tag))
 
 
 def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:

@@ -118,8 +118,13 @@ def test_a_pod_that_is_past_its_deadline_is_ended_by_whoever_reads(yard: Yard) -
 def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) -> None:
     class Killing(Machines):
         def start(self, order: Order) -> None:
+            half_made.add(order.tag)
             raise Killed
 
+        def end(self, tag: str) -> None:
+            half_made.remove(tag)
+
+    half_made: set[str] = set()
     yard = Yard(folder, Killing())
     with pytest.raises(Killed):
         yard.ada.post(f"{API}/pods", json=wish())
@@ -131,6 +136,7 @@ def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) 
     shown = yard.pod(pod)
     assert shown["status"] == "ERROR"
     assert "interrupted when it began" in shown["installationFailure"]
+    assert half_made == set()
 
 
 def test_a_pod_whose_maker_was_killed_after_it_began_goes_on(folder: Path) -> None:
@@ -244,6 +250,14 @@ def test_the_log_has_the_last_lines(yard: Yard) -> None:
     pod = yard.rent()
     assert yard.ada.get(f"{API}/pods/{pod['id']}/log").json() == {"logs": "booting\nready"}
     assert yard.ada.get(f"{API}/pods/{pod['id']}/log?tail=1").json() == {"logs": "ready"}
+
+
+def test_a_pod_costs_no_less_than_nothing_where_a_clock_was_set_back(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.house.clock.wait(hours=-2)
+    yard.ada.delete(f"{API}/pods/{pod['id']}").raise_for_status()
+    [past] = yard.history()
+    assert (past["totalBilledPrice"], past["terminatedAt"]) == (0, pod["createdAt"])
 
 
 def test_the_history_is_in_the_order_that_is_asked_for(yard: Yard) -> None:
