@@ -10,6 +10,8 @@ from prime_cli.core.errors import StorageFailed
 from prime_cli.core.paths import open_descriptor
 from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import PodFolder
+from prime_cli.hub.compute.local.groups import find_root, kill_group, remove_group
+from prime_cli.hub.compute.local.leftovers import allow_manager, stop_manager
 from prime_cli.hub.compute.local.processes import Process, end_all, members
 from prime_cli.hub.compute.local.system import is_root
 from prime_cli.hub.compute.local.users import (
@@ -33,6 +35,8 @@ def end_processes(
         return found.values()
 
     def kill() -> None:
+        if user:
+            kill_group(find_root(), user.name)
         with _no_user_removed(folder):
             if user and _is_there(user):
                 kill_processes(user)
@@ -69,12 +73,16 @@ def remove_pod(folder: PodFolder, user_name: str | None, *, keeper: int | None =
     Raises StorageFailed when something stays; then it may be called again.
     """
     user = find_user(user_name) if user_name else None
+    if user is not None:
+        stop_manager(user.name, user.uid)
     end_processes(folder, keeper=keeper, user=user)
     if user is not None:
+        remove_group(find_root(), user.name)
         with _no_user_removed(folder):
             if _is_there(user):
                 for disk in folder.disks():
                     give(disk, 0, 0, of=user.uid)
+                allow_manager(user.uid)
                 remove_user(user)
     remove_folder(folder.path)
 

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from prime_cli.core.paths import flush_file, open_descriptor
 from prime_cli.core.process import run
 from prime_cli.hub.compute.local.folder import Plan, PodFolder, State
 from prime_cli.hub.compute.local.keeper.log import Log
+from prime_cli.hub.compute.local.leftovers import forbid_manager
+from prime_cli.hub.compute.local.limits import Limits, limit_pod
 from prime_cli.hub.compute.local.processes import (
     MARK,
     Process,
@@ -48,6 +50,7 @@ class Server:
         self._listening = False
         self._taken_over = False
         self._user: SystemUser | None = None
+        self._limits: Limits | None = None
         self._version = version_of(plan.sshd)
         self.login = plan.user or login_name()
         self.port = 0
@@ -103,6 +106,9 @@ class Server:
             # What is in a folder is given before it.
             if path.lstat().st_uid == 0:
                 give(path, user.uid, user.gid, of=0)
+        forbid_manager(user.name, user.uid)
+        self._limits = limit_pod(self._plan.tag, self._plan.vcpus, self._plan.memory)
+        self._log.add(self._limits.words)
         # Whatever sshd starts, no program lets it become somebody else.
         renounce_privileges()
         return user
@@ -198,17 +204,18 @@ class Server:
     def _run(self, argv: list[str]) -> "subprocess.Popen[bytes]":
         if sys.platform == "win32":
             raise Failed("Windows holds no pods")
-        return subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self.said,
-            user=self._user.uid if self._user else None,
-            group=self._user.gid if self._user else None,
-            extra_groups=[] if self._user else None,
-            cwd="/",
-            env={"PATH": os.environ["PATH"], MARK: str(self._folder.path)},
-        )
+        with self._limits.applied() if self._limits else nullcontext():
+            return subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.said,
+                user=self._user.uid if self._user else None,
+                group=self._user.gid if self._user else None,
+                extra_groups=[] if self._user else None,
+                cwd="/",
+                env={"PATH": os.environ["PATH"], MARK: str(self._folder.path)},
+            )
 
 
 def _free_port(host: str) -> tuple[str, int]:
