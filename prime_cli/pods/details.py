@@ -46,7 +46,8 @@ class AttachedDisk(msgspec.Struct, frozen=True):
 
 
 class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod. `stop_at`, `price_per_hour` (USD), `billed` (USD, about) and `nodes` are ours.
+    """A pod. `stop_at`, `price_per_hour` (USD), `billed` (USD, about), `nodes` and `started_again`
+    are ours.
 
     What is UNSET is left out of the JSON; `ip` and `ssh` are `N/A` where there is none yet.
     """
@@ -71,6 +72,7 @@ class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
     installation_error: str | UnsetType = UNSET
     port_mappings: list[Port] | UnsetType = UNSET
     attached_resources: list[AttachedDisk] | UnsetType = UNSET
+    started_again: str | UnsetType = UNSET
 
 
 def read_details(hub: HubClient, pod: Pod, now: datetime) -> PodDetails:
@@ -110,6 +112,7 @@ def details(pod: Pod, now: datetime) -> PodDetails:
         installation_error=pod.installation_failure or UNSET,
         port_mappings=[_port(each) for each in pod.prime_port_mapping or ()] or UNSET,
         attached_resources=[_disk(each) for each in pod.attached_resources or ()] or UNSET,
+        started_again=timestamp(pod.started_again) if pod.started_again else UNSET,
     )
 
 

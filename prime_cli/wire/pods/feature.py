@@ -4,7 +4,8 @@ from datetime import timedelta
 
 FEATURE = "pods"
 """The name under which hubs of ours announce what they have beyond the published API: deadlines
-(`stopAt`), several nodes, the host keys of pods, sweeping, and ending what is another's."""
+(`stopAt`), several nodes, the host keys of pods, when they were last started again
+(`startedAgain`), sweeping, and ending what is another's."""
 
 DEFAULT_LIFE = timedelta(hours=24)
 """How long a pod of our hubs is there where nobody says it."""

@@ -43,9 +43,9 @@ class Attached(msgspec.Struct, rename="camel"):
 class Pod(msgspec.Struct, rename="camel"):
     """`APIPodConfig`, with those of its names that somebody reads.
 
-    `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `host_keys` (lines as
-    `ssh-ed25519 AAAA…`) and `ssh_config` (a file on this machine, of the hub in the box alone, with
-    which the pod's id is a host) are ours, see FEATURE.
+    `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `started_again`, `host_keys`
+    (lines as `ssh-ed25519 AAAA…`) and `ssh_config` (a file on this machine, of the hub in the box
+    alone, with which the pod's id is a host) are ours, see FEATURE.
     """
 
     id: str
@@ -76,7 +76,13 @@ class Pod(msgspec.Struct, rename="camel"):
     stop_at: str | None = None
     nodes: int = 1
     host_keys: list[str] = []
+    started_again: str | None = None
     ssh_config: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
 
     @property
     def shown_status(self) -> str:

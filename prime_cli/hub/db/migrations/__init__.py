@@ -18,6 +18,7 @@ from prime_cli.hub.db.migrations import (
     s0005_reports,
     s0006_signatures,
     s0007_compute,
+    s0008_started_again,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -28,6 +29,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0005_reports.upgrade,
     s0006_signatures.upgrade,
     s0007_compute.upgrade,
+    s0008_started_again.upgrade,
 )
 
 

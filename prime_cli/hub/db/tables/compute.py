@@ -33,6 +33,8 @@ pods = Table(
     Column("stop_at", String, nullable=False, index=True),
     # Set once it is there no more; then it belongs to the history.
     Column("terminated_at", String, index=True),
+    # When its provider last did that, because it was down and could go on.
+    Column("started_again", String),
 )
 
 pod_members = Table(

@@ -108,6 +108,7 @@ def describe_pod(hub: Hub, row: Row[Any], attached: Mapping[str, list[Attached]]
         stop_at=row.stop_at,
         nodes=row.nodes,
         host_keys=decode(row.host_keys.encode(), list[str]),
+        started_again=row.started_again,
         ssh_config=_ssh_config(hub, row),
     )
 

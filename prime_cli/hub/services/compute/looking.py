@@ -110,6 +110,7 @@ def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
         "failure": failure_column(seen.failure),
         "addresses": addresses_column(seen),
         "host_keys": host_keys_column(seen),
+        "started_again": timestamp(seen.started_again) if seen.started_again else None,
     }
     if all(getattr(row, name) == value for name, value in values.items()):
         return

@@ -39,6 +39,8 @@ class _Found:
 def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
     """End, or with `dry_run` tell, what of the caller's is there without need; an admin's of all.
 
+    What is on a pod that failed may be somebody's work, so that until its deadline nobody but its
+    user sweeps it.
     What cannot be ended, and providers that do not answer, are told with the reason. Raises
     NotLoggedIn, NotAllowed.
     """
@@ -87,6 +89,8 @@ def _find_machines(
     query = select_pods().where(pods.c.provider == provider.name, is_live())
     with hub.database.read() as connection:
         mine = connection.execute(query.where(_may_sweep(pods, caller))).all()
+        of_caller = is_of(pods, caller, caller.writes or caller.reads)
+        own = {row.id for row in connection.execute(query.where(of_caller))}
     strays = set(tags) - _live_tags(hub, pods)
     wanted = [row.tag for row in mine]
     # What ended by itself in between is gone by now.
@@ -100,7 +104,7 @@ def _find_machines(
         *(
             _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row))
             for row in mine
-            if (kind := _kind(hub, row, seen.get(row.tag)))
+            if (kind := _kind(hub, row, seen.get(row.tag), is_own=row.id in own))
         ),
     ]
 
@@ -115,14 +119,14 @@ def _ending(hub: Hub, caller: Caller, provider: Provider, row: Row[Any]) -> Call
     return partial(end_pod, hub, caller, provider, row, why="swept")
 
 
-def _kind(hub: Hub, row: Row[Any], seen: Seen | None) -> str | None:
+def _kind(hub: Hub, row: Row[Any], seen: Seen | None, *, is_own: bool) -> str | None:
     if seen is None:
         return None
     if row.status == DELETING:
         return None if seen.status == DELETING else UNENDED
     if row.stop_at <= hub.now():
         return LATE
-    return FAILED if seen.status == ERROR else None
+    return FAILED if seen.status == ERROR and is_own else None
 
 
 def _strays(

@@ -6,6 +6,7 @@ from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import Seen
 from prime_cli.hub.compute.tags import tag_prefix
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.compute.access import THE_HUB
 from prime_cli.hub.services.compute.sweeping import DISK, FAILED, LATE, MACHINE, SILENT, sweep
 from prime_cli.wire.pods import ACTIVE
 from tests.hub.house import OPERATOR, actions
@@ -86,6 +87,25 @@ def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(yard: Yard) -> None
     [leak] = ask_to_sweep(yard)
     assert (leak["kind"], leak["ended"]) == (FAILED, True)
     assert yard.pods() == []
+
+
+def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.fail(yard.tag(pod), "Its keeper died twice")
+    for caller in (THE_HUB, OPERATOR):
+        assert sweep(yard.house.hub, caller, dry_run=False).leaks == []
+    assert yard.pod(pod["id"])["status"] == "ERROR"
+    yard.house.clock.wait(hours=25)
+    [leak] = sweep(yard.house.hub, THE_HUB, dry_run=False).leaks
+    assert (leak.kind, leak.ended) == (LATE, True)
+    assert yard.machines.seen == {}
+
+
+def test_a_pod_that_is_down_and_could_go_on_is_no_leak_and_stays_down(yard: Yard) -> None:
+    pod = yard.rent()
+    yard.machines.seen[yard.tag(pod)] = Seen("PROVISIONING", is_resumable=True)
+    assert ask_to_sweep(yard) == []
+    assert yard.machines.resumed == []
 
 
 def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(yard: Yard) -> None:
