@@ -81,14 +81,18 @@ def find_disk(hub: HubClient, word: str) -> Disk:
 
     Raises NotFound, and UsageError where several are meant.
     """
-    return only_one(hub, meant(all_of(hub.disks.page), word), word, "disk")
+    return only_one(hub, meant(all_of(hub.disks.page), word), word, "disk", told=_told)
 
 
 def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
     """The disk that each of `words` means, as `find_disk`, every one once."""
     disks = all_of(hub.disks.page) if words else []
-    found = [only_one(hub, meant(disks, word), word, "disk") for word in words]
+    found = [only_one(hub, meant(disks, word), word, "disk", told=_told) for word in words]
     return tuple({disk.id: disk for disk in found}.values())
+
+
+def _told(disk: Disk) -> str:
+    return f"{disk.id}  {disk.size} GB of {disk.provider_type}, made {timestamp(disk.created_at)}"
 
 
 def listed(disk: Disk) -> ListedDisk:

@@ -1,15 +1,17 @@
 """Which pod, disk or key a word on the command line means, of all that a hub has."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.pods.listing import gpu_words, timestamp
 from prime_cli.wire.pods import Pod
 
 _PAGE = 100
 _MOST = 10_000
 _SHORTEST_BEGINNING = 4
+_MOST_TOLD = 20
 
 
 class Named(Protocol):
@@ -46,7 +48,12 @@ def find_pod(hub: HubClient, word: str) -> Pod:
 
     Raises NotFound, and UsageError where several are meant.
     """
-    return only_one(hub, meant(all_pods(hub), word), word, "pod")
+    return only_one(hub, meant(all_pods(hub), word), word, "pod", told=_told)
+
+
+def word_for(pod: Pod, other_names: Collection[str | None]) -> str:
+    """What commands find this pod by: its name, unless it has none or shares it, then its id."""
+    return pod.id if pod.name is None or pod.name in other_names else pod.name
 
 
 def all_pods(hub: HubClient) -> list[Pod]:
@@ -85,16 +92,20 @@ def only_one(
     word: str,
     noun: str,
     *,
-    told: Callable[[Thing], str] | None = None,
+    told: Callable[[Thing], str],
     by: str = "id",
 ) -> Thing:
-    """The one that was found; of several each is `told` by what is called `by`, which is its id.
+    """The one that was found.
 
-    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several.
+    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several: each is
+    `told` in a line, by the `by` that no other has.
     """
     if len(found) > 1:
-        several = ", ".join(f"`{told(thing) if told else thing.id}`" for thing in found)
-        raise UsageError(f"`{word}` may be any of {several}", hint=f"name the {noun} by its {by}")
+        raise UsageError(
+            f"`{word[:80]}` may be any of {len(found)} {noun}s",
+            detail="\n".join(map(told, found[:_MOST_TOLD])),
+            hint=f"name the {noun} by its {by}",
+        )
     if not found:
         group = f"{noun.lower().replace(' ', '-')}s"
         raise NotFound(
@@ -102,3 +113,8 @@ def only_one(
             hint=f"`prime {group} list` shows those there are",
         )
     return found[0]
+
+
+def _told(pod: Pod) -> str:
+    gpu = gpu_words(pod.gpu_name, pod.gpu_count)
+    return f"{pod.id}  {gpu}, {pod.shown_status}, made {timestamp(pod.created_at)}"

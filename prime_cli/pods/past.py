@@ -35,6 +35,11 @@ class EndedPod:
     total_cost: float | None
     team_id: str | None
 
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
 
 @dataclass(frozen=True)
 class History:

@@ -78,7 +78,7 @@ def find_key(hub: HubClient, word: str) -> KnownKey:
         by_fingerprint or meant(keys, word),
         word,
         "SSH key",
-        told=lambda key: key.fingerprint,
+        told=lambda key: f"{key.fingerprint}  {key.kind}, `{key.name}`",
         by="fingerprint",
     )
 

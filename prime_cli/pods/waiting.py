@@ -47,7 +47,7 @@ def wait_until_up(
     """
     until = clock() + seconds
     last = pod
-    with progress.task(f"Waiting for {pod.name or pod.id}") as task:
+    with progress.task(f"Waiting for {pod.title}") as task:
         pause = _POLL_SECONDS_HERE if hub.in_process else _POLL_SECONDS
         for now in polled(_asking(hub, pod), seconds=pause, sleep=sleep):
             seen(now)
@@ -59,7 +59,7 @@ def wait_until_up(
             if clock() >= until:
                 break
     raise PartialResult(
-        f"`{pod.name or pod.id}` is {last.shown_status} after {shown_span(seconds)}; it goes on, "
+        f"`{pod.title}` is {last.shown_status} after {shown_span(seconds)}; it goes on, "
         "and is billed",
         hint=f"see how it is with `prime pods status {pod.id}`, end it with "
         f"`prime pods terminate {pod.id}`",
@@ -75,7 +75,7 @@ def look(hub: HubClient, pod: Pod) -> Pod:
         known = hub.pods.get(pod.id)
     except NotFound as error:
         raise PodFailed(
-            f"`{pod.name or pod.id}` was ended before it was up",
+            f"`{pod.title}` was ended before it was up",
             hint="`prime pods history` shows what it came to",
         ) from error
     return updated(known, states[0]) if states else known
@@ -110,7 +110,7 @@ def stage_of(pod: Pod) -> str:
 def _tell(now: Pod, before: Pod, task: Task, progress: Progress) -> None:
     task.update(note=stage_of(now))
     if now.shown_status != before.shown_status:
-        progress.say(f"`{now.name or now.id}` is {now.shown_status}")
+        progress.say(f"`{now.title}` is {now.shown_status}")
 
 
 def _require_hope(hub: HubClient, pod: Pod) -> None:
@@ -123,7 +123,7 @@ def _require_hope(hub: HubClient, pod: Pod) -> None:
     with suppress(PrimeError):  # the reason is worth more than its log
         log = hub.pods.log(pod.id, _LOG_LINES)
     raise PodFailed(
-        f"`{pod.name or pod.id}` did not come up ({pod.status}): {reason}",
+        f"`{pod.title}` did not come up ({pod.status}): {reason}",
         detail="\n".join(log.splitlines()[-_LOG_LINES:]) or None,
         hint=f"the whole log: `prime pods logs {pod.id}`{end}",
     )

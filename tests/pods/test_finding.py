@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
-from prime_cli.pods.finding import all_of, meant
+from prime_cli.pods.finding import all_of, meant, word_for
+from prime_cli.wire.pods import Pod
 from prime_cli.wire.ssh_keys import SshKeyPage
 
 
@@ -33,6 +35,13 @@ def test_an_id_comes_before_a_name_and_that_before_the_beginning_of_an_id(
     word: str, found: list[Thing]
 ) -> None:
     assert meant([ODD, WEB, API], word) == found
+
+
+def test_a_pod_is_called_by_its_name_while_that_is_its_own() -> None:
+    pod = Pod(id="1f2e3d4c", gpu_name="A100_80GB", gpu_count=1, name="web")
+    assert word_for(pod, ["api", None]) == "web"
+    assert word_for(pod, ["web"]) == "1f2e3d4c"
+    assert word_for(replace(pod, name=None), []) == "1f2e3d4c"
 
 
 @dataclass(frozen=True)

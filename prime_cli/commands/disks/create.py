@@ -13,9 +13,8 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.pods.create_flags import TeamOpt
+from prime_cli.commands.pods.teams import TeamOpt, choose_team
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.pods.disk_plan import DiskPlan, DiskWishes, fitting_offers, ids_of, plan_disk
 from prime_cli.pods.disks import detailed
@@ -69,7 +68,8 @@ def create(
     wishes = DiskWishes(size, offer_id, name, country, cloud_id, data_center_id, provider)
     hub = session.hub
     offer = _choose(session, fitting_offers(hub, wishes), size)
-    plan = plan_disk(offer, wishes, _team_id(session, team))
+    chosen = choose_team(session, team)
+    plan = plan_disk(offer, wishes, chosen.team_id if chosen else None)
     session.output.confirm(_question(plan), yes=yes, otherwise="Nothing was rented")
     made = hub.disks.create(plan.creation)
     remember("disks", [made.name, made.id])
@@ -77,7 +77,7 @@ def create(
         f"Rented the disk `{made.name}` ({made.id}): {made.size} GB at {hourly(made.price_hr)}",
         value=detailed(made),
     )
-    session.output.hint(f"attach it with `prime pods create --disks {made.id}`")
+    session.output.hint(f"attach it with `prime pods create --disks {made.name or made.id}`")
 
 
 def _choose(session: Session, offers: Sequence[DiskOffer], size: int) -> DiskOffer:
@@ -94,19 +94,6 @@ def _choose(session: Session, offers: Sequence[DiskOffer], size: int) -> DiskOff
         for each, offer in zip(ids, offers, strict=True)
     ]
     return offers[told.index(session.output.choose("Which disk?", told, flag="--id"))]
-
-
-def _team_id(session: Session, team: str | None) -> str | None:
-    context = session.config.context
-    wanted = team or context.team
-    if wanted is None or wanted == PERSONAL:
-        return None
-    from prime_cli.accounts.teams import find_team
-
-    found = find_team(session.hub, wanted)
-    if team is None:
-        session.output.say(f"For the team `{found.slug}` (from {context.team_source})")
-    return found.team_id
 
 
 def _question(plan: DiskPlan) -> str:

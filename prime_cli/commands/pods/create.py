@@ -1,7 +1,7 @@
 """`prime pods create`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -19,9 +19,10 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.pods import create_flags as flags
 from prime_cli.commands.pods.asking import ask_offer, ask_open
-from prime_cli.commands.pods.making import find_key, make, make_and_wait
+from prime_cli.commands.pods.making import Order, find_key, make, make_and_wait
 from prime_cli.commands.pods.planned import named, plan_lines
 from prime_cli.commands.pods.sharing import Sharing, read_sharing
+from prime_cli.commands.pods.teams import TeamOpt
 from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
 from prime_cli.core.phrases import counted
@@ -69,7 +70,7 @@ def create(
     for_: flags.ForOpt = None,
     nodes: flags.NodesOpt = 1,
     ssh_key: flags.KeyOpt = None,
-    team_id: flags.TeamOpt = None,
+    team_id: TeamOpt = None,
     share_with_team: flags.ShareOpt = False,
     add_members: flags.AddMembersOpt = False,
     member: flags.MemberOpt = None,
@@ -120,13 +121,11 @@ def create(
     key = find_key(hub, ssh_key)
     offers = fetch_offers(hub, wanted)
     if variables and not ours:
-        usable = taking_variables(offers)
-        if left_out := len(offers) - len(usable):
-            session.output.say(f"Left out {counted(left_out, 'offer')} without variables")
-        offers = usable
+        offers = _leave_out(session, offers)
     offer = _choose(session, offers, wanted, _Named(id_, cloud_id), asks=asks)
+    taken = [pod.name for pod in all_pods(hub)]
     wishes = Wishes(
-        name=_name(session, offer, name),
+        name=_name(session, name, taken) or free_name(offer, taken),
         disk_size=disk_size,
         vcpus=vcpus,
         memory=memory,
@@ -149,10 +148,11 @@ def create(
         session.output.show(plan.told, lines=plan_lines(plan))
         return
     _agree(session, plan, yes=yes)
+    order = Order(plan, key, taken)
     if session.output.is_interactive if wait is None else wait:
-        make_and_wait(session, plan, key, seconds=seconds)
+        make_and_wait(session, order, seconds=seconds)
     else:
-        make(session, plan, key)
+        make(session, order)
 
 
 def _read_life(text: str | None) -> timedelta | None:
@@ -164,6 +164,14 @@ def _read_life(text: str | None) -> timedelta | None:
     if life > LONGEST_LIFE:
         raise UsageError("A pod is there for a year at most", hint="make it anew after that")
     return life
+
+
+def _leave_out(session: Session, offers: Sequence[GpuOffer]) -> list[GpuOffer]:
+    """The offers without those whose pods can have no variables."""
+    usable = taking_variables(offers)
+    if left_out := len(offers) - len(usable):
+        session.output.say(f"Left out {counted(left_out, 'offer')} without variables")
+    return usable
 
 
 def _choose(
@@ -186,13 +194,13 @@ def _choose(
     return ask_offer(session.output, offers, wanted)
 
 
-def _name(session: Session, offer: GpuOffer, name: str | None) -> str:
-    taken = [pod.name for pod in all_pods(session.hub)]
-    if name in taken:
+def _name(session: Session, name: str | None, taken: Collection[str | None]) -> str | None:
+    """The name of the flag, as it is; that another pod has it too is said."""
+    if name and name in taken:
         session.output.warn(
             f"There is a pod `{name}` already", hint="name them by their ids, or choose another"
         )
-    return name or free_name(offer, taken)
+    return name
 
 
 def _agree(session: Session, plan: Plan, *, yes: bool) -> None:

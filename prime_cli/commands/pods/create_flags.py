@@ -35,16 +35,6 @@ TemplateOpt = Annotated[
         "--custom-template-id", metavar="ID", help="Your template, for --image custom_template."
     ),
 ]
-TeamOpt = Annotated[
-    str | None,
-    typer.Option(
-        "--team-id",
-        "--team",
-        metavar="TEAM",
-        help="The team that has it, or `personal`.",
-        show_default="the team you work for",
-    ),
-]
 DisksOpt = Annotated[
     list[str] | None,
     typer.Option("--disks", metavar="DISK", help="A disk of yours to attach; may be repeated."),

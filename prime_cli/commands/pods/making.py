@@ -1,5 +1,6 @@
 """Asking for a pod that was agreed to, and waiting for it."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.pods import public_keys
 from prime_cli.pods.creation import Plan, request_of
+from prime_cli.pods.finding import word_for
 from prime_cli.pods.identity import find_identity, is_here, public_line
 from prime_cli.pods.registration import register_key
 from prime_cli.pods.waiting import wait_until_up
@@ -22,6 +24,15 @@ class Key:
 
     id: str | None = None
     file: str | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was agreed to, the key that opens it, and the names that other pods have."""
+
+    plan: Plan
+    key: Key
+    taken: Collection[str | None]
 
 
 def find_key(hub: HubClient, word: str | None) -> Key:
@@ -41,20 +52,21 @@ def find_key(hub: HubClient, word: str | None) -> Key:
     return Key(file=word)
 
 
-def make(session: Session, plan: Plan, key: Key) -> None:
+def make(session: Session, order: Order) -> None:
     """Ask for the pod, and leave while it is made."""
-    pod = _ask_for(session, plan, key)
+    pod = _ask_for(session, order)
+    word = word_for(pod, order.taken)
     session.output.show(pod, lines=pod_lines(pod))
-    session.output.hint(f"see it come up with `prime pods status {pod.name or pod.id}`")
-    _tell_next(session, pod)
+    session.output.hint(f"see it come up with `prime pods status {word}`")
+    _tell_next(session, word)
 
 
-def make_and_wait(session: Session, plan: Plan, key: Key, *, seconds: float) -> None:
+def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
     """Ask for the pod, and stay until it is up.
 
     A script is given the pod also where that fails, so that it can end it.
     """
-    pod = _ask_for(session, plan, key)
+    pod = _ask_for(session, order)
     seen = [pod]
     try:
         pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
@@ -66,13 +78,13 @@ def make_and_wait(session: Session, plan: Plan, key: Key, *, seconds: float) -> 
             session.output.tell(f"`prime pods terminate {pod.id}` ends it")
         raise
     session.output.show(pod, lines=pod_lines(pod))
-    _tell_next(session, pod)
+    _tell_next(session, word_for(pod, order.taken))
 
 
-def _ask_for(session: Session, plan: Plan, key: Key) -> Pod:
-    key_id = _opening(session, key)
+def _ask_for(session: Session, order: Order) -> Pod:
+    key_id = _opening(session, order.key)
     try:
-        pod = session.hub.pods.create(request_of(plan, key_id=key_id))
+        pod = session.hub.pods.create(request_of(order.plan, key_id=key_id))
     except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
         session.output.tell("A pod may have been made all the same: see `prime pods list`")
         raise
@@ -90,8 +102,7 @@ def _opening(session: Session, key: Key) -> str | None:
     return known.id if known is not None and key.file is not None else None
 
 
-def _tell_next(session: Session, pod: Pod) -> None:
-    word = pod.name or pod.id
+def _tell_next(session: Session, word: str) -> None:
     session.output.hint(
         f"log in with `prime pods ssh {word}`, give it back with `prime pods terminate {word}`"
     )

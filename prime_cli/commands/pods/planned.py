@@ -53,7 +53,7 @@ def left_behind(pod: Pod) -> str:
         if when
         else ", and nothing ends it by itself"
     )
-    return f"`{pod.name or pod.id}` goes on at {hourly(pod.price_hr)}{until}"
+    return f"`{pod.title}` goes on at {hourly(pod.price_hr)}{until}"
 
 
 def _where(plan: Plan) -> str:

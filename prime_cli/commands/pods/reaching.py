@@ -62,7 +62,7 @@ def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
     route = find_route(session.hub, pod, wish)
     if route is None:
         raise Unreachable(
-            f"`{pod.name or pod.id}` is {pod.shown_status} and has no address yet",
+            f"`{pod.title}` is {pod.shown_status} and has no address yet",
             hint="without `--no-wait` it is waited for",
         )
     return route
@@ -71,6 +71,7 @@ def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
 def _find(session: Session, word: str) -> Pod:
     found = find_present_or_past(session.hub, word)
     if isinstance(found, Found):
-        title = found.pod.name or found.pod.id
-        raise NotFound(f"`{title}` has ended", hint="`prime pods history` shows those that ended")
+        raise NotFound(
+            f"`{found.pod.title}` has ended", hint="`prime pods history` shows those that ended"
+        )
     return found

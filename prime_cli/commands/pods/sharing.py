@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prime_cli.accounts.teams import find_team, list_members
+from prime_cli.accounts.teams import list_members
 from prime_cli.commands.pods.asking import ask_members
-from prime_cli.core.config.contexts import PERSONAL
+from prime_cli.commands.pods.teams import choose_team
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Member, Team
@@ -40,15 +40,14 @@ def read_sharing(session: Session, said: Sharing) -> Shared:
             "own way",
             hint="give one of them",
         )
-    wanted = said.team or session.config.context.team
-    if wanted in (None, PERSONAL):
+    team = choose_team(session, said.team)
+    if team is None:
         if shares:
             raise UsageError(
                 "A pod is shared within a team, and none is named",
                 hint="name it with `--team-id`, or choose it with `prime switch`",
             )
         return Shared()
-    team = find_team(session.hub, wanted)
     if said.everybody or not shares:
         return Shared(team.team_id, team.slug, said.everybody)
     picked = _pick(session, team, said)

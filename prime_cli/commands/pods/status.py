@@ -44,20 +44,20 @@ def status(
     if isinstance(found, Found):
         _show_ended(session, found)
     else:
-        _show(session, read_details(hub, found, now), now)
+        _show(session, read_details(hub, found, now), now, pod)
 
 
-def _show(session: Session, pod: PodDetails, now: datetime) -> None:
+def _show(session: Session, pod: PodDetails, now: datetime, word: str) -> None:
+    """Show a pod; hints name it by the `word` that found it, as its name may be another's too."""
     session.output.show(pod, lines=_lines(pod, now))
-    title = pod.name or pod.id
     if pod.status == ERROR:
         why = pod.installation_error or "its hub does not say why"
         session.output.warn(
-            f"`{title}` failed: {why}",
-            hint=f"`prime pods logs {title}` has more, `prime pods terminate {title}` ends it",
+            f"`{pod.name or pod.id}` failed: {why}",
+            hint=f"`prime pods logs {word}` has more, `prime pods terminate {word}` ends it",
         )
     elif pod.status == ACTIVE:
-        session.output.hint(f"go there with `prime pods ssh {title}`")
+        session.output.hint(f"go there with `prime pods ssh {word}`")
 
 
 def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
@@ -70,6 +70,7 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("gpu", machine_words(pod.gpu, pod.nodes)),
         ("image", pod.image or "-"),
         ("created", pod.created_at),
+        *_restarted(pod, now),
         ("stops", deadline_words(when, now) if (when := moment(pod.stop_at)) else "-"),
         ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.billed)} so far"),
         ("ip", pod.ip),
@@ -85,15 +86,22 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         lines.append(("port", f"{shown}, {about}" if about else shown))
     for disk in pod.attached_resources or ():
         size = f", {disk.size} GB" if disk.size else ""
-        lines.append(("disk", f"{disk.id}{size}, at {disk.mount_path or 'no folder yet'}"))
+        where = f", at {disk.mount_path}" if disk.mount_path else ""
+        lines.append(("disk", f"{disk.id}{size}{where}"))
     return lines
+
+
+def _restarted(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
+    if not isinstance(pod.started_again, str):
+        return []
+    return [("restarted", f"{pod.started_again} ({age(pod.started_again, now)})")]
 
 
 def _show_ended(session: Session, found: Found) -> None:
     pod, last = found.pod, read_last(session.hub, found.pod.id)
     when = age(pod.terminated_at or "", datetime.now(UTC)) or "at a time that nobody noted"
     session.output.show({**to_builtins(pod), **to_builtins(last)}, lines=_ended_lines(pod, last))
-    title = pod.name or pod.id
+    title = pod.title
     if last.installation_error:
         session.output.warn(f"`{title}` failed: {last.installation_error}")
     session.output.say(f"`{title}` ended, {when}")

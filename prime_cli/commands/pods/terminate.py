@@ -16,6 +16,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.pods.words import described, price_words
 from prime_cli.core.completion_cache import forget
+from prime_cli.core.errors import PrimeError
 from prime_cli.core.phrases import counted, some_of
 from prime_cli.pods.ending import Ending, Target, end_pods
 from prime_cli.pods.ssh.forgetting import forget_pod
@@ -59,6 +60,8 @@ def terminate(
         raise targets.unknown[0]
     for ended in targets.ended:
         session.output.say(f"{ended.title} has ended already")
+    for unknown in targets.unknown:  # before anybody is asked about the rest
+        _warn(session, unknown)
     endings = _end(session, targets.present, now, yes=yes, wait=not no_wait)
     _tell(session, endings, targets)
 
@@ -96,14 +99,15 @@ def _whose(targets: Sequence[Target]) -> str:
     if len(targets) == 1:
         only = targets[0]
         of_whom = f" of `{only.owner}`" if only.owner else ""
-        return f"`{only.pod.name or only.pod.id}`{of_whom}"
+        return f"`{only.pod.title}`{of_whom}"
     others = sorted({f"`{target.owner}`" for target in targets if target.owner})
     among = f", those of {some_of(others)} among them," if others else ""
     return f"{counted(len(targets), 'pod')}{among}"
 
 
 def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None:
-    failures = [*targets.unknown, *(each.error for each in endings if each.error)]
+    failed = [each.error for each in endings if each.error]
+    failures = [*targets.unknown, *failed]
     records = [_record(each) for each in (*endings, *targets.ended)]
     asked = len(records) + len(targets.unknown)
     if asked == len(failures) == 1:
@@ -111,11 +115,17 @@ def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None
     sentences = [_sentence(each) for each in endings if each.error is None]
     if sentences or session.output.is_json:
         session.output.done("\n".join(sentences), value={"pods": records})
-    for failure in failures:
-        session.output.warn(failure.message, hint=failure.hint)
+    for failure in failed:
+        _warn(session, failure)
     if failures:
         worst = max(failures, key=lambda failure: failure.exit_code)
         raise type(worst)(f"{len(failures)} of {counted(asked, 'pod')} could not be terminated")
+
+
+def _warn(session: Session, failure: PrimeError) -> None:
+    session.output.warn(failure.message, hint=failure.hint)
+    for line in (failure.detail or "").splitlines():
+        session.output.tell(f"  {line}")
 
 
 def _record(ending: Ending) -> dict[str, object]:

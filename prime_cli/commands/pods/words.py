@@ -10,6 +10,8 @@ from prime_cli.pods.listing import gpu_words, moment
 from prime_cli.wire.pods import Pod
 
 _SHORTEST_ID = 8
+_UNITS = ((24 * 3600 - 30, 3600), (3600 - 1, 60))
+"""From how many seconds on a countdown has no minutes, and no seconds."""
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:
@@ -36,7 +38,7 @@ def stops_in(stop_at: str | None, now: datetime) -> str:
     if when is None:
         return "-"
     left = (when - now).total_seconds()
-    return shown_span(left) if left > 0 else "overdue"
+    return _left(left) if left > 0 else "overdue"
 
 
 def lived_words(created_at: str, terminated_at: str | None) -> str:
@@ -48,13 +50,19 @@ def lived_words(created_at: str, terminated_at: str | None) -> str:
 def deadline_words(when: datetime, now: datetime) -> str:
     """A deadline on the clock of whoever reads it, and how long it is until then."""
     left = round((when - now).total_seconds())
-    until = f"in {shown_span(left)}" if left > 0 else "overdue"
+    until = f"in {_left(left)}" if left > 0 else "overdue"
     return f"{when.astimezone():%Y-%m-%d %H:%M %Z} ({until})"
+
+
+def _left(seconds: float) -> str:
+    """A countdown, rounded to what it shows: two hours are not `1h 59m` a second later."""
+    unit = next((unit for least, unit in _UNITS if seconds >= least), 1)
+    return shown_span(round(seconds / unit) * unit)
 
 
 def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
     """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`, or `web of ben: …`."""
-    title = f"{pod.name or pod.id} of {owner}" if owner else pod.name or pod.id
+    title = f"{pod.title} of {owner}" if owner else pod.title
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)
     since = shown_span((now - begun).total_seconds()) if begun else "of unknown age"
     price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"

@@ -68,7 +68,7 @@ def find_route(hub: HubClient, pod: Pod, wish: Wish) -> Route | None:
     pin_host_keys(files.known_hosts(pod.id), pod.id, pod.host_keys, pod.nodes)
     return Route(
         pod_id=pod.id,
-        name=_title(pod),
+        name=pod.title,
         node=wish.node,
         address=address,
         identity=wish.identity,
@@ -94,7 +94,7 @@ def reach(
     """
     patience = PATIENCE_SECONDS if wish.timeout is None else wish.timeout
     attempts = _Attempts(until=clock() + patience)
-    with progress.task(f"Reaching `{_title(pod)}`") as task:
+    with progress.task(f"Reaching `{pod.title}`") as task:
         while True:
             _require_alive(pod)
             route = find_route(hub, pod, wish)
@@ -137,40 +137,38 @@ def _deadline(wish: Wish, attempts: _Attempts) -> float:
 
 
 def _require_alive(pod: Pod) -> None:
-    title = _title(pod)
     match pod.status:
         case wire.ERROR:
             why = pod.installation_failure
             raise Unreachable(
-                f"`{title}` has failed" + (f": {why.strip().rstrip('.')}" if why else ""),
-                hint=f"`prime pods logs {title}` may tell more; `prime pods terminate {title}`",
+                f"`{pod.title}` has failed" + (f": {why.strip().rstrip('.')}" if why else ""),
+                hint=f"`prime pods logs {pod.id}` may tell more; `prime pods terminate {pod.id}`",
             )
         case wire.STOPPED:
-            raise Conflict(f"`{title}` is stopped: it has no port to reach")
+            raise Conflict(f"`{pod.title}` is stopped: it has no port to reach")
         case wire.DELETING | wire.TERMINATED:
-            raise _ended(title)
+            raise _ended(pod)
 
 
 def _look_again(hub: HubClient, pod: Pod) -> Pod:
     try:
         return hub.pods.get(pod.id)
     except NotFound as error:
-        raise _ended(_title(pod)) from error
+        raise _ended(pod) from error
     except Unreachable:
         return pod  # the hub is away for a moment; the pod need not be
 
 
-def _ended(title: str) -> PrimeError:
-    return NotFound(f"`{title}` has ended", hint="`prime pods history` shows those that ended")
+def _ended(pod: Pod) -> PrimeError:
+    return NotFound(f"`{pod.title}` has ended", hint="`prime pods history` shows those that ended")
 
 
 def _too_late(pod: Pod, route: Route | None, seen: Probe | None, patience: float) -> PrimeError:
     if route is not None and seen is not None:
         return refusal(route, seen)
-    title = _title(pod)
     return Unreachable(
-        f"`{title}` is {pod.shown_status} and has no address after {patience:.0f} seconds",
-        hint=f"`prime pods status {title}` shows how it is; `--timeout` waits longer",
+        f"`{pod.title}` is {pod.shown_status} and has no address after {patience:.0f} seconds",
+        hint=f"`prime pods status {pod.id}` shows how it is; `--timeout` waits longer",
     )
 
 
@@ -178,7 +176,3 @@ def _tell(task: Task, pod: Pod, seen: Probe | None) -> None:
     share = pod.installation_progress
     note = pod.shown_status.lower() + (f" {share}%" if share and pod.shown_status != ACTIVE else "")
     task.update(note=f"{note}, {seen.answer.value}" if seen is not None else note)
-
-
-def _title(pod: Pod) -> str:
-    return pod.name or pod.id

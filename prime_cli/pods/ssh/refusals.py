@@ -68,7 +68,7 @@ def _silent(route: Route, seen: Probe) -> PrimeError:
     return Unreachable(
         f"`{route.name}` does not answer at {address.host}, port {address.port}",
         detail=seen.said,
-        hint=f"`prime pods status {route.name}` shows how it is; `--timeout` waits longer",
+        hint=f"`prime pods status {route.pod_id}` shows how it is; `--timeout` waits longer",
     )
 
 

@@ -25,6 +25,10 @@ def key(home: Path) -> Path:
     return make_key(home / ".ssh")
 
 
+def told(text: str) -> str:
+    return " ".join(text.split())
+
+
 def ordered(machines: Stubborn) -> Order:
     (order,) = machines.started.values()
     return order
@@ -163,8 +167,16 @@ def test_a_second_pod_has_a_name_of_its_own(prime: Prime, machines: Stubborn) ->
     for _ in range(2):
         prime("pods", "create", *A, "--yes").ok()
     assert sorted(order.name for order in machines.started.values()) == ["a100-1", "a100-1-2"]
-    again = prime("pods", "create", *A, "--name", "a100-1", "--yes").ok()
-    assert "There is a pod `a100-1` already" in again.err
+
+
+def test_what_comes_next_is_told_with_the_id_where_the_name_is_anothers_too(prime: Prime) -> None:
+    named = (*A, "--name", "web", "--yes", "--output", "json")
+    first = prime("pods", "create", *named).ok()
+    assert "`prime pods ssh web`, give it back with `prime pods terminate web`" in told(first.err)
+    second = prime("pods", "create", *named).ok()
+    assert "There is a pod `web` already" in second.err
+    for command in ("status", "ssh", "terminate"):
+        assert f"`prime pods {command} {second.json['id']}`" in told(second.err)
 
 
 def test_several_nodes_are_told_in_the_same_words_everywhere(
@@ -195,6 +207,9 @@ def test_a_team_has_it_and_those_who_are_named_see_it(
     assert sorted(yard.pods(bob)) == sorted([shared["id"], named["id"]])
     planned = prime("pods", "create", *A, "--team-id", team, "--dry-run").ok()
     assert "team     lab\n" in planned.out
+    by_habit = prime("pods", "create", *A, "--dry-run", env={"PRIME_TEAM": "lab"}).ok()
+    assert "team     lab\n" in by_habit.out
+    assert "For the team `lab` (from PRIME_TEAM)" in by_habit.err
     assert prime("pods", "create", *A, *words, "--member", "eve").code == 6
     assert prime("pods", "create", *A, *words, "--add-members").code == 2
 

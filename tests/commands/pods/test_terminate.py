@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from prime_cli.core.completion_cache import remembered
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
@@ -56,9 +58,31 @@ def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, yard: Yard
     yard.rent(**wish(name="web"))
     shown = prime("pods", "terminate", "nothing", "web", "--yes")
     assert shown.code == 6
-    assert "There is no pod `nothing`" in shown.err
+    # Said before the others are asked about.
+    first, *_ = shown.err.splitlines()
+    assert first == "warning: There is no pod `nothing` on hub.local"
+    assert shown.err.count("`nothing`") == 1
     assert "1 of 2 pods could not be terminated" in shown.err
     assert yard.pods() == []
+
+
+@pytest.mark.parametrize("command", ["terminate", "ssh", "status", "logs"])
+def test_a_name_that_two_pods_have_lists_both(prime: Prime, yard: Yard, command: str) -> None:
+    pods = [yard.rent(**wish(name="web")) for _ in range(2)]
+    refused = prime("pods", command, "web")
+    assert refused.code == 2
+    assert "`web` may be any of 2 pods" in refused.err
+    for pod in pods:
+        assert f"  {pod['id']}  A100_80GB x1, PROVISIONING, made 20" in refused.err
+    assert "hint: name the pod by its id" in refused.err
+
+
+def test_such_a_name_among_others_lists_them_too(prime: Prime, yard: Yard) -> None:
+    pods = [yard.rent(**wish(name=name)) for name in ("web", "web", "api")]
+    shown = prime("pods", "terminate", "web", "api", "--yes")
+    assert shown.code == 2
+    assert f"  {pods[1]['id']}  A100_80GB x1" in shown.err
+    assert sorted(yard.pods()) == sorted(pod["id"] for pod in pods[:2])
 
 
 def test_what_fails_for_one_is_told_and_the_others_are_ended(
