@@ -171,7 +171,11 @@ def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
     _answer(signal.SIG_IGN)
     log.add(why)
     user = find_user(plan.user) if plan.user else None
-    end_processes(folder, keeper=os.getpid(), user=user)
+    try:
+        end_processes(folder, keeper=os.getpid(), user=user)
+    except PrimeError as error:
+        # Whoever looks at the pod is to know why it failed all the same.
+        log.add(str(error))
     folder.change_state(status=ERROR, failure=why)
 
 
