@@ -67,7 +67,7 @@ class Group:
         try:
             yield
         finally:
-            _join(_made(self.path.parents[1] / "keepers"))
+            _leave_for(self.path.parents[1] / "keepers")
 
 
 def find_root(mounts: Path = _MOUNTS) -> Path | None:
@@ -165,10 +165,14 @@ def _join(path: Path) -> None:
         raise StorageFailed(f"The keeper of a pod cannot enter {path}")
 
 
-def _made(path: Path) -> Path:
-    with suppress(OSError):
-        path.mkdir(mode=0o755, exist_ok=True)
-    return path
+def _leave_for(path: Path) -> None:
+    for _ in range(_TRIES):
+        # Whoever removes a pod removes this group too, when it is empty.
+        with suppress(OSError, StorageFailed):
+            path.mkdir(mode=0o755, exist_ok=True)
+            _join(path)
+            return
+    _join(path)
 
 
 def _put(path: Path, text: str) -> bool:

@@ -47,13 +47,16 @@ def remove_leftovers(name: str, uid: int, system: System = _HERE) -> None:
     """
     for place in _BY_NAME:
         (system.root / place / name).unlink(missing_ok=True)
-    wanted = ["-xdev", "-mindepth", "1", "-uid", str(uid)]
     # Each is removed from within its folder: a name could lead elsewhere a moment later.
-    _find(system, uid, [*wanted, "-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
-    left = _find(system, uid, [*wanted, "-print", "-quit"])
-    if left:
+    _find(system, uid, ["-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
+    if left := find_leftover(uid, system):
         raise StorageFailed(f"`{name}` has left {left}, which cannot be removed")
     remove_shared(uid)
+
+
+def find_leftover(uid: int, system: System = _HERE) -> str:
+    """A file of this number where users leave theirs; empty where there is none."""
+    return _find(system, uid, ["-print", "-quit"])
 
 
 def stop_manager(name: str, uid: int, system: System = _HERE) -> None:
@@ -80,12 +83,13 @@ def allow_manager(uid: int, system: System = _HERE) -> None:
         _control(system, "unmask", "--runtime", f"user@{uid}.service")
 
 
-def _find(system: System, uid: int, wanted: Sequence[str]) -> str:
+def _find(system: System, uid: int, action: Sequence[str]) -> str:
     places = [system.root / place for place in (*_OPEN_TO_ALL, f"{_RUNTIME}/{uid}")]
     # Where `var/mail` is a link to `var/spool/mail`, each is looked at once.
     there = sorted({place.resolve() for place in places if place.is_dir()})
     if not there or sys.platform == "win32":
         return ""
+    wanted = ["-xdev", "-mindepth", "1", "-uid", str(uid), *action]
     done = run(["find", *map(str, there), *wanted], cwd=system.root, env={"PATH": system.path})
     return done.out.strip()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.process import Completed, run
-from prime_cli.hub.compute.local.leftovers import remove_leftovers
-from prime_cli.hub.compute.local.numbers import free_numbers
+from prime_cli.hub.compute.local.leftovers import find_leftover, remove_leftovers
+from prime_cli.hub.compute.local.numbers import free_numbers, last_number, note_number
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 
 _SHELLS = ("/bin/bash", "/bin/sh")
@@ -73,14 +73,22 @@ def users_in(folder: Path) -> list[str]:
 
 
 def make_user(name: str, home: Path) -> SystemUser:
-    """A user with a group of its own, who can be logged in by a key alone. Raises StorageFailed."""
+    """A user with a group of its own, who can be logged in by a key alone; `home` is to be in the
+    folder of its pod.
+
+    Its number is one of which nothing is found on this machine. Raises StorageFailed.
+    """
+    pods = home.parents[1]
     shell = next(each for each in _SHELLS if Path(each).exists())
     # A password of `*` matches none, and does not lock the account, as `!` would.
     fixed = "--system --user-group --no-create-home --password * --comment".split()
     wanted = [*fixed, _COMMENT, "--home-dir", str(home), "--shell", shell]
     try:
-        for number in free_numbers():
+        for number in free_numbers(last_number(pods)):
+            if find_leftover(number):
+                continue
             if _change(["useradd", *wanted, "--uid", str(number), name], but=_NUMBER_TAKEN):
+                note_number(pods, number)
                 break
     except StorageFailed:
         # One that a keeper began, which was killed meanwhile, may have come first.

@@ -4,9 +4,10 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
-from prime_cli.hub.compute.local.numbers import free_numbers, running_numbers
+from prime_cli.hub.compute.local.numbers import free_numbers, last_number, running_numbers
 from prime_cli.hub.compute.local.removal import end_processes
 from prime_cli.hub.compute.local.users import SystemUser, find_user, make_user, remove_user
 from tests.helpers.local_pods import Here
@@ -46,9 +47,9 @@ def _all_free() -> Iterator[int]:
 
 def test_a_number_that_the_next_user_has_got_meanwhile_is_left_alone(for_others: Here) -> None:
     """Two may end one pod: its keeper, and who lost patience with it."""
-    tag = for_others.order().tag
-    folder = for_others.folder(tag)
-    former = make_user(tag, folder.home)
+    # Far from where other tests, at the same time, take theirs.
+    former = _take(next(free_numbers(300 + os.getpid() % 500)), for_others)
+    folder = for_others.folder(former.name)
     remove_user(former)
     following = _take(former.uid, for_others)
     with _running_as(following.uid) as other:
@@ -77,3 +78,32 @@ def test_numbers_are_read_of_all_that_a_process_may_do(tmp_path: Path) -> None:
     (tmp_path / "18").mkdir()  # a process that ends just now
     assert running_numbers(tmp_path) == frozenset(range(1, 9))
     assert os.geteuid() in running_numbers()
+
+
+def test_numbers_come_in_turn_so_that_one_that_was_had_comes_last(for_others: Here) -> None:
+    pods = for_others.provider.folder
+    first, second = for_others.order().tag, for_others.order().tag
+    former = make_user(first, for_others.folder(first).home)
+    assert last_number(pods) == former.uid
+    remove_user(former)
+    following = make_user(second, for_others.folder(second).home)
+    remove_user(following)
+    assert following.uid < former.uid
+    in_turn = list(islice(free_numbers(former.uid), 700))
+    assert in_turn[0] < former.uid
+    had = [number for number in in_turn if number >= former.uid]
+    assert had == in_turn[-len(had) :]
+
+
+def test_a_number_of_which_a_file_is_left_is_nobodys_to_have(for_others: Here) -> None:
+    number = next(free_numbers(last_number(for_others.provider.folder)))
+    left = Path(f"/var/tmp/left-by-{number}-{os.getpid()}")
+    left.touch()
+    try:
+        os.chown(left, number, number)
+        tag = for_others.order().tag
+        user = make_user(tag, for_others.folder(tag).home)
+        assert user.uid != number
+        remove_user(user)
+    finally:
+        left.unlink()
