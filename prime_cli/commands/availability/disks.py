@@ -6,8 +6,8 @@ import typer
 
 from prime_cli.commands.availability.flags import RegionsOpt
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.pods.offers import read_regions
 from prime_cli.commands.pods.words import price_words
+from prime_cli.pods.offers import read_regions
 from prime_cli.pods.shown_offers import NOT_TOLD, ShownDisk, show_disks
 
 _COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "Several nodes")

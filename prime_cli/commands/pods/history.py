@@ -36,6 +36,8 @@ def history(
     short = ids if session.output.mode == "plain" else short_ids(ids)
     rows = [_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
     session.output.table(_COLUMNS, rows, records=found.history, page=found)
+    if not rows and not offset:
+        session.output.say("No pod has ended yet")
     if found.more:
         session.output.hint(f"{found.more} more with `--offset {offset + len(rows)}`")
 

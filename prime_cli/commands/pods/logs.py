@@ -8,7 +8,7 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.commands.pods.options import PodArg
 from prime_cli.commands.pods.watching import require_lines
 from prime_cli.pods.logs import Piece, follow_log, read_log
-from prime_cli.pods.past import find_present_or_past
+from prime_cli.pods.past import Found, find_present_or_past
 from prime_cli.session import Session
 
 
@@ -44,7 +44,11 @@ def logs(
         piece = read_log(hub, found, tail)
         _print(session, piece)
         if not piece.logs:
-            session.output.say("Nothing was said yet, or it was not kept")
+            session.output.say(
+                f"`{pod}` has ended, and no log of it was kept"
+                if isinstance(found, Found)
+                else "Nothing was said yet"
+            )
         return
     for piece in follow_log(hub, found, tail):
         if piece.logs:

@@ -11,7 +11,7 @@ from prime_cli.commands.pods.reaching import IdentityOpt, NodeOpt, TimeoutOpt, f
 from prime_cli.core.errors import Offline
 from prime_cli.pods.ssh.aliases import keep_alias
 from prime_cli.pods.ssh.files import SshFiles
-from prime_cli.pods.ssh.including import include_aliases
+from prime_cli.pods.ssh.including import include_aliases, plain_command
 from prime_cli.pods.ssh.routes import Route
 from prime_cli.pods.ssh.sessions import become
 from prime_cli.session import Session
@@ -64,7 +64,7 @@ def ssh(
     if session.config.offline:
         raise Offline("`--offline` opens no connection", hint="`--print` shows the command")
     if not no_config:
-        _keep(session, route)
+        _keep(session, route, tells=not arguments)
     session.close()
     become(argv)
 
@@ -83,8 +83,8 @@ def _print(session: Session, route: Route, argv: list[str]) -> None:
     session.output.text(shlex.join(argv), record=record)
 
 
-def _keep(session: Session, route: Route) -> None:
+def _keep(session: Session, route: Route, *, tells: bool) -> None:
     files = SshFiles(session.config.home.value)
     alias = keep_alias(files, session.hub.base_url, route)
-    if include_aliases(files, session.progress):
-        session.output.say(f"Plain ssh knows it as `ssh {alias}`")
+    if include_aliases(files, session.progress) and tells:
+        session.output.say(f"Plain ssh knows it as `{plain_command(alias)}`")

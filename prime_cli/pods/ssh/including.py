@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import shlex
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -36,8 +37,30 @@ def include_aliases(files: SshFiles, progress: Progress) -> bool:
         )
         return False
     if added:
-        progress.say(f"Added one line to {config}: it includes {files.config}")
+        progress.say(f"Added one line to {config}, so that plain ssh knows pods")
     return True
+
+
+def plain_command(alias: str) -> str:
+    """How plain ssh reaches a pod by its alias.
+
+    ssh asks the system for the user's home, and reads none of the files of another one in HOME.
+    """
+    home = Path.home()
+    if home == _home_of_ssh(home):
+        return f"ssh {alias}"
+    return f"ssh -F {shlex.quote(str(home / '.ssh' / 'config'))} {alias}"
+
+
+def _home_of_ssh(home: Path) -> Path | None:
+    """The home that the system has for this user; where it keeps no list of users, `home`."""
+    try:
+        import pwd
+    except ImportError:
+        return home
+    with suppress(KeyError):
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return None
 
 
 def _add(config: Path, line: str) -> bool:

@@ -20,7 +20,7 @@ from prime_cli.pods.ssh.aliases import keep_alias
 from prime_cli.pods.ssh.blocks import read_blocks
 from prime_cli.pods.ssh.config_hosts import find_host
 from prime_cli.pods.ssh.files import SshFiles
-from prime_cli.pods.ssh.including import include_aliases
+from prime_cli.pods.ssh.including import include_aliases, plain_command
 from prime_cli.pods.ssh.routes import Route
 from prime_cli.pods.ssh.words import path_word
 from tests.helpers.tools import require
@@ -185,6 +185,18 @@ class TestTheUsersFile:
         done, progress = self.include(files)
         assert (done, len(progress.warned)) == (False, 1)
         assert "Plain ssh does not know the pod" in progress.warned[0]
+
+    @pytest.mark.skipif(os.name != "posix", reason="homes of users are named by HOME alone")
+    def test_where_home_is_another_than_that_of_the_system_ssh_is_told_the_file(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        import pwd
+
+        monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)
+        assert plain_command("prime-web") == "ssh prime-web"
+        monkeypatch.setenv("HOME", str(tmp_path / "a b"))
+        config = tmp_path / "a b" / ".ssh" / "config"
+        assert plain_command("prime-web") == f"ssh -F '{config}' prime-web"
 
 
 @pytest.mark.parametrize("name", ["plain", "a b", "100%", "it's", "é", "#x", "a=b", "~", "$HOME"])
