@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.local.boot import current_boot
 from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.lock import is_kept, keeper_of
+from prime_cli.hub.compute.local.lock import (
+    Keeper,
+    is_kept,
+    keeper_of,
+    last_keeper,
+    sign_lock,
+    take_lock,
+)
 from prime_cli.hub.compute.local.processes import find_process, send
 from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.compute.local.removal import end_processes, remove_pod
@@ -32,14 +38,9 @@ class Here:
     """A provider in a folder of a test, and a key that its pods are opened with."""
 
     def __init__(self, folder: Path, key: Path, *, users: bool = False) -> None:
-        self.boots = 0
-        self.provider = LocalProvider(folder, users=users, boot=self.boot)
+        self.provider = LocalProvider(folder, users=users)
         self.key = key
         self.tags: list[str] = []
-
-    def boot(self) -> str:
-        """What the machine says of its start, and once more for each `reboot` of this test."""
-        return f"{current_boot()}{'+' * self.boots}"
 
     def order(self, **wishes: Any) -> Order:
         """A pod for an hour, with the test's key."""
@@ -74,13 +75,21 @@ class Here:
         wait_until(lambda: not is_kept(self.folder(tag)), what="nobody keeps the pod")
 
     def reboot(self, *tags: str) -> None:
-        """Nothing of these pods runs any more, and the machine says that it was started anew."""
+        """Nothing of these pods runs any more, and what is written of them is of another boot."""
         for tag in tags:
             if is_kept(self.folder(tag)):
                 self.kill_keeper(tag)
             user = find_user(tag) if self.provider.users else None
             end_processes(self.folder(tag), user=user)
-        self.boots += 1
+            keeper = last_keeper(self.folder(tag))
+            if keeper is not None:
+                self.sign(tag, replace(keeper, boot="another boot"))
+
+    def sign(self, tag: str, keeper: Keeper) -> None:
+        """Write who kept a pod that nobody keeps."""
+        lock = take_lock(self.folder(tag))
+        sign_lock(lock, keeper)
+        os.close(lock)
 
     def again(self, tag: str) -> Seen:
         """Start a pod again that can be, and wait until it is up."""

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -55,7 +55,6 @@ class LocalPods:
     host: str = "127.0.0.1"
     users: bool = False
     end_seconds: float = 15.0
-    boot: Callable[[], str] = current_boot
 
     def offers(self) -> Sequence[GpuOffer]:
         """The machine itself. Raises UsageError where there is no sshd."""
@@ -99,7 +98,7 @@ class LocalPods:
             return
         folder = self._pod(order.tag)
         try:
-            _launch(folder, lock, self.boot())
+            _launch(folder, lock, current_boot())
         except BaseException:
             remove_folder(folder.path)
             raise
@@ -117,7 +116,7 @@ class LocalPods:
         if lock is None:
             return
         try:
-            boot, plan = self.boot(), folder.read_plan()
+            boot, plan = current_boot(), folder.read_plan()
             if plan is None or why_not(folder, boot) is not None:
                 return
             # What is the machine's own may be another by now.
@@ -173,7 +172,7 @@ class LocalPods:
         state = state or State(PROVISIONING)
         again = datetime.fromtimestamp(state.again, UTC) if state.again else None
         if not kept:
-            failure = why_not(folder, self.boot())
+            failure = why_not(folder, current_boot())
             if failure is None:
                 return Seen(PROVISIONING, 0, started_again=again, is_resumable=True)
             return Seen(ERROR, failure=failure, started_again=again)
@@ -204,14 +203,14 @@ class LocalPods:
             return lay(self, order)
 
     def _in_use(self) -> bool:
-        pods, boot = [self._pod(tag) for tag in self.found("")], self.boot()
+        pods, boot = [self._pod(tag) for tag in self.found("")], current_boot()
         # One that is about to be started again has what it had.
         return any(is_kept(pod) or why_not(pod, boot) is None for pod in pods)
 
     def _keeper(self, folder: PodFolder) -> Process | None:
         """The keeper that is alive; never a process that has its number by now."""
         keeper = last_keeper(folder)
-        if keeper is None or keeper.boot != self.boot():
+        if keeper is None or keeper.boot != current_boot():
             return None
         return find_process(keeper.pid, keeper.start)
 

@@ -1,12 +1,11 @@
 """The machine of the hub as a provider of pods and disks."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.hub.compute.local.boot import current_boot
 from prime_cli.hub.compute.provider import Order, Provider, Seen
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 
@@ -20,14 +19,12 @@ class LocalProvider:
 
     Without `users` every pod runs as whoever runs the hub, and nothing separates them from that
     person or from each other. With them, which takes root, each has a system user of its own; see
-    `local.served`. `boot` tells which start of the machine it is. Making one loads and starts
-    nothing.
+    `local.served`. Making one loads and starts nothing.
     """
 
     folder: Path
     host: str = "127.0.0.1"
     users: bool = False
-    boot: Callable[[], str] = current_boot
 
     @property
     def name(self) -> str:
@@ -73,7 +70,7 @@ class LocalProvider:
     def _pods(self) -> "LocalPods":
         from prime_cli.hub.compute.local.pods import LocalPods
 
-        return LocalPods(self.folder, self.host, users=self.users, boot=self.boot)
+        return LocalPods(self.folder, self.host, users=self.users)
 
 
 def _is_a_provider(local: LocalProvider) -> Provider:

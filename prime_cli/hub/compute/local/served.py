@@ -15,8 +15,11 @@ from pathlib import Path
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
+from prime_cli.hub.compute.local.folder import PodFolder, is_tag
+from prime_cli.hub.compute.local.lock import is_kept
 from prime_cli.hub.compute.local.sshd import find_sshd
 from prime_cli.hub.compute.local.system import is_root
+from prime_cli.hub.compute.local.users import find_user
 
 _PROGRAMS = ("useradd", "userdel", "groupdel", "getent", "chown", "find", "ssh-keygen")
 _LINKS = Path("/proc/sys/fs/protected_hardlinks")
@@ -49,6 +52,7 @@ def prepare_ground(folder: Path, host: str) -> None:
         )
     _require_host(host)
     _make_folder(folder.absolute())
+    _close_abandoned(folder.absolute())
 
 
 def _make_folder(folder: Path) -> None:
@@ -60,6 +64,19 @@ def _make_folder(folder: Path) -> None:
             _require_safe(path)
         for path in (real, real / "disks"):
             path.chmod(0o711)
+
+
+def _close_abandoned(folder: Path) -> None:
+    """Close pods to all but root whose users this machine has lost, as a container made anew has:
+    their numbers may become those of other pods' users.
+    """
+    if sys.platform == "win32":
+        return
+    for path in folder.iterdir():
+        if is_tag(path.name) and find_user(path.name) is None and not is_kept(PodFolder(path)):
+            with storage_errors(path):
+                os.chown(path, 0, 0)
+                path.chmod(0o700)
 
 
 def _require_safe(path: Path) -> None:

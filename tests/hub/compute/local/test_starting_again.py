@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from prime_cli.hub.compute.local.boot import current_boot
-from prime_cli.hub.compute.local.lock import Keeper, is_kept, last_keeper, sign_lock, take_lock
+from prime_cli.hub.compute.local.lock import Keeper, is_kept, last_keeper, take_lock
+from prime_cli.hub.compute.local.pods import LocalPods
 from prime_cli.hub.compute.local.processes import find_process, members, processes
-from prime_cli.hub.compute.local.provider import LocalProvider
+from prime_cli.hub.compute.local.served import prepare_ground
 from tests.helpers.local_pods import Here, wait_until
 
 DETACHED = "nohup setsid sleep 4330 > /dev/null 2>&1 < /dev/null & echo $!"
@@ -127,6 +128,16 @@ def test_a_user_that_is_gone_is_not_made_anew(for_others: Here) -> None:
     assert for_others.folder(tag).home.is_dir()
 
 
+def test_a_pod_whose_user_is_gone_is_closed_to_the_next_of_that_number(for_others: Here) -> None:
+    tag, other = for_others.up(), for_others.up()
+    for_others.reboot(tag)
+    subprocess.run(["userdel", tag], check=True, capture_output=True)
+    prepare_ground(for_others.provider.folder, "127.0.0.1")
+    found = for_others.folder(tag).path.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (0, 0, 0o700)
+    assert for_others.ssh(other, "true").returncode == 0
+
+
 def test_a_keeper_that_was_killed_is_followed_and_what_runs_goes_on(ground: Here) -> None:
     tag = ground.up()
     before = ground.wait(tag, "ACTIVE")
@@ -170,7 +181,7 @@ def test_a_keeper_that_dies_twice_within_an_hour_is_not_followed_again(here: Her
     here.again(tag)
     here.kill_keeper(tag)
     _is_not_started(here, tag, "twice within an hour")
-    here.boots += 1
+    here.reboot(tag)
     here.again(tag)
     assert here.ssh(tag, "cat day").stdout == "work\n"
 
@@ -206,13 +217,14 @@ def test_a_process_that_has_the_number_of_a_keeper_is_not_ended_with_the_pod(her
         mine = find_process(stranger.pid)
         assert mine is not None
         for keeper in (
-            Keeper(stranger.pid, "1", here.provider.boot()),
+            Keeper(stranger.pid, "1", current_boot()),
             Keeper(stranger.pid, mine.start, "another boot"),
         ):
+            here.sign(tag, keeper)
             lock = take_lock(here.folder(tag))
-            sign_lock(lock, keeper)
-            # Somebody has the lock, as one who is starting it again.
-            replace(here.provider)._pods._tell_to_go(here.folder(tag))
+            # Somebody has the lock, as one who is starting it again, and is not told to go.
+            assert here.provider.look([tag])[tag].status == "PROVISIONING"
+            LocalPods(here.provider.folder)._tell_to_go(here.folder(tag))
             os.close(lock)
         assert stranger.poll() is None
         here.again(tag)
@@ -223,10 +235,9 @@ def test_a_process_that_has_the_number_of_a_keeper_is_not_ended_with_the_pod(her
 
 def test_a_process_that_has_the_number_of_the_sshd_is_not_taken_for_it(here: Here) -> None:
     tag = here.up()
-    here.reboot(tag)
+    here.kill_keeper(tag)
     with subprocess.Popen(["sleep", "600"]) as stranger:
         here.folder(tag).change_state(sshd_pid=stranger.pid, sshd_start="1")
-        here.boots -= 1
         here.again(tag)
         assert here.ssh(tag, "true").returncode == 0
         here.provider.end(tag)
@@ -256,7 +267,7 @@ import sys
 from pathlib import Path
 from prime_cli.hub.compute.local.provider import LocalProvider
 
-provider = LocalProvider(Path(sys.argv[1]), users=sys.argv[3] == "True", boot=lambda: sys.argv[4])
+provider = LocalProvider(Path(sys.argv[1]), users=sys.argv[3] == "True")
 provider.look([])
 print("now", flush=True)
 provider.resume(sys.argv[2])
@@ -286,7 +297,7 @@ def test_a_start_again_that_is_killed_at_any_moment_is_followed_by_another(groun
 
 
 def _resume_and_kill(ground: Here, tag: str, moment: float) -> None:
-    words = [str(ground.provider.folder), tag, str(ground.provider.users), ground.provider.boot()]
+    words = [str(ground.provider.folder), tag, str(ground.provider.users)]
     with subprocess.Popen(
         [sys.executable, "-c", RESUME, *words], stdout=subprocess.PIPE, start_new_session=True
     ) as starting:
@@ -330,7 +341,6 @@ def _kill_whoever_keeps(ground: Here, tag: str) -> None:
 
 def test_this_machine_says_the_same_of_its_start_each_time() -> None:
     assert current_boot() == current_boot() != ""
-    assert LocalProvider(folder=None).boot is current_boot  # type: ignore[arg-type]
 
 
 def _is_not_started(here: Here, tag: str, why: str) -> None:
