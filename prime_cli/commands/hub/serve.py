@@ -219,6 +219,11 @@ def serve(
             hint="give `--tls-cert` and `--tls-key`, or `--trusted-proxies` with a proxy that "
             "ends TLS",
         )
+    if options.hides_pods:
+        output.warn(
+            f"Pods listen on {pods_host}, where users of other machines cannot reach them",
+            hint="name an address of this machine that they reach with `--pods-host`",
+        )
     run(options, lambda started: _announce(output, started))
 
 

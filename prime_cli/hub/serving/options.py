@@ -87,6 +87,18 @@ class ServeOptions:
         """Whether keys may travel in the clear between machines."""
         return not (self.host in _LOOPBACK or self.tls_cert or self.trusted_proxies)
 
+    @property
+    def hides_pods(self) -> bool:
+        """Whether clients of other machines are told to find pods at an address of their own.
+
+        Raises UsageError for an address that is not absolute.
+        """
+        if not self.local_pods or self.pods_host not in _LOOPBACK:
+            return False
+        if self.public_url is not None:
+            _check_origin("--public-url", self.public_url)
+        return urlsplit(self.url).hostname not in _LOOPBACK
+
     def settings(self) -> HubSettings:
         """The settings of the application.
 

@@ -53,6 +53,20 @@ def test_pods_on_the_hub_s_machine_are_given_when_the_operator_says_so(tmp_path:
     assert options.settings().providers == (LocalProvider(tmp_path, "::1", users=True),)
 
 
+@pytest.mark.parametrize(
+    ("options", "hidden"),
+    [
+        (ServeOptions(Path("x"), public_url="https://hub.example"), False),
+        (ServeOptions(Path("x"), local_pods=True), False),
+        (ServeOptions(Path("x"), local_pods=True, public_url="https://hub.example"), True),
+        (ServeOptions(Path("x"), local_pods=True, host="10.0.0.5"), True),
+        (ServeOptions(Path("x"), local_pods=True, host="10.0.0.5", pods_host="10.0.0.5"), False),
+    ],
+)
+def test_pods_that_only_this_machine_reaches_are_known(options: ServeOptions, hidden: bool) -> None:
+    assert options.hides_pods == hidden
+
+
 def test_every_variable_of_the_server_is_in_the_guide() -> None:
     source = (ROOT / "prime_cli/commands/hub/serve.py").read_text(encoding="utf-8")
     guide = (ROOT / "docs/hub.md").read_text(encoding="utf-8")
