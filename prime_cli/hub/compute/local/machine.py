@@ -6,21 +6,28 @@ import sys
 from pathlib import Path
 
 from prime_cli.hub.compute.local.gpus import Gpus
+from prime_cli.hub.compute.local.limits import this_machine
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices, Spec
 
 CLOUD_ID = "local"
 PROVIDER = "local"
 CPU_NODE = "CPU_NODE"
 _GB = 10**9
-_SHARED = "of this machine, shared by its pods and all else that runs here; no pod is held to it"
+_SHARED = "of this machine, shared by its pods and all else that runs here"
+_LOOSE = "no pod is held to it"
+_HELD = "a pod is held to what it asks for"
 
 
-def offer_of(folder: Path, gpus: Gpus, *, taken: bool) -> GpuOffer:
+def offer_of(
+    folder: Path, gpus: Gpus, *, taken: bool, held: frozenset[str] = frozenset()
+) -> GpuOffer:
     """The machine that has `folder`, with its GPUs where it has any; `taken` by another pod.
 
-    It has its own system, so that there are no images; whether it is secure nobody can say.
+    Of what pods are `held` to (`cpu`, `memory`) a part may be chosen; the default is all that there
+    is for pods. It has its own system, so that there are no images; whether it is secure nobody can
+    say.
     """
-    about = "; ".join(filter(None, (_SHARED, gpus.unnamed)))
+    about = gpus.unnamed
     disk = shutil.disk_usage(_existing(folder))
     return GpuOffer(
         cloud_id=CLOUD_ID,
@@ -30,8 +37,8 @@ def offer_of(folder: Path, gpus: Gpus, *, taken: bool) -> GpuOffer:
         socket=gpus.socket or "PCIe",
         provider=PROVIDER,
         disk=_have(disk.free // _GB, about),
-        vcpu=_have(vcpus(), about),
-        memory=_have(memory(), about),
+        vcpu=_choose(vcpus(), about) if "cpu" in held else _have(vcpus(), about),
+        memory=_choose(_for_pods(), about) if "memory" in held else _have(memory(), about),
         stock_status="Unavailable" if taken else "Available",
         prices=Prices(currency="USD", on_demand=0.0, is_variable=False),
         provisioning_time=0,
@@ -74,8 +81,26 @@ def disk_size(folder: Path) -> int:
     return shutil.disk_usage(_existing(folder)).total // _GB
 
 
-def _have(count: int, about: str) -> Spec:
-    return Spec(default_count=count, default_included_in_price=True, additional_info=about)
+def _for_pods() -> int:
+    return max(1, this_machine().pods.memory // _GB)
+
+
+def _have(count: int, about: str | None) -> Spec:
+    words = "; ".join(filter(None, (_SHARED, _LOOSE, about)))
+    return Spec(default_count=count, default_included_in_price=True, additional_info=words)
+
+
+def _choose(most: int, about: str | None) -> Spec:
+    words = "; ".join(filter(None, (_SHARED, _HELD, about)))
+    return Spec(
+        min_count=1,
+        default_count=most,
+        max_count=most,
+        price_per_unit=0.0,
+        step=1,
+        default_included_in_price=True,
+        additional_info=words,
+    )
 
 
 def _existing(folder: Path) -> Path:

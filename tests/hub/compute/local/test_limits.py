@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from prime_cli.hub.compute.local.gpus import read_gpus
 from prime_cli.hub.compute.local.groups import CONTROLLERS, controllers_of, find_root
 from prime_cli.hub.compute.local.limits import (
     Limits,
@@ -15,6 +17,7 @@ from prime_cli.hub.compute.local.limits import (
     this_machine,
     what_is_held,
 )
+from prime_cli.hub.compute.local.machine import offer_of
 from prime_cli.hub.compute.local.users import find_user
 from tests.helpers.local_pods import Here
 
@@ -124,3 +127,14 @@ def test_a_fork_bomb_stays_within_its_pod(for_others: Here) -> None:
     assert for_others.ssh(other, "echo lives").stdout == "lives\n"
     for_others.provider.end(bombed)
     assert find_user(bombed) is None
+
+
+def test_an_offer_leaves_open_what_pods_are_held_to_and_nothing_else(tmp_path: Path) -> None:
+    gpus = read_gpus("")
+    held = offer_of(tmp_path, gpus, taken=False, held=frozenset({"cpu", "memory"}))
+    assert (held.vcpu.min_count, held.vcpu.max_count) == (1, held.vcpu.default_count)
+    assert (held.memory.default_count or 0) * GB <= max(GB, this_machine().pods.memory)
+    loose = offer_of(tmp_path, gpus, taken=False, held=frozenset({"pids"}))
+    assert loose.vcpu.max_count is loose.memory.max_count is None
+    assert "no pod is held to it" in str(loose.memory.additional_info)
+    assert "is held to what it asks for" in str(held.memory.additional_info)
