@@ -1,5 +1,7 @@
 """`prime pods status`, `logs` and `history`, against a hub whose machines are on paper."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from prime_cli.hub.compute.provider import Seen
@@ -31,6 +33,18 @@ def test_a_pod_on_its_way_says_how_far_it_is(prime: Prime, yard: Yard) -> None:
     lines = prime("pods", "status", "web").ok().out.splitlines()
     assert "status      INSTALLING" in lines
     assert "installing  ACTIVE, 40%" in lines
+
+
+def test_a_pod_that_was_started_again_says_when(prime: Prime, yard: Yard) -> None:
+    pod = yard.rent(**wish(name="web"))
+    yard.arrive(pod)
+    assert "restarted" not in prime("pods", "status", "web").ok().out
+    assert "started_again" not in prime("pods", "status", "web", "-o", "json").ok().json
+    again = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
+    yard.machines.seen[yard.tag(pod)] = Seen("ACTIVE", started_again=again)
+    assert "restarted  2026-11-21T12:05:00Z (" in prime("pods", "status", "web").ok().out
+    shown = prime("pods", "status", "web", "-o", "json").ok().json
+    assert shown["started_again"] == "2026-11-21T12:05:00Z"
 
 
 def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, yard: Yard) -> None:

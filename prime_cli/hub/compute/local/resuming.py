@@ -8,7 +8,6 @@ and no more: what kills keepers would do so without end.
 import time
 
 from prime_cli.hub.compute.local.folder import DELETING, ERROR, STOPPED, PodFolder, State
-from prime_cli.hub.compute.local.keeper.log import last_lines
 from prime_cli.hub.compute.local.lock import Keeper, last_keeper
 
 CRASHES_APART = 3600.0
@@ -31,9 +30,7 @@ def why_not(folder: PodFolder, boot: str) -> str | None:
     if plan is None or plan.stop_at <= time.time():
         return "Its time is over"
     if is_crash(state, last_keeper(folder), boot) and _was_helped(state):
-        said = last_lines(folder.log, 1)
-        why = "Its keeper ended without a word twice within an hour"
-        return f"{why}: {said}" if said else why
+        return "Its keeper was killed twice within an hour; once that is over, it is started again"
     return None
 
 
