@@ -11,6 +11,7 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.sky.installation import Installation
 from prime_cli.hub.compute.sky.machines import Machine, read_machines
+from prime_cli.hub.compute.sky.turns import take_turn
 from prime_cli.wire.codec import decode, encode
 
 _FRESH_SECONDS = 300.0
@@ -20,11 +21,15 @@ _ASK_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Catalog:
-    """The machines of `infra` (everything that SkyPilot may use where that is empty)."""
+    """The machines of `infra` (everything that SkyPilot may use where that is empty).
+
+    While another process asks for them, they are waited for as long as `patience`, in seconds.
+    """
 
     installation: Installation
     file: Path
     infra: tuple[str, ...] = ()
+    patience: float = _ASK_SECONDS
     now: Callable[[], float] = time.time
 
     def machines(self) -> list[Machine]:
@@ -46,11 +51,14 @@ class Catalog:
 
     def _answer(self) -> dict[str, Any]:
         key = [self.installation.command, *self.infra]
-        answer = self._kept(key)
-        if answer is None:
-            question = {"infra": list(self.infra)}
-            answer = self.installation.ask("offers", question, _ASK_SECONDS)
-            write_atomically(self.file, encode({"at": self.now(), "of": key, "answer": answer}))
+        return take_turn(
+            self.file, self.patience, lambda: self._kept(key), lambda: self._asked(key)
+        )
+
+    def _asked(self, key: list[str]) -> dict[str, Any]:
+        question = {"infra": list(self.infra)}
+        answer = self.installation.ask("offers", question, _ASK_SECONDS)
+        write_atomically(self.file, encode({"at": self.now(), "of": key, "answer": answer}))
         return dict(answer)
 
     def _kept(self, key: list[str]) -> dict[str, Any] | None:

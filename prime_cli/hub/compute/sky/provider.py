@@ -19,14 +19,22 @@ from prime_cli.hub.compute.sky.folders import ClusterFolder, is_tag
 from prime_cli.hub.compute.sky.installation import Installation, sentence
 from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
 from prime_cli.hub.compute.sky.seeing import see_at_work, see_settled
+from prime_cli.hub.compute.sky.turns import take_turn
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
 
+_ASK_SECONDS = 300.0
 _STATUS_SECONDS = 180.0
+_REQUEST_SECONDS = 20.0
+"""How long a request to a served hub waits for what another is asking: clients wait for 30."""
 _END_SECONDS = 5.0
 _PAUSE = 0.1
 _FRESH_SECONDS = 10.0
+_HOW_TO_KEEP_THEM = (
+    "write `remote_identity: NO_UPLOAD` in ~/.sky/config.yaml for each cloud that takes it "
+    "(aws, azure, gcp, kubernetes, nebius, oci, slurm, vast), and have no such files of others"
+)
 _SERVER = ("127.0.0.1", 46580)
 _SERVER_SENTENCE = (
     "SkyPilot starts a server on this machine, which takes about 2 GB of memory until "
@@ -59,7 +67,9 @@ class SkyProvider:
 
     @property
     def catalog(self) -> Catalog:
-        return Catalog(self.installation, self.folder / "offers.json", self.infra)
+        return Catalog(
+            self.installation, self.folder / "offers.json", self.infra, self._patience(_ASK_SECONDS)
+        )
 
     def offers(self) -> Sequence[GpuOffer]:
         """Raises NotAllowed where a served hub would hand out what is its admin's alone, or has
@@ -165,14 +175,26 @@ class SkyProvider:
         more, as long as nothing happened to the pods (`settled`) that it is needed for.
         """
         kept = self.folder / "clusters.json"
-        found = _read_kept(kept, settled) if settled else None
-        if found is None:
-            self._announce()
-            asked_at = time.time()
-            answer = self.installation.ask("status", {}, _STATUS_SECONDS)
-            found = {str(each["name"]): str(each["status"]) for each in answer}
-            write_atomically(kept, encode({"at": asked_at, "clusters": found}))
+        since = time.time()
+
+        def find() -> dict[str, str] | None:
+            # For a sweep, only what was asked for after it began is new enough.
+            return _read_kept(kept, settled, None if settled else since)
+
+        return take_turn(
+            kept, self._patience(_STATUS_SECONDS), find, lambda: self._ask_for_clusters(kept)
+        )
+
+    def _ask_for_clusters(self, kept: Path) -> dict[str, str]:
+        self._announce()
+        asked_at = time.time()
+        answer = self.installation.ask("status", {}, _STATUS_SECONDS)
+        found = {str(each["name"]): str(each["status"]) for each in answer}
+        write_atomically(kept, encode({"at": asked_at, "clusters": found}))
         return found
+
+    def _patience(self, seconds: float) -> float:
+        return seconds if self.embedded else _REQUEST_SECONDS
 
     def _see_at_work(self, folder: ClusterFolder) -> Seen | None:
         found = see_at_work(folder)
@@ -189,9 +211,9 @@ class SkyProvider:
         uploaded = self.catalog.uploaded()
         if uploaded:
             raise NotAllowed(
-                "SkyPilot would copy credentials of the hub's admin to the machines of its users: "
-                + ", ".join(uploaded),
-                hint="write `remote_identity: NO_UPLOAD` for each cloud in ~/.sky/config.yaml",
+                "SkyPilot would copy credentials of the hub's admin to the machines of its users",
+                hint="whoever runs the hub finds in its log which, and what to do",
+                detail=f"{', '.join(uploaded)}; {_HOW_TO_KEEP_THEM}",
             )
 
     def _announce(self) -> None:
@@ -202,10 +224,14 @@ class SkyProvider:
             self.say(_SERVER_SENTENCE)
 
 
-def _read_kept(file: Path, settled: Collection[ClusterFolder]) -> dict[str, str] | None:
+def _read_kept(
+    file: Path, settled: Collection[ClusterFolder], since: float | None
+) -> dict[str, str] | None:
+    """The answer in `file`, where it is new enough: asked for after `since`, or a little ago."""
     with suppress(OSError, UsageError):
         kept = decode(file.read_bytes(), _Kept)
-        if 0 <= time.time() - kept.at < _FRESH_SECONDS and all(
+        oldest = time.time() - _FRESH_SECONDS if since is None else since
+        if oldest <= kept.at <= time.time() and all(
             folder.is_quiet_since(kept.at) for folder in settled
         ):
             return kept.clusters

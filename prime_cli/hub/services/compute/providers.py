@@ -47,7 +47,8 @@ def ask(
         return question(provider)
     except PrimeError as error:
         if not is_raised:
-            _log.warning("The provider `%s` failed: %s", provider.name, error.message)
+            why = f"{error.message}: {error.detail}" if error.detail else error.message
+            _log.warning("The provider `%s` failed: %s", provider.name, why)
         return error
     except Exception:  # noqa: BLE001 - a bug of one provider
         _log.exception("The provider `%s` has a bug", provider.name)

@@ -4,7 +4,7 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotAllowed, UsageError
 from prime_cli.hub.compute.sky.gpu_types import published_type
-from tests.helpers.skypilots import FakeSky, order_of
+from tests.helpers.skypilots import H100, FakeSky, order_of
 
 AWS = "sky/aws/us-east-1/p5.48xlarge"
 
@@ -56,11 +56,25 @@ def test_a_served_hub_offers_only_what_its_users_reach(sky: FakeSky) -> None:
 
 def test_a_served_hub_offers_nothing_while_its_credentials_would_come_along(sky: FakeSky) -> None:
     sky.set(credentials={"~/.aws/credentials": "aws", "~/.config/gcloud": "gcp"}, no_upload=["aws"])
-    with pytest.raises(NotAllowed, match=r"copy credentials .*: ~/\.config/gcloud"):
+    with pytest.raises(NotAllowed, match="copy credentials of the hub's admin") as caught:
         sky.provider(embedded=False).offers()
+    # What is told to the log is not sent to users.
+    assert "gcloud" not in caught.value.message
+    assert str(caught.value.detail).startswith("~/.config/gcloud; write `remote_identity")
     assert sky.provider().offers()
     sky.set(no_upload=["aws", "gcp"])
     assert sky.provider(embedded=False, infra=("aws",)).offers()
+
+
+def test_a_served_hub_offers_nothing_where_skypilot_hands_out_the_key_of_all_machines(
+    sky: FakeSky,
+) -> None:
+    sky.set(enabled=["aws", "verda"], accelerators={"aws": {"H100": [H100]}, "verda": {}})
+    assert sky.provider(embedded=False).offers()
+    sky.set(accelerators={"aws": {"H100": [H100]}, "verda": {"H100": [H100]}})
+    with pytest.raises(NotAllowed, match="copy credentials") as caught:
+        sky.provider(embedded=False, infra=("aws", "verda")).offers()
+    assert str(caught.value.detail).startswith("~/.ssh/sky-cluster-key; ")
 
 
 @pytest.mark.parametrize(

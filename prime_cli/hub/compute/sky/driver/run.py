@@ -60,7 +60,7 @@ def find_offers(question: dict[str, Any]) -> dict[str, Any]:
     """What can be rented in `infra`, and which files of its user SkyPilot would put there."""
     sky, sdk = _package.load()
     rows = _offers.find_rows(sky, sdk, question["infra"])
-    return {"rows": rows, "uploaded": _offers.find_uploaded()}
+    return {"rows": rows, "uploaded": _offers.find_uploaded(rows)}
 
 
 def find_clusters(_question: dict[str, Any]) -> list[dict[str, str]]:

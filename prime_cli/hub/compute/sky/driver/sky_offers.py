@@ -9,16 +9,21 @@ from typing import Any
 
 _POOLS = ("slurm", "kubernetes", "ssh")
 _FEATURES = ("DOCKER_IMAGE", "MULTI_NODE", "AUTOSTOP")
+_HAND_OUT_KEY = ("mithril", "seeweb", "verda")
+"""Clouds on each of whose machines SkyPilot puts its own private key (its templates, 0.14.1).
+
+It opens all machines that SkyPilot has. Elsewhere it comes along with credentials alone.
+"""
 
 
 _package = importlib.import_module(f"{__package__}.sky_package" if __package__ else "sky_package")
 
 
-def find_uploaded() -> list[str]:
+def find_uploaded(rows: list[dict[str, Any]]) -> list[str]:
     """Files of credentials that SkyPilot copies to each machine that it makes.
 
-    It does so for all clouds, also those that a machine is not of, unless its configuration says
-    `remote_identity: NO_UPLOAD` for them.
+    It does so for all clouds, also those that no machine of `rows` is of, unless its configuration
+    says `remote_identity: NO_UPLOAD` for them.
     """
     check = importlib.import_module("sky.check")
     config = importlib.import_module("sky.skypilot_config")
@@ -31,7 +36,9 @@ def find_uploaded() -> list[str]:
         )
         == "NO_UPLOAD"
     ]
-    return sorted(check.get_cloud_credential_file_mounts(kept))
+    used = {str(row["infra"]).partition("/")[0].lower() for row in rows}
+    keys = ["~/.ssh/sky-cluster-key"] if used.intersection(_HAND_OUT_KEY) else []
+    return sorted(check.get_cloud_credential_file_mounts(kept)) + keys
 
 
 def find_rows(sky: Any, sdk: Any, infra: list[str]) -> list[dict[str, Any]]:
