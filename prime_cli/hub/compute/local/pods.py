@@ -2,47 +2,35 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
-from prime_cli.core.errors import Conflict, StorageFailed, UsageError
+from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.file_lock import locked
-from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub.compute.local import machine
 from prime_cli.hub.compute.local.boot import current_boot
-from prime_cli.hub.compute.local.folder import (
-    ACTIVE,
-    ERROR,
-    PROVISIONING,
-    STOPPED,
-    PodFolder,
-    State,
-    is_tag,
-    tag_of_folder,
-)
+from prime_cli.hub.compute.local.folder import PodFolder, is_tag, tag_of_folder
 from prime_cli.hub.compute.local.gpus import find_gpus
 from prime_cli.hub.compute.local.keeper.log import last_lines
+from prime_cli.hub.compute.local.launching import launch
 from prime_cli.hub.compute.local.laying import lay
-from prime_cli.hub.compute.local.lock import claim_lock, is_kept, last_keeper, watching
-from prime_cli.hub.compute.local.processes import MARK, Process, find_process, send
+from prime_cli.hub.compute.local.limits import what_is_held
+from prime_cli.hub.compute.local.lock import claim_lock, watching
+from prime_cli.hub.compute.local.processes import send
 from prime_cli.hub.compute.local.removal import remove_folder, remove_pod
 from prime_cli.hub.compute.local.resuming import why_not
+from prime_cli.hub.compute.local.seeing import has_its_own, running_keeper, see_pod
 from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd
-from prime_cli.hub.compute.local.system import SYSTEM_PATH, require_login
+from prime_cli.hub.compute.local.system import require_login
 from prime_cli.hub.compute.local.users import users_in
 from prime_cli.hub.compute.local.variables import require_sound
-from prime_cli.hub.compute.provider import Order, Seen, SshAddress
+from prime_cli.hub.compute.provider import Order, Seen
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 
-_KEEPER = Path(__file__).parent / "keeper" / "__main__.py"
-_BEGIN_SECONDS = 120.0
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _PAUSE = 0.02
 _DISKS = "disks"
 
@@ -63,7 +51,9 @@ class LocalPods:
         if not self.users:
             require_login()
         gpus = find_gpus()
-        return [machine.offer_of(self.folder, gpus, taken=bool(gpus.indices) and self._in_use())]
+        taken = bool(gpus.indices) and self._in_use()
+        held = what_is_held() if self.users else frozenset()
+        return [machine.offer_of(self.folder, gpus, taken=taken, held=held)]
 
     def disk_offers(self) -> Sequence[DiskOffer]:
         _require_posix()
@@ -98,7 +88,7 @@ class LocalPods:
             return
         folder = self._pod(order.tag)
         try:
-            _launch(folder, lock, current_boot())
+            launch(folder, lock)
         except BaseException:
             remove_folder(folder.path)
             raise
@@ -106,7 +96,7 @@ class LocalPods:
             os.close(lock)
 
     def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
-        seen = {tag: self._look_at(self._pod(tag)) for tag in tags if is_tag(tag)}
+        seen = {tag: see_pod(self._pod(tag), self.host) for tag in tags if is_tag(tag)}
         return {tag: each for tag, each in seen.items() if each is not None}
 
     def resume(self, tag: str) -> None:
@@ -116,14 +106,14 @@ class LocalPods:
         if lock is None:
             return
         try:
-            boot, plan = current_boot(), folder.read_plan()
-            if plan is None or why_not(folder, boot) is not None:
+            plan = folder.read_plan()
+            if plan is None or why_not(folder, current_boot()) is not None:
                 return
             # What is the machine's own may be another by now.
             sshd, sftp_server = find_sshd(), find_sftp_server()
             plan = replace(plan, host=self.host, sshd=sshd, sftp_server=sftp_server)
             folder.write_plan(plan)
-            _launch(folder, lock, boot)
+            launch(folder, lock)
         finally:
             os.close(lock)
 
@@ -165,34 +155,6 @@ class LocalPods:
             return sorted(folder.absolute().iterdir())
         return []
 
-    def _look_at(self, folder: PodFolder) -> Seen | None:
-        kept, state = is_kept(folder), folder.read_state()
-        if not folder.path.is_dir():
-            return None
-        state = state or State(PROVISIONING)
-        again = datetime.fromtimestamp(state.again, UTC) if state.again else None
-        if not kept:
-            failure = why_not(folder, current_boot())
-            if failure is None:
-                return Seen(PROVISIONING, 0, started_again=again, is_resumable=True)
-            return Seen(ERROR, failure=failure, started_again=again)
-        if state.status == STOPPED or (state.status == ACTIVE and not self._keeper(folder)):
-            # Its keeper is about to go, or somebody is about to start another one.
-            return Seen(PROVISIONING, 0, started_again=again)
-        if state.status != ACTIVE:
-            return Seen(state.status, state.progress, state.failure, started_again=again)
-        return Seen(
-            ACTIVE,
-            progress=state.progress,
-            addresses=(SshAddress(state.login, self._host_of(folder), state.port),),
-            host_keys=(state.host_key,),
-            started_again=again,
-        )
-
-    def _host_of(self, folder: PodFolder) -> str:
-        plan = folder.read_plan()
-        return plan.host if plan else self.host
-
     def _lay(self, order: Order) -> int | None:
         if order.offer.gpu_type == machine.CPU_NODE:
             return lay(self, order)
@@ -203,20 +165,11 @@ class LocalPods:
             return lay(self, order)
 
     def _in_use(self) -> bool:
-        pods, boot = [self._pod(tag) for tag in self.found("")], current_boot()
-        # One that is about to be started again has what it had.
-        return any(is_kept(pod) or why_not(pod, boot) is None for pod in pods)
-
-    def _keeper(self, folder: PodFolder) -> Process | None:
-        """The keeper that is alive; never a process that has its number by now."""
-        keeper = last_keeper(folder)
-        if keeper is None or keeper.boot != current_boot():
-            return None
-        return find_process(keeper.pid, keeper.start)
+        return any(has_its_own(self._pod(tag)) for tag in self.found(""))
 
     def _tell_to_go(self, folder: PodFolder) -> bool:
         """Whether there is a keeper, which was told then."""
-        keeper = self._keeper(folder)
+        keeper = running_keeper(folder)
         if keeper is not None:
             send(keeper, signal.SIGTERM)
         return keeper is not None
@@ -232,42 +185,6 @@ class LocalPods:
                 time.sleep(_PAUSE)
         if os.path.lexists(folder.path):
             remove_pod(folder, tag if self.users else None)
-
-
-def _launch(folder: PodFolder, lock: int, boot: str) -> None:
-    """Start the keeper; it is on its own when this returns. Raises StorageFailed."""
-    # Nothing of our environment: keys are in it.
-    environ = {"PATH": SYSTEM_PATH, MARK: str(folder.path)}
-    with os.fdopen(open_descriptor(folder.log, _APPEND), "ab") as log:
-        try:
-            done = subprocess.run(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    "-X",
-                    "utf8",
-                    str(_KEEPER),
-                    str(folder.path),
-                    str(lock),
-                    boot,
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                env=environ,
-                pass_fds=[lock],
-                timeout=_BEGIN_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise StorageFailed(f"The keeper of a pod cannot be started: {error}") from error
-    if done.returncode:
-        raise StorageFailed(
-            f"The keeper of a pod ended with {done.returncode} before it began",
-            detail=last_lines(folder.log, 20),
-        )
 
 
 def _require_tag(tag: str) -> None:

@@ -43,3 +43,10 @@ def for_others(key: Path) -> Iterator[Here]:
     yield made
     made.close()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["here", "for_others"])
+def ground(request: pytest.FixtureRequest) -> Here:
+    """Pods of a hub in the box, and those of a served one."""
+    found: Here = request.getfixturevalue(request.param)
+    return found
