@@ -184,6 +184,8 @@ class Server:
         config.write_bytes(text.encode())
         if self._user is not None:
             let_pass(self._folder.path, self._user.gid)
+        # One before may have said that it listens when nobody heard it any more.
+        self.listen()
         self._listening = False
         self._process = self._run([self._plan.sshd, "-D", "-e", "-f", str(config)])
         deadline = time.monotonic() + _PATIENCE
