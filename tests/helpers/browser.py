@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -96,8 +97,12 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
             async with session.ws_connect(url, max_msg_size=1 << 28) as socket:
                 yield Page(socket)
     finally:
+        # Its socket has a folder of its own in the system's folder for such, and stays there.
+        folder = (profile / "SingletonSocket").resolve().parent
         process.terminate()
         await process.wait()
+        if folder.name.startswith("org.chromium."):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _port(path: Path) -> str:

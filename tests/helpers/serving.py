@@ -74,10 +74,13 @@ def serve(
     """
     data.parent.mkdir(parents=True, exist_ok=True)
     out, err = data.with_name(f"{data.name}.out"), data.with_name(f"{data.name}.err")
+    # What a hub that is killed leaves there goes with the test.
+    scratch = data.with_name(f"{data.name}.tmp")
+    scratch.mkdir(exist_ok=True)
     with out.open("wb") as stdout, err.open("wb") as stderr:
         process = subprocess.Popen(
             [*within, *COMMAND, "hub", "serve", "--data", str(data), "--port", "0", *argv],
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "TMPDIR": str(scratch), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

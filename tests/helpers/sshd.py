@@ -9,6 +9,8 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -72,11 +74,19 @@ class Sshd:
             make_key(self.folder, self.host_key_name)
         keys = self.folder / "authorized_keys"
         keys.write_text("".join(f"{public_line(key)}\n" for key in self.let_in), encoding="utf-8")
-        self.port = self.port or free_port()
-        config = self.folder / "sshd_config"
+        deadline = time.monotonic() + _SECONDS
+        wanted = self.port
+        while not self._listens_at(wanted or free_port()):
+            # Somebody was faster, or has the port for a connection that ends.
+            assert time.monotonic() < deadline, self._log()
+            time.sleep(0.1)
+
+    def _listens_at(self, port: int) -> bool:
+        """Start at a port; False where it is taken."""
+        keys, config = self.folder / "authorized_keys", self.folder / "sshd_config"
         config.write_text(
             _CONFIG.format(
-                port=self.port,
+                port=port,
                 host_key=self.folder / self.host_key_name,
                 authorized_keys=keys,
                 home=self.home,
@@ -84,7 +94,7 @@ class Sshd:
             + (f"Subsystem sftp {find_sftp_server() or 'internal-sftp'}\n" * self.has_sftp),
             encoding="utf-8",
         )
-        with (self.folder / "log").open("ab") as log:
+        with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [find_sshd(), "-D", "-e", "-f", str(config)],
                 stdin=subprocess.DEVNULL,
@@ -92,7 +102,8 @@ class Sshd:
                 stderr=log,
                 env={"PATH": os.environ["PATH"]},
             )
-        self._wait()
+        self.port = port
+        return self._settles()
 
     def stop(self) -> None:
         """Stop listening; sessions go on to their end."""
@@ -108,18 +119,31 @@ class Sshd:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _wait(self) -> None:
+    def _settles(self) -> bool:
         deadline = time.monotonic() + _SECONDS
-        while time.monotonic() < deadline and self._process and self._process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
+        while time.monotonic() < deadline and self._process is not None:
+            ended = self._process.poll() is not None
+            if "Server listening on" in self._log():
+                return True
+            if ended and "Address already in use" in self._log():
+                return False
+            assert not ended, self._log()
             time.sleep(0.02)
-        raise AssertionError((self.folder / "log").read_text(encoding="utf-8"))
+        raise AssertionError(self._log())
+
+    def _log(self) -> str:
+        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
 
 def free_port() -> int:
-    """A port of this machine at which nobody listens just now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port of this machine that nobody has just now."""
+    with closed_port() as port:
+        return port
+
+
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """A port of this machine at which nobody can listen until the block ends."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield int(holder.getsockname()[1])

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.cli import prime_process
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.ssh_keys import make_key
-from tests.helpers.sshd import Sshd, free_port
+from tests.helpers.sshd import Sshd, closed_port
 from tests.helpers.terminal import Terminal
 from tests.helpers.tools import require, require_terminal
 from tests.pods.ssh.reached import POD_ID, describe, prime_at, tell, variables
@@ -153,9 +153,9 @@ def test_a_port_that_opens_late_is_awaited(hub: ScriptedHub, sshd: Sshd) -> None
 
 
 def test_a_port_that_stays_closed_is_named_once_time_is_up(hub: ScriptedHub) -> None:
-    port = free_port()
-    tell(hub, describe(None, sshConnection=f"root@127.0.0.1 -p {port}"))
-    done = prime_at(hub, *SSH, "--timeout", "1s")
+    with closed_port() as port:
+        tell(hub, describe(None, sshConnection=f"root@127.0.0.1 -p {port}"))
+        done = prime_at(hub, *SSH, "--timeout", "1s")
     assert done.code == 5
     assert f"`train` does not answer at 127.0.0.1, port {port}" in done.err
     assert "Connection refused" in done.err

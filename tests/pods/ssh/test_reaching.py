@@ -17,7 +17,7 @@ from prime_cli.wire.pods import Pod
 from tests.helpers.hubs import open_hub
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.ssh_keys import make_key
-from tests.helpers.sshd import Sshd, free_port
+from tests.helpers.sshd import Sshd, closed_port
 from tests.pods.ssh.reached import POD_ID, describe, tell
 
 
@@ -49,11 +49,12 @@ def reach_it(hub: ScriptedHub, pod: Pod, wish: Wish, clock: Clock) -> Route:
 
 
 def test_a_pod_that_is_up_and_silent_is_given_a_minute(hub: ScriptedHub, home: Path) -> None:
-    silent = describe(None, sshConnection=f"root@127.0.0.1 -p {free_port()}")
-    tell(hub, silent)
     clock, wish = Clock(), Wish(home / ".prime", Identity(home / ".ssh" / "id_ed25519", DEFAULT))
-    with pytest.raises(Unreachable, match="does not answer"):
-        reach_it(hub, msgspec.convert(silent, Pod), wish, clock)
+    with closed_port() as port:
+        silent = describe(None, sshConnection=f"root@127.0.0.1 -p {port}")
+        tell(hub, silent)
+        with pytest.raises(Unreachable, match="does not answer"):
+            reach_it(hub, msgspec.convert(silent, Pod), wish, clock)
     assert clock.now == 60
 
 
