@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_MOST_MEMBERS = 10_000
 
 
 def list_teams(hub: "HubClient") -> list[Team]:
@@ -63,13 +63,9 @@ def title_of(team: Team) -> str:
 
 def list_members(hub: "HubClient", team: Team) -> list[Member]:
     """Everybody in `team`; a hub whose pages never end is left after ten thousand."""
-    found: list[Member] = []
-    while len(found) < _MOST_MEMBERS:
-        page = hub.accounts.members(team.team_id, offset=len(found))
-        found += page.data
-        if not page.data or len(found) >= page.total_count:
-            break
-    return found
+    from prime_cli.api.pages import all_of  # with it comes httpx
+
+    return all_of(partial(hub.accounts.members, team.team_id))
 
 
 def require_switchable(config: Config) -> None:

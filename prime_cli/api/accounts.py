@@ -1,6 +1,7 @@
 """`/user` and `/teams`: who the key belongs to, and for whom that user may publish."""
 
 from prime_cli.api.connection import Answer, Connection
+from prime_cli.api.pages import all_of
 from prime_cli.wire.accounts import Account, KeyItem, MemberPage, Team, TeamPage
 
 KEYS_FEATURE = "keys"
@@ -8,7 +9,6 @@ KEYS_FEATURE = "keys"
 
 _MOST_BYTES = 4 * 1024 * 1024
 _PAGE = 100
-_MOST_TEAMS = 10_000
 
 
 class Accounts:
@@ -34,13 +34,7 @@ class Accounts:
 
     def all_teams(self) -> list[Team]:
         """All of them; a hub whose pages never end is left after ten thousand."""
-        found: list[Team] = []
-        while len(found) < _MOST_TEAMS:
-            page = self.teams(offset=len(found))
-            found += page.data
-            if not page.data or len(found) >= page.total_count:
-                break
-        return found
+        return all_of(self.teams)
 
     def members(self, team_id: str, *, offset: int = 0, limit: int = _PAGE) -> MemberPage:
         """One page of a team's members; raises NotFound for a team that the user is not in."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+from prime_cli.api.addresses import Query
 from prime_cli.api.connection import Connection
 from prime_cli.wire.offers import DiskOffer, DiskOfferPage, GpuOffer, OfferPage, Summary
 
@@ -19,6 +21,19 @@ class OfferFilter:
     gpu_count: int | None = None
     regions: Sequence[str] = ()
     disks: Sequence[str] = ()
+
+
+Offer_co = TypeVar("Offer_co", bound=GpuOffer | DiskOffer, covariant=True)
+Offer = TypeVar("Offer", bound=GpuOffer | DiskOffer)
+
+
+class OffersOfPage(Protocol[Offer_co]):
+    """Some of the offers of a kind."""
+
+    @property
+    def items(self) -> Sequence[Offer_co]: ...
+    @property
+    def total_count(self) -> int: ...
 
 
 class Availability:
@@ -39,19 +54,8 @@ class Availability:
         self, regions: Sequence[str] = (), data_center_id: str | None = None
     ) -> list[DiskOffer]:
         """Every kind of disk."""
-        found: list[DiskOffer] = []
         query = {"regions": tuple(regions) or None, "data_center_id": data_center_id}
-        for number in range(1, _MOST_PAGES + 1):
-            page = self._connection.call(
-                "GET",
-                "/availability/disks",
-                query={"page": number, "page_size": _PAGE, **query},
-                most=_MOST_BYTES,
-            ).read_exactly(DiskOfferPage)
-            found += page.items
-            if not page.items or len(found) >= page.total_count:
-                break
-        return found
+        return self._all("/availability/disks", DiskOfferPage, query)
 
     def summary(self) -> Summary:
         """Prices by type of machine and number of GPUs."""
@@ -59,17 +63,20 @@ class Availability:
         return answer.convert(answer.body, Summary)
 
     def _machines(self, path: str, wanted: OfferFilter) -> list[GpuOffer]:
-        found: list[GpuOffer] = []
         query = {
             "regions": tuple(wanted.regions) or None,
             "gpu_count": wanted.gpu_count,
             "gpu_type": wanted.gpu_type,
             "disks": tuple(wanted.disks) or None,
         }
+        return self._all(path, OfferPage, query)
+
+    def _all(self, path: str, page_type: type[OffersOfPage[Offer]], query: Query) -> list[Offer]:
+        found: list[Offer] = []
         for number in range(1, _MOST_PAGES + 1):
-            page = self._connection.call(
-                "GET", path, query={"page": number, "page_size": _PAGE, **query}, most=_MOST_BYTES
-            ).read_exactly(OfferPage)
+            asked = {"page": number, "page_size": _PAGE, **query}
+            answer = self._connection.call("GET", path, query=asked, most=_MOST_BYTES)
+            page = answer.read_exactly(page_type)
             found += page.items
             if not page.items or len(found) >= page.total_count:
                 break

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from prime_cli.api.client import HubClient
-from prime_cli.pods.finding import all_of, meant, only_one
+from prime_cli.api.pages import all_of
+from prime_cli.pods.finding import meant, only_one
 from prime_cli.pods.listing import timestamp
 from prime_cli.pods.places import place_words
 from prime_cli.wire.disks import Disk

@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.pages import all_of
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.pods.listing import gpu_words, timestamp
 from prime_cli.wire.pods import Pod
 
-_PAGE = 100
-_MOST = 10_000
 _SHORTEST_BEGINNING = 4
 _MOST_TOLD = 20
 
@@ -24,23 +23,6 @@ class Named(Protocol):
 
 
 Thing = TypeVar("Thing", bound=Named)
-Item = TypeVar("Item")
-Item_co = TypeVar("Item_co", covariant=True)
-
-
-class Page(Protocol[Item_co]):
-    """Some of many things."""
-
-    @property
-    def data(self) -> Sequence[Item_co]: ...
-    @property
-    def total_count(self) -> int: ...
-
-
-class Pages(Protocol[Item_co]):
-    """How a hub is asked for them."""
-
-    def __call__(self, *, offset: int, limit: int) -> Page[Item_co]: ...
 
 
 def find_pod(hub: HubClient, word: str) -> Pod:
@@ -59,17 +41,6 @@ def word_for(pod: Pod, other_names: Collection[str | None]) -> str:
 def all_pods(hub: HubClient) -> list[Pod]:
     """All pods of the user."""
     return all_of(hub.pods.page)
-
-
-def all_of(ask: Pages[Item]) -> list[Item]:
-    """What is on all pages; a hub whose pages never end is left after ten thousand things."""
-    found: list[Item] = []
-    while len(found) < _MOST:
-        page = ask(offset=len(found), limit=_PAGE)
-        found += page.data
-        if not page.data or len(found) >= page.total_count:
-            break
-    return found
 
 
 def meant(things: Sequence[Thing], word: str) -> list[Thing]:

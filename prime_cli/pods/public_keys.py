@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.pages import all_of
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.ssh_keys import MOST_CHARACTERS, PublicKey, read_public_key
-from prime_cli.pods.finding import all_of, meant, only_one
+from prime_cli.pods.finding import meant, only_one
 from prime_cli.wire.ssh_keys import SshKey
 
 STDIN = "-"

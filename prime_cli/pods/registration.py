@@ -4,10 +4,10 @@ import platform
 import re
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.pages import all_of
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
-from prime_cli.pods.finding import all_of
 from prime_cli.wire.ssh_keys import SshKey
 
 

@@ -1,13 +1,12 @@
-"""What a word means among many things, and how all of them are asked for."""
+"""What a word means among many things."""
 
 from dataclasses import dataclass
 
 import pytest
 from msgspec.structs import replace
 
-from prime_cli.pods.finding import all_of, meant, word_for
+from prime_cli.pods.finding import meant, word_for
 from prime_cli.wire.pods import Pod
-from prime_cli.wire.ssh_keys import SshKeyPage
 
 
 @dataclass(frozen=True)
@@ -42,32 +41,3 @@ def test_a_pod_is_called_by_its_name_while_that_is_its_own() -> None:
     assert word_for(pod, ["api", None]) == "web"
     assert word_for(pod, ["web"]) == "1f2e3d4c"
     assert word_for(replace(pod, name=None), []) == "1f2e3d4c"
-
-
-@dataclass(frozen=True)
-class Some:
-    data: list[Thing]
-    total_count: int
-
-
-def test_all_pages_are_asked_for_and_no_further_one() -> None:
-    there = [Thing(str(number)) for number in range(250)]
-    asked: list[int] = []
-
-    def page(*, offset: int, limit: int) -> Some:
-        asked.append(offset)
-        return Some(there[offset : offset + limit], len(there))
-
-    assert all_of(page) == there
-    assert asked == [0, 100, 200]
-
-
-def test_a_hub_whose_pages_never_end_is_left() -> None:
-    def page(*, offset: int, limit: int) -> Some:
-        return Some([WEB] * limit, offset + 2 * limit)
-
-    assert len(all_of(page)) == 10_000
-
-
-def test_an_empty_page_is_the_end_whatever_the_count_says() -> None:
-    assert all_of(lambda *, offset, limit: SshKeyPage(total_count=3)) == []
