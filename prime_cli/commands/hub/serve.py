@@ -230,6 +230,8 @@ def serve(
 def _announce(output: Output, started: "Started") -> None:
     """Data is what a client needs, and only the first start has it all; the rest is talk."""
     output.done(f"Serving {started.place} on {started.url}")
+    if started.pods_held is not None:
+        _tell_limits(output, started.pods_held)
     variables = {
         "PRIME_API_BASE_URL": started.url,
         "PRIME_FRONTEND_URL": started.url,
@@ -251,3 +253,16 @@ def _announce(output: Output, started: "Started") -> None:
         "PRIME_TRACES_OPT_OUT keeps the official client from sending traces, and this key with "
         "them, to the public hub"
     )
+
+
+def _tell_limits(output: Output, held: frozenset[str]) -> None:
+    """What keeps a pod from taking all of the machine."""
+    names = {"cpu": "CPUs", "memory": "memory", "pids": "processes"}
+    loose = [words for name, words in names.items() if name not in held]
+    kept = ", ".join(words for name, words in names.items() if name in held)
+    output.say(f"Pods on this machine are held to their share of: {kept}; room on disks is free")
+    if loose:
+        output.warn(
+            f"Nothing holds a pod to its share of {' and '.join(loose)} here",
+            hint="a machine whose control groups (cgroup v2) the hub may write does",
+        )

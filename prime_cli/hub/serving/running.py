@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.local.limits import what_is_held
 from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.opening import open_hub
@@ -16,11 +17,16 @@ from prime_cli.hub.serving.server import serve
 
 @dataclass(frozen=True)
 class Started:
-    """A hub that is about to answer; `admin_key` only when its admin was just made."""
+    """A hub that is about to answer; `admin_key` only when its admin was just made.
+
+    `pods_held` is what pods on its machine are held to (`cpu`, `memory`, `pids`), None where it
+    gives none.
+    """
 
     url: str
     place: str
     admin_key: str | None
+    pods_held: frozenset[str] | None = None
 
 
 def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
@@ -48,5 +54,6 @@ def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
         key = make_admin(hub, options.admin)
         # The processes that serve open their own.
         hub.database.engine.dispose()
-        started = Started(options.url, hub.database.name, key)
+        held = what_is_held() if options.local_pods else None
+        started = Started(options.url, hub.database.name, key, held)
         serve(options, lambda: announce(started))

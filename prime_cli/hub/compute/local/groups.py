@@ -87,15 +87,6 @@ def find_root(mounts: Path = _MOUNTS) -> Path | None:
     return None
 
 
-def controllers_of(root: Path | None) -> frozenset[str]:
-    """Those of CONTROLLERS that groups beneath `root` can have."""
-    try:
-        there = (root / "cgroup.controllers").read_text(encoding="ascii") if root else ""
-    except OSError:
-        there = ""
-    return frozenset(CONTROLLERS).intersection(there.split())
-
-
 def make_group(root: Path, tag: str, share: Share, together: Share) -> Group:
     """The group of a pod, held to `share`, and to `together` with all others. Raises StorageFailed.
 

@@ -8,6 +8,7 @@ out. Room on disks is not held.
 """
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,6 @@ from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.compute.local.groups import (
     Group,
     Share,
-    controllers_of,
     find_root,
     make_group,
     remove_group,
@@ -127,9 +127,20 @@ def limits_words(share: Share, held: frozenset[str]) -> str:
     return f"held to {', '.join(kept)}; not held: {', '.join([*loose, 'room on disks'])}"
 
 
-def what_is_held() -> frozenset[str]:
-    """What pods of this machine are held to: `cpu`, `memory`, and in any case `pids`."""
-    return controllers_of(find_root()) | {"pids"}
+def what_is_held(root: Path | None = None) -> frozenset[str]:
+    """What pods of this machine are held to: `cpu`, `memory`, and in any case `pids`.
+
+    A group is made and removed for it, as some may see files of groups that they cannot write.
+    """
+    root, machine = root or find_root(), this_machine()
+    held: frozenset[str] = frozenset()
+    if root is not None:
+        tag = f"probe-{secrets.token_hex(8)}"
+        with suppress(OSError, StorageFailed):
+            held = make_group(root, tag, machine.share(None, None), machine.pods).held
+        with suppress(StorageFailed):
+            remove_group(root, tag)
+    return held | {"pids"}
 
 
 def _limit_processes(most: int) -> None:
