@@ -2,8 +2,9 @@
 
 There each pod has a system user of its own, and its sshd runs as that user, without a way to gain
 rights. So pods cannot read each other's files or end each other's processes. They do share the
-machine: its CPUs and memory within limits (`local.limits`), its disks without, its network with what
-listens on loopback, the list of processes with their words, and the folders that are open to all.
+machine: its CPUs and memory within limits (`local.limits`), its disks without, its network with
+what listens on loopback, the list of processes with their words, and the folders that are open to
+all.
 """
 
 import os
