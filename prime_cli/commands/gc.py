@@ -66,13 +66,17 @@ def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
     """Ask before something is ended that a person may still use."""
     for leak in leaks:
         if not yes and leak.failure is None:
-            owner = f" of {leak.owner}" if leak.owner else ""
-            id_ = f" ({leak.id})" if leak.name else ""
-            title = f"{leak.name or leak.id}{owner}"
-            session.output.tell(f"{leak.kind}: {title} at {leak.provider}{id_}")
+            session.output.tell(_described(leak))
     count = sum(leak.failure is None for leak in leaks)
     what = "it and all that is on it" if count == 1 else f"these {count} and all that is on them"
     session.output.confirm(f"End {what}?", yes=yes, otherwise="Nothing was ended")
+
+
+def _described(leak: Leak) -> str:
+    """What it is, whose, and with the id by which an admin of the hub ends it."""
+    owner = f" of {leak.owner}" if leak.owner else ""
+    with_id = f" ({leak.id})" if leak.name else ""
+    return f"{leak.kind}: {leak.title}{owner} at {leak.provider}{with_id}"
 
 
 def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
@@ -97,7 +101,7 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
         return
     for each in found:
         if each.failure:
-            shown.warn(f"{each.kind}: {each.name or each.id}: {each.failure}")
+            shown.warn(f"{each.kind}: {each.title}: {each.failure}")
     if dry_run:
         shown.hint("`prime gc` ends these")
     elif failed := sum(not each.ended for each in found):
@@ -106,4 +110,4 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
 
 def _row(leak: Leak) -> list[str]:
     ended = "yes" if leak.ended else "failed" if leak.failure else "no"
-    return [leak.kind, leak.name or leak.id, leak.provider, leak.owner or "-", ended]
+    return [leak.kind, leak.title, leak.provider, leak.owner or "-", ended]

@@ -34,6 +34,11 @@ def replace(kind: Kind, names: Iterable[str]) -> None:
     _update(kind, lambda _: [*names])
 
 
+def note(kind: Kind, names: Iterable[str], *, are_all: bool) -> None:
+    """Complete `names` of a list: with the others, or alone where the list is whole."""
+    (replace if are_all else remember)(kind, names)
+
+
 def forget(kind: Kind, names: Iterable[str]) -> None:
     """Complete `names` no more: they were deleted."""
     gone = frozenset(names)

@@ -28,7 +28,9 @@ class Choice:
     why: str
 
 
-def choose_named(offers: Sequence[GpuOffer], wanted: Wanted, *, named: str, cloud: bool) -> Choice:
+def choose_named(
+    offers: Sequence[GpuOffer], wanted: Wanted, *, named: str, cloud: bool
+) -> GpuOffer:
     """The offer with the six-letter id, or (`cloud`) the provider's own id, `named`.
 
     Of several with one id it is the cheapest that is wanted, on demand rather than spot. Raises
@@ -49,7 +51,7 @@ def choose_named(offers: Sequence[GpuOffer], wanted: Wanted, *, named: str, clou
             f"The offer `{named}` is {title_of(meant[0])}, which is not what the other flags ask",
             hint="leave them out, or leave the id out to take the cheapest that fits",
         )
-    return Choice(_regular_first(fitting), "")
+    return min(fitting, key=lambda offer: (bool(offer.is_spot), by_price(offer)))
 
 
 def choose_cheapest(offers: Sequence[GpuOffer], wanted: Wanted) -> Choice:
@@ -140,7 +142,3 @@ def taking_variables(offers: Sequence[GpuOffer]) -> list[GpuOffer]:
         if images and offer.provider not in _PROVIDERS_WITHOUT_VARIABLES:
             found.append(msgspec.structs.replace(offer, images=images))
     return found
-
-
-def _regular_first(offers: Sequence[GpuOffer]) -> GpuOffer:
-    return min(offers, key=lambda offer: (bool(offer.is_spot), by_price(offer)))

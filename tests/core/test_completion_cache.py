@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.core.completion_cache import MOST, forget, remember, remembered, replace
+from prime_cli.core.completion_cache import MOST, forget, note, remember, remembered, replace
 
 _ALLOWED = frozenset(string.ascii_letters + string.digits + "._/-\n")
 
@@ -71,3 +71,11 @@ def test_what_somebody_else_wrote_there_is_not_believed(clean_environment: Path)
     folder.mkdir(parents=True)
     (folder / "models").write_bytes(b"good\n$(touch x)\n\xff\xfe\n-m\n" + b"a" * 1_000_000)
     assert remembered("models") == ["good"]
+
+
+def test_a_whole_list_leaves_no_other_name_and_a_page_of_one_leaves_all() -> None:
+    remember("pods", ["old"])
+    note("pods", ["web"], are_all=False)
+    assert remembered("pods") == ["web", "old"]
+    note("pods", ["api"], are_all=True)
+    assert remembered("pods") == ["api"]

@@ -108,8 +108,8 @@ def test_a_type_has_its_lowest_price_whichever_kind_of_price_it_is() -> None:
 
 def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> None:
     offers = [A100, SPOT]
-    assert choose_named(offers, Wanted(), named=offer_id(SPOT), cloud=False).offer == SPOT
-    assert choose_named(offers, Wanted(), named=A100.cloud_id, cloud=True).offer == A100
+    assert choose_named(offers, Wanted(), named=offer_id(SPOT), cloud=False) == SPOT
+    assert choose_named(offers, Wanted(), named=A100.cloud_id, cloud=True) == A100
     with pytest.raises(NotFound, match="no offer `ffffff`"):
         choose_named(offers, Wanted(), named="ffffff", cloud=False)
     with pytest.raises(UsageError, match="not what the other flags ask"):
@@ -119,8 +119,8 @@ def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> N
 def test_of_two_with_one_id_nobody_gets_the_spot_one_unasked() -> None:
     spot = changed(A100, is_spot=True, prices=Prices("USD", 0.5))
     named = offer_id(A100)
-    assert choose_named([spot, A100], Wanted(), named=named, cloud=False).offer == A100
-    assert choose_named([spot, A100], Wanted(spot=True), named=named, cloud=False).offer == spot
+    assert choose_named([spot, A100], Wanted(), named=named, cloud=False) == A100
+    assert choose_named([spot, A100], Wanted(spot=True), named=named, cloud=False) == spot
 
 
 def test_the_cheapest_that_fits_is_taken_and_said() -> None:

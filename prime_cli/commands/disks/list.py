@@ -9,7 +9,7 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
 from prime_cli.commands.pods.watching import WatchOpt, require_lines
 from prime_cli.commands.pods.watching import watch as go_on
-from prime_cli.core.completion_cache import remember, replace
+from prime_cli.core.completion_cache import note
 from prime_cli.core.phrases import counted
 from prime_cli.pods.disks import DiskListing, ListedDisk, list_disks
 from prime_cli.terminal.output import Output
@@ -46,7 +46,7 @@ def list_(
     def ask() -> DiskListing:
         listing = list_disks(hub, offset=offset, limit=limit)
         names = [name for disk in listing.disks for name in (disk.name, disk.id) if name]
-        (remember if listing.offset or listing.more else replace)("disks", names)
+        note("disks", names, are_all=not (listing.offset or listing.more))
         return listing
 
     if watch:

@@ -180,7 +180,7 @@ def _choose(
     if meant.short and meant.cloud:
         raise UsageError("`--id` and `--cloud-id` both name an offer", hint="give one of them")
     if word := meant.short or meant.cloud:
-        return choose_named(offers, wanted, named=word, cloud=meant.short is None).offer
+        return choose_named(offers, wanted, named=word, cloud=meant.short is None)
     if wanted.gpu_type:
         choice = choose_cheapest(offers, wanted)
         session.output.say(choice.why)

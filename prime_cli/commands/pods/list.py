@@ -10,7 +10,7 @@ from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
 from prime_cli.commands.pods.watching import Columns, WatchOpt, require_lines
 from prime_cli.commands.pods.watching import watch as go_on
 from prime_cli.commands.pods.words import machine_words, price_words, stops_in
-from prime_cli.core.completion_cache import remember, replace
+from prime_cli.core.completion_cache import note
 from prime_cli.core.phrases import counted
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
 from prime_cli.pods.prices import hourly
@@ -48,7 +48,7 @@ def list_(
     def ask() -> PodListing:
         listing = list_pods(hub, offset=offset, limit=limit)
         names = [name for pod in listing.pods for name in (pod.name, pod.id) if name]
-        (remember if listing.offset or listing.more else replace)("pods", names)
+        note("pods", names, are_all=not (listing.offset or listing.more))
         return listing
 
     if watch:

@@ -17,6 +17,11 @@ class Leak(msgspec.Struct, omit_defaults=True):
     ended: bool = False
     failure: str | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
 
 class Sweep(msgspec.Struct, rename="camel"):
     """`POST /pods/sweep` of our hubs."""
