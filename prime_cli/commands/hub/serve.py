@@ -258,11 +258,15 @@ def _announce(output: Output, started: "Started") -> None:
 def _tell_limits(output: Output, held: frozenset[str]) -> None:
     """What keeps a pod from taking all of the machine."""
     names = {"cpu": "CPUs", "memory": "memory", "pids": "processes"}
-    loose = [words for name, words in names.items() if name not in held]
-    kept = ", ".join(words for name, words in names.items() if name in held)
-    output.say(f"Pods on this machine are held to their share of: {kept}; room on disks is free")
+    kept = [words for name, words in names.items() if name in held]
+    loose = [words for words in names.values() if words not in kept]
+    output.say(f"Pods on this machine have limits of {_listed(kept)}, and none of room on disks")
     if loose:
         output.warn(
-            f"Nothing holds a pod to its share of {' and '.join(loose)} here",
-            hint="a machine whose control groups (cgroup v2) the hub may write does",
+            f"Nothing holds a pod here to a share of {_listed(loose)}",
+            hint="control groups (cgroup v2) that the hub may write would",
         )
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
