@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import storage_errors
 from prime_cli.core.process import TimedOut, run
 from prime_cli.hub.compute.local.shared_memory import remove_shared
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
@@ -46,7 +47,7 @@ def remove_leftovers(name: str, uid: int, system: System = _HERE) -> None:
     Raises StorageFailed where something stays; while it does, its number must not be another's.
     """
     for place in _BY_NAME:
-        (system.root / place / name).unlink(missing_ok=True)
+        _remove(system.root / place / name)
     # Each is removed from within its folder: a name could lead elsewhere a moment later.
     _find(system, uid, ["-prune", "-execdir", "rm", "-rf", "--", "{}", "+"])
     if left := find_leftover(uid, system):
@@ -60,8 +61,11 @@ def find_leftover(uid: int, system: System = _HERE) -> str:
 
 
 def stop_manager(name: str, uid: int, system: System = _HERE) -> None:
-    """Let systemd run nothing any more in the name of a user, now or when the machine starts."""
-    (system.root / "var/lib/systemd/linger" / name).unlink(missing_ok=True)
+    """Let systemd run nothing any more in the name of a user, now or when the machine starts.
+
+    Raises StorageFailed.
+    """
+    _remove(system.root / "var/lib/systemd/linger" / name)
     if (system.root / _SYSTEMD).is_dir():
         _control(system, "stop", f"user@{uid}.service", f"user-runtime-dir@{uid}.service")
 
@@ -81,6 +85,13 @@ def allow_manager(uid: int, system: System = _HERE) -> None:
     """Let systemd start the managers of later users with this number."""
     if os.path.lexists(system.root / _SYSTEMD / f"user@{uid}.service"):
         _control(system, "unmask", "--runtime", f"user@{uid}.service")
+
+
+def _remove(path: Path) -> None:
+    # Where a system cannot be written, what is not there need not be removed.
+    if os.path.lexists(path):
+        with storage_errors(path):
+            path.unlink(missing_ok=True)
 
 
 def _find(system: System, uid: int, action: Sequence[str]) -> str:
