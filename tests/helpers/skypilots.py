@@ -69,6 +69,7 @@ class FakeSky:
             "launch": "ok",
             "down": "ok",
             "setup": 0,
+            "job": "FAILED_SETUP",
         }
         self.set()
         self.way_in(DIRECT)

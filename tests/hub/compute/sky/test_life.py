@@ -149,6 +149,14 @@ def test_a_launch_that_fails_says_why(sky: FakeSky, world: dict[str, object], wh
     wait_until(lambda: not provider.found(order.tag), what="nothing is left")
 
 
+def test_a_setup_whose_log_is_lost_on_the_way_has_not_failed(sky: FakeSky) -> None:
+    sky.set(setup=255, job="SUCCEEDED")
+    provider = sky.provider()
+    order = order_of(provider, AWS)
+    provider.start(order)
+    assert until(provider, order.tag, "ACTIVE").addresses
+
+
 def test_a_launch_whose_watcher_is_killed_is_watched_again(sky: FakeSky) -> None:
     sky.set(launch="hold")
     provider = sky.provider()

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 _PAUSE = 0.2
+_JOB_PAUSE = 2.0
+_SETUP_SECONDS = 1800.0
 _LAUNCH_SECONDS = 120.0
 """How long ending waits for a launch that was told to stop."""
 
@@ -36,10 +38,27 @@ def launch(folder: Path) -> str:
         order.pop("task")
         write(folder / "order.json", order)
     job, _ = sdk.stream_and_get(request)
-    # The setup is a job of the cluster; until it has ended, nobody can log in.
-    if job is not None and sdk.tail_logs(order["tag"], job, follow=True) != 0:
-        raise _package.Refused("The machine is up, and its setup failed")
+    if job is not None:
+        _follow_setup(sky, sdk, order["tag"], job)
     return _write_ssh_config(order["tag"])
+
+
+def _follow_setup(sky: Any, sdk: Any, tag: str, job: int) -> None:
+    """Write the log of the setup until that has ended: before, nobody can log in.
+
+    It is a job of the cluster. What follows its log may lose the connection, which says nothing
+    about the job.
+    """
+    deadline = time.monotonic() + _SETUP_SECONDS
+    while sdk.tail_logs(tag, job, follow=True) != 0:
+        status = sky.get(sdk.job_status(tag, [job])).get(job)
+        if status is not None and status.value == "SUCCEEDED":
+            return
+        if status is None or status.is_terminal():
+            raise _package.Refused("The machine is up, and its setup failed")
+        if time.monotonic() > deadline:
+            raise _package.Refused("The machine is up, and its setup does not end")
+        time.sleep(_JOB_PAUSE)
 
 
 def _autodown(order: dict[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,10 @@ def tail_logs(_name: str, _job: int, *, follow: bool) -> int:
     return int(world.read()["setup"])
 
 
+def job_status(_name: str, jobs: list[int]) -> tuple[str, list[int]]:
+    return "jobs", jobs
+
+
 def api_cancel(request: str) -> tuple[str, str]:
     world.note("api_cancel", request=request)
     return "cancel", request.partition(" ")[2]
