@@ -30,6 +30,14 @@ show() {
     "$@" 2>&1
 }
 
+# SkyPilot takes half a minute to end a job; the next look says so.
+until_idle() {
+    for _ in $(seq 60); do
+        test -n "$(squeue --noheader)" || break
+        sleep 2
+    done
+}
+
 "$skypilot/bin/sky" check slurm >/dev/null 2>&1
 show prime availability list --provider sky
 id=$(prime availability list --provider sky --output plain 2>/dev/null | cut -f1)
@@ -45,11 +53,13 @@ show squeue --format '%j %T %l'
 show prime pods logs first --tail 4
 show prime gc --dry-run
 show prime pods terminate first --yes
-# SkyPilot takes half a minute to end a job; the next look says so.
-for _ in $(seq 60); do
-    test -n "$(squeue --noheader)" || break
-    sleep 2
-done
+until_idle
+show prime pods create --id "$id" --name both --vcpus 1 --nodes 2 --env GREETING --for 30m --yes --wait
+show prime pods exec "${wait[@]}" --node 0 both -- sh -c 'echo "$GREETING" from $(hostname)'
+show prime pods exec "${wait[@]}" --node 1 both -- sh -c 'echo "$GREETING" from $(hostname)'
+show squeue --format '%j %T %N'
+show prime pods terminate both --yes
+until_idle
 show prime pods list
 show squeue --format '%j %T %l'
 show prime pods history

@@ -4,6 +4,9 @@
 #   tests/e2e/slurm_lab.sh up FOLDER     start it, with everything that it writes in FOLDER
 #   tests/e2e/slurm_lab.sh down FOLDER   end what was started, and remove the user that it made
 #
+# It is of two nodes, 127.0.0.1 and 127.0.0.2: SkyPilot looks up the names of nodes, and these need
+# no line in /etc/hosts. Each is called so in a UTS namespace of its own.
+#
 # Run as root on a Debian machine that you can throw away, after
 # `apt-get install slurm-wlm munge openssh-server rsync`, with uv on the PATH. PYTHON310 is a
 # folder with a Python 3.10, which SkyPilot wants on machines: `uv python find 3.10` knows one.
@@ -14,7 +17,7 @@ user=prime-lab
 port=2222
 
 up() {
-    mkdir -p "$lab"/{spool,state,munge,bin,ssh,sky-home/.slurm}
+    mkdir -p "$lab"/{spool-127.0.0.{1,2},state,munge,bin,ssh,sky-home/.slurm}
     chmod 755 "$lab"
     id "$user" >/dev/null 2>&1 || useradd --create-home --home-dir "$lab/home" \
         --shell /bin/bash --password '*' "$user"
@@ -23,7 +26,7 @@ up() {
     start_slurm
     start_sshd
     admit_sky
-    SLURM_CONF="$lab/slurm.conf" timeout 60 srun --ntasks=1 hostname >/dev/null
+    SLURM_CONF="$lab/slurm.conf" timeout 60 srun --nodes=2 hostname >/dev/null
     echo "Slurm answers at $user@127.0.0.1 -p $port; run sky with HOME=$lab/sky-home"
 }
 
@@ -48,13 +51,12 @@ start_munge() {
 }
 
 start_slurm() {
-    local host
+    local host node
     host=$(hostname -s)
     cat >"$lab/slurm.conf" <<CONF
 ClusterName=lab
 SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=26817
-SlurmdPort=26818
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -65,19 +67,22 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 StateSaveLocation=$lab/state
-SlurmdSpoolDir=$lab/spool
+SlurmdSpoolDir=$lab/spool-%n
 SlurmctldPidFile=$lab/slurmctld.pid
-SlurmdPidFile=$lab/slurmd.pid
+SlurmdPidFile=$lab/slurmd-%n.pid
 SlurmctldLogFile=$lab/slurmctld.log
-SlurmdLogFile=$lab/slurmd.log
+SlurmdLogFile=$lab/slurmd-%n.log
 ReturnToService=2
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
-NodeName=$host NodeAddr=127.0.0.1 CPUs=2 RealMemory=4000 State=UNKNOWN
+NodeName=127.0.0.1 NodeHostname=$host NodeAddr=127.0.0.1 Port=26818 CPUs=2 RealMemory=4000
+NodeName=127.0.0.2 NodeHostname=$host NodeAddr=127.0.0.2 Port=26819 CPUs=2 RealMemory=4000
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF
     slurmctld -f "$lab/slurm.conf"
-    slurmd -f "$lab/slurm.conf"
+    for node in 127.0.0.1 127.0.0.2; do
+        unshare --uts sh -c 'hostname "$1"; exec slurmd -N "$1" -f "$2"' - $node "$lab/slurm.conf"
+    done
 }
 
 # sshd takes one SetEnv line only, and starts itself anew for each connection: -f must be absolute.
@@ -117,7 +122,7 @@ CONF
 
 down() {
     local name pid
-    for name in sshd slurmd slurmctld munge; do
+    for name in sshd slurmd-127.0.0.{1,2} slurmctld munge; do
         test -f "$lab/$name.pid" && kill "$(cat "$lab/$name.pid")" || true
     done
     # SkyPilot's connections outlive its server and this sshd, and keep the user from going.
