@@ -5,7 +5,13 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, QuietOpt, open_session
-from prime_cli.commands.pods.reaching import IdentityOpt, NodeOpt, TimeoutOpt, find_way
+from prime_cli.commands.pods.reaching import (
+    IdentityOpt,
+    NodeOpt,
+    TimeoutOpt,
+    find_way,
+    noticing_the_end,
+)
 from prime_cli.core.phrases import counted
 from prime_cli.pods.ssh.copying import copy, plan_copy
 
@@ -43,6 +49,7 @@ def cp(
     session = open_session(ctx, quiet=quiet, context=context, offline=offline)
     plan = plan_copy(paths)
     route = find_way(session, plan.pod, identity=identity, node=node, timeout=timeout)
-    copy(route, plan, recursive=recursive, quiet=quiet)
+    with noticing_the_end(session, route):
+        copy(route, plan, recursive=recursive, quiet=quiet)
     where = f"`{plan.pod}`" if plan.uploads else "here"
     session.output.done(f"Copied {counted(len(plan.sources), 'path')} to {where}")

@@ -6,7 +6,13 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, QuietOpt, open_session
 from prime_cli.commands.pods.options import PodArg
-from prime_cli.commands.pods.reaching import IdentityOpt, NodeOpt, TimeoutOpt, find_way
+from prime_cli.commands.pods.reaching import (
+    IdentityOpt,
+    NodeOpt,
+    TimeoutOpt,
+    find_way,
+    noticing_the_end,
+)
 from prime_cli.pods.ssh.executing import execute, remote_line
 
 
@@ -40,7 +46,8 @@ def exec_(
     session = open_session(ctx, quiet=quiet, context=context, offline=offline)
     remote_line(command)
     route = find_way(session, pod, identity=identity, node=node, timeout=timeout)
-    ended = execute(route, command, tty=tty)
+    with noticing_the_end(session, route):
+        ended = execute(route, command, tty=tty)
     if ended.by_signal:
         session.output.warn("The command was ended by a signal")
     raise typer.Exit(ended.code)

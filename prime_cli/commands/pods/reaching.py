@@ -1,11 +1,13 @@
 """What `ssh`, `exec` and `cp` share: their options, and the way to a pod."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from prime_cli.core.durations import parse_duration
-from prime_cli.core.errors import NotFound, Offline, Unreachable
+from prime_cli.core.errors import NotFound, Offline, PrimeError, Unreachable
 from prime_cli.pods.identity import find_identity
 from prime_cli.pods.past import Found, find_present_or_past
 from prime_cli.pods.ssh.aliases import keep_alias
@@ -56,6 +58,26 @@ def find_way(
     # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
     keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
     return route
+
+
+@contextmanager
+def noticing_the_end(session: Session, route: Route) -> Iterator[None]:
+    """Tell a connection that broke because its pod ended meanwhile as that, as at a deadline."""
+    try:
+        yield
+    except Unreachable as error:
+        if not _has_ended(session, route):
+            raise
+        raise Unreachable(
+            f"`{route.name}` has ended meanwhile", hint="`prime pods history` shows when"
+        ) from error
+
+
+def _has_ended(session: Session, route: Route) -> bool:
+    try:
+        return isinstance(find_present_or_past(session.hub, route.pod_id), Found)
+    except PrimeError:  # nothing is known for certain then
+        return False
 
 
 def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
 from prime_cli.pods.ssh.executing import remote_line
-from tests.helpers.scripted_hub import ScriptedHub
+from tests.helpers.scripted_hub import Reply, ScriptedHub
 from tests.helpers.sshd import Sshd
 from tests.helpers.terminal import Terminal
 from tests.helpers.tools import require_terminal
-from tests.pods.ssh.reached import prime_at, variables
+from tests.pods.ssh.reached import describe, prime_at, variables
 
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 SHOW = "import sys; print(repr(sys.argv[1:]), end='')"
@@ -72,6 +73,23 @@ def test_a_connection_that_breaks_ends_with_our_code_and_a_reason(
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", ENDING)
     assert (done.code, done.out) == (5, "on\n")
     assert f"`train` does not answer at 127.0.0.1, port {sshd.port}" in done.err
+
+
+def test_a_pod_that_ends_below_a_command_is_told_as_that(
+    hub: ScriptedHub, sshd: Sshd, tmp_path: Path
+) -> None:
+    gone, pod = tmp_path / "gone", describe(sshd)
+    hub.answers["GET /pods"] = lambda _: Reply(
+        {"data": [], "total_count": 0} if gone.exists() else {"data": [pod], "total_count": 1}
+    )
+    hub.answer("GET /pods/history", {"data": [pod], "total_count": 1})
+    ending = f"touch {shlex.quote(str(gone))}; {ENDING}"
+    done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", ending)
+    assert done.code == 5
+    assert done.err.splitlines()[-2:] == [
+        "error: `train` has ended meanwhile",
+        "hint: `prime pods history` shows when",
+    ]
 
 
 def test_a_command_that_a_signal_ends_is_told_as_that(hub: ScriptedHub) -> None:
