@@ -174,6 +174,20 @@ def test_a_keeper_that_dies_twice_within_an_hour_is_not_followed_again(here: Her
     assert here.ssh(tag, "cat day").stdout == "work\n"
 
 
+def test_a_shutdown_that_reaches_sshd_first_is_no_failure_of_it(here: Here) -> None:
+    tag = here.up()
+    state, keeper = here.folder(tag).read_state(), last_keeper(here.folder(tag))
+    assert state is not None
+    assert keeper is not None
+    os.kill(keeper.pid, signal.SIGSTOP)
+    os.kill(state.sshd_pid, signal.SIGTERM)
+    wait_until(lambda: find_process(state.sshd_pid) is None, what="sshd is gone")
+    os.kill(keeper.pid, signal.SIGCONT)
+    os.kill(keeper.pid, signal.SIGTERM)
+    wait_until(lambda: not is_kept(here.folder(tag)), what="the keeper is gone")
+    here.again(tag)
+
+
 def test_a_pod_that_is_down_keeps_its_gpus_and_one_that_failed_does_not(here: Here) -> None:
     tag = here.up()
     local = LocalPods(here.provider.folder)

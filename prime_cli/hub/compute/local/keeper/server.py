@@ -30,6 +30,7 @@ from prime_cli.hub.compute.local.users import SystemUser, find_user, give, make_
 
 _PATIENCE = 60.0
 _PORTS = 20
+_TOLD_TOO_WITHIN = 1.0
 _LONGEST_LINE = 4096
 
 
@@ -135,6 +136,8 @@ class Server:
         if self._process is not None and self._process.pid in ended:
             code = self._process.returncode = ended[self._process.pid]
             self.listen()
+            # A machine that shuts down tells everybody to go: us too, if that is what it was.
+            time.sleep(_TOLD_TOO_WITHIN)
             raise Failed(f"Its sshd ended with {code}: {self._last}")
 
     def close(self) -> None:
