@@ -83,4 +83,5 @@ def pods_left(folder: Path) -> list[str]:
     """Folders of pods, finished or not; disks are no pods."""
     if not folder.exists():
         return []
-    return sorted(path.name for path in folder.iterdir() if path.name != "disks")
+    inside = (path for path in folder.iterdir() if path.is_dir())
+    return sorted(path.name for path in inside if path.name != "disks")
