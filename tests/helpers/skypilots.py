@@ -70,6 +70,7 @@ class FakeSky:
             "down": "ok",
             "setup": 0,
             "job": "FAILED_SETUP",
+            "unreached": False,
         }
         self.set()
         self.way_in(DIRECT)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ TRIED = "0.14.1"
 _DRIVER = Path(__file__).parent / "driver" / "run.py"
 _INSTALL = f"`uv tool install 'skypilot=={TRIED}'` installs it as `sky`"
 _NAMES = ("python", "python3", "python.exe")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _CLOUDS = (
     "AWS_", "AZURE_", "ARM_", "CLOUDFLARE_", "CLOUDSDK_", "CUDO_", "DATACRUNCH_", "DIGITALOCEAN_",
     "FLUIDSTACK_", "GOOGLE_", "HYPERBOLIC_", "IBM_", "KUBE", "LAMBDA_", "MITHRIL_", "NEBIUS_",
@@ -98,8 +100,9 @@ def find_python(command: str) -> Path:
 
 
 def sentence(answer: Mapping[str, Any]) -> str:
-    """Why SkyPilot failed, in one sentence."""
-    return f"SkyPilot failed: {str(answer.get('failure', 'it did not say why')).rstrip('.')}"
+    """Why SkyPilot failed, in one sentence, without its colours."""
+    why = _COLOURS.sub("", str(answer.get("failure", "it did not say why")))
+    return f"SkyPilot failed: {why.rstrip('.')}"
 
 
 def _of_script(script: Path) -> Path | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from . import world
 from .clouds import Cloud
-from .exceptions import ClusterDoesNotExist
+from .exceptions import ClusterDoesNotExist, ClusterNotUpError
 
 
 class Task:
@@ -36,6 +36,9 @@ def get(request: tuple[str, Any]) -> Any:
     if what == "offers":
         return world.offers(about)
     if what == "jobs":
+        if world.read()["unreached"]:
+            world.change(unreached=False)
+            raise ClusterNotUpError("It is in INIT")
         job = SimpleNamespace(value=world.read()["job"], is_terminal=lambda: True)
         return dict.fromkeys(about, job)
     if what == "cancel":

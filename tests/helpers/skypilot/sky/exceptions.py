@@ -7,3 +7,7 @@ class NotSupportedError(Exception):
 
 class ClusterDoesNotExist(Exception):
     """There is no such cluster."""
+
+
+class ClusterNotUpError(Exception):
+    """A cluster that cannot be reached now."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound
-from prime_cli.hub.compute.sky.installation import Installation, find_python
+from prime_cli.hub.compute.sky.installation import Installation, find_python, sentence
 from tests.helpers.skypilots import FakeSky
 
 
@@ -69,3 +69,9 @@ def test_skypilot_gets_the_keys_of_clouds_and_no_other(
     assert "AWS_SECRET_ACCESS_KEY" in said
     assert "planted" not in said
     assert os.environ["PRIME_API_KEY"] == "pit_planted"
+
+
+def test_why_skypilot_failed_is_told_without_its_colours() -> None:
+    assert sentence({"failure": "\x1b[33mNo \x1b[1mmachine.\x1b[0m"}) == (
+        "SkyPilot failed: No machine"
+    )

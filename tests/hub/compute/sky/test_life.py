@@ -150,7 +150,7 @@ def test_a_launch_that_fails_says_why(sky: FakeSky, world: dict[str, object], wh
 
 
 def test_a_setup_whose_log_is_lost_on_the_way_has_not_failed(sky: FakeSky) -> None:
-    sky.set(setup=255, job="SUCCEEDED")
+    sky.set(setup=255, job="SUCCEEDED", unreached=True)
     provider = sky.provider()
     order = order_of(provider, AWS)
     provider.start(order)

@@ -47,15 +47,20 @@ def _follow_setup(sky: Any, sdk: Any, tag: str, job: int) -> None:
     """Write the log of the setup until that has ended: before, nobody can log in.
 
     It is a job of the cluster. What follows its log may lose the connection, which says nothing
-    about the job.
+    about the job; nor does a cluster that SkyPilot does not reach for a while.
     """
+    not_reached = importlib.import_module("sky.exceptions").ClusterNotUpError
     deadline = time.monotonic() + _SETUP_SECONDS
     while sdk.tail_logs(tag, job, follow=True) != 0:
-        status = sky.get(sdk.job_status(tag, [job])).get(job)
-        if status is not None and status.value == "SUCCEEDED":
-            return
-        if status is None or status.is_terminal():
-            raise _package.Refused("The machine is up, and its setup failed")
+        try:
+            status = sky.get(sdk.job_status(tag, [job])).get(job)
+        except not_reached as error:
+            sys.stderr.write(f"{error}\n")
+        else:
+            if status is not None and status.value == "SUCCEEDED":
+                return
+            if status is None or status.is_terminal():
+                raise _package.Refused("The machine is up, and its setup failed")
         if time.monotonic() > deadline:
             raise _package.Refused("The machine is up, and its setup does not end")
         time.sleep(_JOB_PAUSE)
