@@ -109,6 +109,10 @@ class Output:
         else:
             self._write(f"{clean(text).rstrip()}\n" if text else "")
 
+    def is_read(self) -> bool:
+        """Whether anybody still reads stdout: what has no end by itself ends with its reader."""
+        return self._out.has_reader()
+
     def done(self, sentence: str, *, value: Any = None) -> None:
         """Say that the work is done; in JSON modes also write `value` to stdout."""
         if self.is_json and value is not None:

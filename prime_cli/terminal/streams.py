@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import os
+import select
+import sys
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -71,6 +73,19 @@ class Stream:
             # EINVAL is what Windows says of a pipe without a reader, EIO a closed terminal.
             if error.errno not in (errno.EPIPE, errno.EINVAL, errno.EIO):
                 raise StorageFailed(f"The output could not be written: {error.strerror}") from error
+
+    def has_reader(self) -> bool:
+        """Whether what is written next may be read, as far as the system tells without writing."""
+        if self.target is None or self.target.closed:
+            return False
+        if sys.platform == "win32":  # which has no poll
+            return True
+        waiting = select.poll()
+        try:
+            waiting.register(self.target.fileno(), 0)
+        except (OSError, ValueError):  # no file behind it
+            return True
+        return not any(event & select.POLLERR for _, event in waiting.poll(0))
 
     def _give_up(self) -> None:
         """Point the descriptor at nothing, or the interpreter complains when it flushes at exit."""

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 
 import pytest
 
@@ -41,3 +42,21 @@ def test_a_closed_descriptor_takes_everything() -> None:
     closed = io.StringIO()
     closed.close()
     Stream(closed).write("text")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows tells of a lost reader only at a write")
+def test_a_pipe_whose_reader_has_left_is_known_before_anything_is_written() -> None:
+    reader, writer = os.pipe()
+    with io.TextIOWrapper(io.FileIO(writer, "w"), encoding="utf-8") as target:
+        stream = Stream(target)
+        assert stream.has_reader()
+        os.close(reader)
+        assert not stream.has_reader()
+
+
+def test_what_is_no_file_has_a_reader_until_it_is_closed() -> None:
+    target = io.StringIO()
+    assert Stream(target).has_reader()
+    target.close()
+    assert not Stream(target).has_reader()
+    assert not Stream(None).has_reader()

@@ -53,6 +53,8 @@ def logs(
     for piece in follow_log(hub, found, tail):
         if piece.logs:
             _print(session, piece)
+        if not session.output.is_read():
+            return
     session.output.say(f"`{pod}` has ended")
 
 

@@ -70,3 +70,5 @@ def _tell_changes(
             else:
                 output.table(columns.titles, [columns.row(each, each.id)], records=[each])
         before = things
+        if not output.is_read():
+            return
