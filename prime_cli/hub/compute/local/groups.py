@@ -20,6 +20,7 @@ from prime_cli.core.errors import StorageFailed
 
 CONTROLLERS = ("cpu", "memory", "pids")
 _MOUNTS = Path("/proc/self/mountinfo")
+_OWN = Path("/proc/self/cgroup")
 _TOP = "prime"
 _TRIES = 10
 _EMPTY_SECONDS = 20.0
@@ -126,7 +127,10 @@ def remove_group(root: Path | None, tag: str) -> None:
         if time.monotonic() > deadline:
             raise StorageFailed(f"{path} still has processes")
         time.sleep(_PAUSE)
-    for above in (path.parent, root / _TOP / "keepers", root / _TOP):
+    if _removed(path.parent) and "0::/prime/keepers" in _OWN.read_text("utf-8").splitlines():
+        # The keeper of the last pod is in the way of removing the rest.
+        _put(root / "cgroup.procs", str(os.getpid()))
+    for above in (root / _TOP / "keepers", root / _TOP):
         _removed(above)
 
 

@@ -76,8 +76,11 @@ def remove_pod(folder: PodFolder, user_name: str | None, *, keeper: int | None =
     if user is not None:
         stop_manager(user.name, user.uid)
     end_processes(folder, keeper=keeper, user=user)
+    if user_name is not None:
+        # Also of a user whom somebody else has removed.
+        kill_group(find_root(), user_name)
+        remove_group(find_root(), user_name)
     if user is not None:
-        remove_group(find_root(), user.name)
         with _no_user_removed(folder):
             if _is_there(user):
                 for disk in folder.disks():
