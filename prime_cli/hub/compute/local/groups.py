@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import open_descriptor
 
 CONTROLLERS = ("cpu", "memory", "pids")
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -173,7 +174,7 @@ def _leave_for(path: Path) -> None:
 def _put(path: Path, text: str) -> bool:
     """Whether a file that is there took it; none is made, as it would be where no groups are."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        descriptor = open_descriptor(path, os.O_WRONLY | os.O_TRUNC)
     except OSError:
         return False
     try:

@@ -167,7 +167,7 @@ def _read_score() -> int:
 def _write_score(score: int) -> None:
     # Without the right to go back (CAP_SYS_RESOURCE) the least that was ever set still may be.
     with suppress(OSError):
-        _SCORE.write_text(str(score), encoding="ascii")
+        _SCORE.write_text(str(score), encoding="ascii", newline="\n")
 
 
 def _read_count(path: Path) -> int:

@@ -44,7 +44,7 @@ def note_number(folder: Path, number: int) -> None:
     """Let `last_number` be this one."""
     # Where the folder is full, the same one may come once more, when nothing is seen to be left.
     with suppress(OSError):
-        (folder / _LAST).write_text(str(number), encoding="ascii")
+        (folder / _LAST).write_text(str(number), encoding="ascii", newline="\n")
 
 
 def running_numbers(proc: Path = _PROC) -> frozenset[int]:
