@@ -30,11 +30,22 @@ def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
     return Ended(end_pod(hub, caller, provider, row, why="asked for"))
 
 
-def end_pod(hub: Hub, caller: Caller, provider: Provider, row: Row[Any], *, why: str) -> str:
+def end_pod(
+    hub: Hub,
+    caller: Caller,
+    provider: Provider,
+    row: Row[Any],
+    *,
+    why: str,
+    failed: str | None = None,
+) -> str:
     """Let nothing be left of a pod: TERMINATED, or DELETING where that takes the provider a while.
 
-    Raises what the provider raises, after it is written to the pod.
+    Of one that had `failed`, the reason stays in the history; None is what its row says. Raises
+    what the provider raises, after it is written to the pod.
     """
+    if failed is None and row.status == ERROR:
+        failed = row.failure
     with hub.database.write() as connection:
         wished = update(pods).where(pods.c.id == row.id, is_live(), pods.c.status != DELETING)
         values = {"status": DELETING, "failure": None, "updated_at": hub.now()}
@@ -43,7 +54,7 @@ def end_pod(hub: Hub, caller: Caller, provider: Provider, row: Row[Any], *, why:
     failure = ask(provider, lambda each: each.end(row.tag))
     left = ask(provider, lambda each: each.look([row.tag]).get(row.tag))
     if left is None:
-        close(hub, row, TERMINATED, ended_at=hub.now())
+        close(hub, row, TERMINATED, ended_at=hub.now(), failure=failed)
         return TERMINATED
     if failure is None or (isinstance(left, Seen) and left.status == DELETING):
         return DELETING

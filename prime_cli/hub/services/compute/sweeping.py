@@ -102,9 +102,10 @@ def _find_machines(
     return [
         *_strays(hub, caller, provider, pods, MACHINE, there, provider.end),
         *(
-            _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row))
+            _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row, found))
             for row in mine
-            if (kind := _kind(hub, row, seen.get(row.tag), is_own=row.id in own))
+            if (found := seen.get(row.tag))
+            and (kind := _kind(hub, row, found, is_own=row.id in own))
         ),
     ]
 
@@ -115,13 +116,14 @@ def _live_tags(hub: Hub, table: Table) -> set[str]:
         return set(connection.execute(query).scalars())
 
 
-def _ending(hub: Hub, caller: Caller, provider: Provider, row: Row[Any]) -> Callable[[], object]:
-    return partial(end_pod, hub, caller, provider, row, why="swept")
+def _ending(
+    hub: Hub, caller: Caller, provider: Provider, row: Row[Any], seen: Seen
+) -> Callable[[], object]:
+    failed = seen.failure if seen.status == ERROR else None
+    return partial(end_pod, hub, caller, provider, row, why="swept", failed=failed)
 
 
-def _kind(hub: Hub, row: Row[Any], seen: Seen | None, *, is_own: bool) -> str | None:
-    if seen is None:
-        return None
+def _kind(hub: Hub, row: Row[Any], seen: Seen, *, is_own: bool) -> str | None:
     if row.status == DELETING:
         return None if seen.status == DELETING else UNENDED
     if row.stop_at <= hub.now():

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import Seen
 from prime_cli.hub.compute.tags import tag_prefix
@@ -87,6 +89,18 @@ def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(yard: Yard) -> None
     [leak] = ask_to_sweep(yard)
     assert (leak["kind"], leak["ended"]) == (FAILED, True)
     assert yard.pods() == []
+
+
+@pytest.mark.parametrize("is_looked_at", [True, False])
+def test_a_failed_pod_that_is_swept_keeps_its_reason(yard: Yard, is_looked_at: bool) -> None:
+    pod = yard.rent()
+    yard.machines.fail(yard.tag(pod), "No capacity")
+    if is_looked_at:
+        yard.pod(pod["id"])
+    [leak] = ask_to_sweep(yard)
+    ended = yard.pod(pod["id"])
+    assert (leak["ended"], ended["status"]) == (True, "TERMINATED")
+    assert ended["installationFailure"] == "No capacity"
 
 
 def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(yard: Yard) -> None:
