@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.watching import is_swept, look_after_all, sweep_all
+from prime_cli.wire.pods import Leak
 
 SECONDS = 30.0
 _END_WITHIN = 10.0
@@ -58,14 +59,8 @@ class WatchPods:
     def _sweep(self, begun: datetime) -> None:
         swept = None if is_swept(self._hub, begun) else sweep_all(self._hub, self._seconds)
         for leak in swept.leaks if swept else []:
-            _log.warning(
-                "%s: %s %s of `%s`: %s",
-                leak.kind,
-                leak.id,
-                leak.name,
-                leak.owner or leak.provider,
-                "ended" if leak.ended else leak.failure,
-            )
+            outcome = "ended" if leak.ended else leak.failure
+            _log.warning("%s: %s: %s", leak.kind, _which(leak), outcome)
 
     def _try(self, work: Callable[[], object]) -> None:
         try:
@@ -74,3 +69,10 @@ class WatchPods:
             _log.warning("Pods were not looked after: %s", error.message)
         except Exception:  # noqa: BLE001 - a bug must not end the watch over what costs money
             _log.exception("Pods were not looked after")
+
+
+def _which(leak: Leak) -> str:
+    """By its id, its name and whose it is, as far as it has them."""
+    whose = leak.owner or leak.provider
+    # A provider that does not answer is its own.
+    return " ".join(filter(None, (leak.id, leak.name, f"of `{whose}`" * (whose != leak.id))))

@@ -50,7 +50,19 @@ def test_a_hub_sweeps_when_it_starts(yard: Yard, caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING):
         WatchPods(_nothing, yard.house.hub).watch(Rounds(yard, 0))
     assert yard.machines.seen == {}
-    assert tag in caplog.text
+    assert f"machine without a pod: {tag} of `paper`: ended" in caplog.text
+
+
+def test_a_provider_that_is_silent_when_a_hub_sweeps_is_told_by_its_name(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_prefix: str) -> Any:
+        raise Unreachable("The cloud is down")
+
+    yard.machines.found = fail  # type: ignore[method-assign, assignment]
+    with caplog.at_level(logging.WARNING):
+        WatchPods(_nothing, yard.house.hub).watch(Rounds(yard, 0))
+    assert "provider that does not answer: paper: The cloud is down" in caplog.text
 
 
 def test_a_hub_that_is_started_again_at_once_sweeps_a_round_later(yard: Yard) -> None:
