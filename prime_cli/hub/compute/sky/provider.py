@@ -35,6 +35,10 @@ _HOW_TO_KEEP_THEM = (
     "write `remote_identity: NO_UPLOAD` in ~/.sky/config.yaml for each cloud that takes it "
     "(aws, azure, gcp, kubernetes, nebius, oci, slurm, vast), and have no such files of others"
 )
+_HOW_TO_USE_POOLS = (
+    "use them from the hub in the box of a machine that reaches them, with the setting `sky`, or "
+    "let SkyPilot have a cloud (`sky check` says what each needs)"
+)
 _SERVER = ("127.0.0.1", 46580)
 _SERVER_SENTENCE = (
     "SkyPilot starts a server on this machine, which takes about 2 GB of memory until "
@@ -84,7 +88,8 @@ class SkyProvider:
             raise NotAllowed(
                 "SkyPilot has only machines that no other machine reaches: "
                 + ", ".join(sorted({str(each.resources["infra"]) for each in machines})),
-                hint="use them from the hub in the box, with the setting `sky`",
+                hint="whoever runs the hub finds in its log what to do",
+                detail=_HOW_TO_USE_POOLS,
             )
         return [each.offer for each in reached]
 

@@ -50,8 +50,11 @@ def test_a_served_hub_offers_only_what_its_users_reach(sky: FakeSky) -> None:
     cloud_ids = {offer.cloud_id for offer in sky.provider(embedded=False).offers()}
     assert cloud_ids == {AWS, f"{AWS}/spot"}
     sky.set(enabled=["slurm/lab"])
-    with pytest.raises(NotAllowed, match="no other machine reaches: slurm/lab"):
+    with pytest.raises(NotAllowed, match="no other machine reaches: slurm/lab") as caught:
         sky.provider(embedded=False, infra=("slurm",)).offers()
+    # Its users cannot do it: it is for the log.
+    assert "setting `sky`" in str(caught.value.detail)
+    assert "setting" not in str(caught.value.hint)
 
 
 def test_a_served_hub_offers_nothing_while_its_credentials_would_come_along(sky: FakeSky) -> None:
