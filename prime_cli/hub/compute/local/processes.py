@@ -71,8 +71,9 @@ def end_all(
     """
     if sys.platform == "win32":
         return True
-    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
-        for process in find():
+    # Found once: among thousands of processes that takes long, and they make more meanwhile.
+    for process in find():
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
             send(process, number)
     if not _until_none(find, grace) and at_once is None:
         return True
