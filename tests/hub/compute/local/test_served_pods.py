@@ -81,8 +81,11 @@ def test_two_pods_cannot_read_enter_or_end_each_other(for_others: Here) -> None:
     assert "sleep" in _processes_of(other.uid)
 
 
-def test_no_program_gives_a_pod_more_rights(for_others: Here) -> None:
+def test_no_program_and_no_group_gives_a_pod_more_rights(for_others: Here) -> None:
     tag = for_others.up()
+    user = find_user(tag)
+    assert user is not None
+    assert for_others.ssh(tag, "id -G").stdout.split() == [str(user.gid)]
     assert "NoNewPrivs:\t1" in for_others.ssh(tag, "cat /proc/self/status").stdout
 
 

@@ -217,7 +217,8 @@ class Server:
                 stderr=self.said,
                 user=self._user.uid if self._user else None,
                 group=self._user.gid if self._user else None,
-                extra_groups=[] if self._user else None,
+                # Its own group again: of none, Python 3.12.0 leaves root's (CVE-2023-6507).
+                extra_groups=[self._user.gid] if self._user else None,
                 cwd="/",
                 env={"PATH": os.environ["PATH"], MARK: str(self._folder.path)},
             )
