@@ -90,9 +90,9 @@ def find_root(mounts: Path = _MOUNTS) -> Path | None:
 
 
 def make_group(root: Path, tag: str, share: Share, together: Share) -> Group:
-    """The group of a pod, held to `share`, and to `together` with all others. Raises StorageFailed.
+    """The group of a pod, held to `share`, and to `together` with all others.
 
-    Made again, it is held to the same, with whoever is in it.
+    Made again, it is held to the same, with whoever is in it. Raises StorageFailed, OSError.
     """
     pods = root / _TOP / "pods"
     for _ in range(_TRIES):

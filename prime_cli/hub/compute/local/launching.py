@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import open_descriptor
+from prime_cli.core.paths import open_descriptor, storage_errors
 from prime_cli.hub.compute.local.boot import current_boot
 from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.keeper.log import last_lines
@@ -25,7 +25,9 @@ def launch(folder: PodFolder, lock: int) -> None:
     """
     # Nothing of our environment: keys are in it.
     environ = {"PATH": SYSTEM_PATH, MARK: str(folder.path)}
-    with os.fdopen(open_descriptor(folder.log, _APPEND), "ab") as log:
+    with storage_errors(folder.log):
+        descriptor = open_descriptor(folder.log, _APPEND)
+    with os.fdopen(descriptor, "ab") as log:
         try:
             done = subprocess.run(
                 [

@@ -18,7 +18,7 @@ _OPEN_TO_ALL = (
     "tmp", "var/tmp", "dev/shm", "dev/mqueue", "run/lock", "run/screen", "var/crash", "var/mail",
     "var/spool/mail", "var/spool/cron", "var/spool/at", "var/lib/systemd/linger",
 )  # fmt: skip
-"""Where users, or programs in their name, may leave files; `tmp` and `var/tmp` at any depth."""
+"""Where users, or programs in their name, may leave files, at any depth."""
 _BY_NAME = (
     "var/lib/systemd/linger", "var/spool/cron", "var/spool/cron/crontabs", "var/spool/cron/tabs",
     "var/mail", "var/spool/mail",

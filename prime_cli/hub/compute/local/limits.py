@@ -112,7 +112,9 @@ def limit_pod(tag: str, vcpus: int | None, memory: int | None) -> Limits:
         with group.entered():
             pass
     except (OSError, StorageFailed):
-        remove_group(root, tag)
+        # Who was in it before stays there.
+        with suppress(OSError, StorageFailed):
+            remove_group(root, tag)
         return Limits(share, None)
     return Limits(share, group)
 

@@ -1,6 +1,7 @@
 """The life of a pod on this machine: begun, looked at, entered, ended, whatever is killed."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -8,11 +9,13 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.hub.compute.local.folder import PodFolder
+from prime_cli.hub.compute.local.launching import launch
 from prime_cli.hub.compute.local.lock import keeper_of, take_lock
 from prime_cli.hub.compute.local.pods import LocalPods
 from prime_cli.hub.compute.local.processes import members, processes
@@ -63,6 +66,13 @@ def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) 
     here.provider.end(tag)
     here.provider.end("prime-never-was")
     assert here.provider.found("") == []
+
+
+def test_a_pod_whose_log_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
+    folder = PodFolder(tmp_path)
+    folder.log.mkdir()
+    with pytest.raises(StorageFailed, match=re.escape(str(folder.log))):
+        launch(folder, 0)
 
 
 def test_to_begin_again_changes_nothing(here: Here) -> None:

@@ -173,7 +173,7 @@ def _fail(folder: PodFolder, plan: Plan, log: Log, why: str) -> None:
     user = find_user(plan.user) if plan.user else None
     try:
         end_processes(folder, keeper=os.getpid(), user=user)
-    except PrimeError as error:
+    except (PrimeError, OSError, subprocess.SubprocessError) as error:
         # Whoever looks at the pod is to know why it failed all the same.
         log.add(str(error))
     folder.change_state(status=ERROR, failure=why)
