@@ -1,0 +1,54 @@
+"""The unit of systemd in docs/deploy, and what it needs besides to give pods."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
+DEPLOY = DOCS / "deploy"
+UNIT, PODS = DEPLOY / "prime-hub.service", DEPLOY / "local-pods.conf"
+
+
+def _settings(path: Path) -> dict[str, str]:
+    """The last value of each setting."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z]\w*=", line))
+
+
+@pytest.mark.parametrize("path", [UNIT, PODS], ids=lambda path: path.name)
+def test_every_variable_of_a_unit_is_one_of_the_command(path: Path) -> None:
+    page = (DOCS / "hub.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\| `--.*?`(PRIME_HUB_\w+)`", page, re.MULTILINE))
+    said = set(re.findall(r"^Environment=(PRIME_HUB_\w+)=", path.read_text("utf-8"), re.MULTILINE))
+    assert said
+    assert said <= known
+
+
+def test_a_unit_for_pods_takes_back_what_keeps_pods_from_being_made_held_or_left_alone() -> None:
+    unit, pods = _settings(UNIT), _settings(PODS)
+    assert (pods["User"], pods["KillMode"]) == ("root", "process")
+    closed = {name for name in unit if re.match("Private|Protect(?!Kernel)", name)}
+    assert closed
+    assert {name for name in closed if pods.get(name) == "no"} == closed
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_understands_every_line(tmp_path: Path) -> None:
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/prime/bin/prime", sys.executable)
+    unit.write_text(text, encoding="utf-8")
+    added = tmp_path / f"{UNIT.name}.d"
+    added.mkdir()
+    shutil.copy(PODS, added)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert [line for line in done.stderr.splitlines() if UNIT.name in line] == []
