@@ -83,10 +83,11 @@ def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen
 
 
 def _longest_word(texts: Sequence[str]) -> int:
-    """Ages are kept on one line; of other words, those too long are folded."""
-    longest = max(
-        width(word)
-        for text in texts
-        for word in ([text] if text.endswith(" ago") else text.split() or [""])
-    )
+    """Ages, and texts that are no longer than a word may be, are kept on one line."""
+    longest = max(width(word) for text in texts for word in _words(text))
     return max(width(texts[0]), min(longest, _LONGEST_WORD))
+
+
+def _words(text: str) -> list[str]:
+    is_one = text.endswith(" ago") or width(text) <= _LONGEST_WORD
+    return [text] if is_one else text.split() or [""]

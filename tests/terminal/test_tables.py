@@ -41,3 +41,9 @@ def test_text_is_not_squeezed_on_a_roomy_screen_and_later_columns_go_first() -> 
         ["starter/alphabet-sort", "Sort names by first or last name " * 2, "public", "tag " * 9]
     ]
     assert len(column_widths(["Environment", "Description", "Visibility", "Tags"], narrow, 80)) == 3
+
+
+def test_a_short_text_of_two_words_is_not_broken_where_a_later_column_can_go() -> None:
+    row = ["c663c3", "CPU_NODE x1", "$0.00", "local", "Available"]
+    titles = ["Id", "GPU", "$/h", "Provider", "Stock"]
+    assert column_widths(titles, [row], 40) == [6, 11, 5, 8]
