@@ -20,7 +20,7 @@ from prime_cli.hub.compute.local.folder import PodFolder, is_tag
 from prime_cli.hub.compute.local.lock import is_kept
 from prime_cli.hub.compute.local.sshd import find_sshd
 from prime_cli.hub.compute.local.system import is_root
-from prime_cli.hub.compute.local.users import find_user
+from prime_cli.hub.compute.local.users import find_user, give, is_of_pod
 
 _PROGRAMS = ("useradd", "userdel", "groupdel", "getent", "chown", "find", "ssh-keygen")
 _LINKS = Path("/proc/sys/fs/protected_hardlinks")
@@ -33,6 +33,7 @@ def prepare_ground(folder: Path, host: str) -> None:
 
     Raises UsageError with what is in the way: not Linux, not root, a program that is missing, a
     folder that others could change or that pods' users could not pass, a host that is not here.
+    Raises StorageFailed.
     """
     if sys.platform != "linux":
         raise UsageError("Pods of others need system users, which prime makes on Linux alone")
@@ -54,6 +55,7 @@ def prepare_ground(folder: Path, host: str) -> None:
     _require_host(host)
     _make_folder(folder.absolute())
     _close_abandoned(folder.absolute())
+    _take_back_disks(folder.absolute() / "disks")
 
 
 def _make_folder(folder: Path) -> None:
@@ -78,6 +80,14 @@ def _close_abandoned(folder: Path) -> None:
             with storage_errors(path):
                 os.chown(path, 0, 0)
                 path.chmod(0o700)
+
+
+def _take_back_disks(folder: Path) -> None:
+    """Give root the disks whose users this machine has lost: root's alone are given to pods."""
+    for path in folder.iterdir():
+        owner = path.lstat().st_uid
+        if is_tag(path.name) and owner != 0 and not is_of_pod(owner):
+            give(path, 0, 0, of=owner)
 
 
 def _require_safe(path: Path) -> None:

@@ -63,6 +63,18 @@ def find_user(name: str) -> SystemUser | None:
     return SystemUser(name, found.pw_uid, found.pw_gid) if ours else None
 
 
+def is_of_pod(uid: int) -> bool:
+    """Whether the user of this number is a pod's."""
+    if sys.platform == "win32":
+        return False
+    import pwd
+
+    try:
+        return find_user(pwd.getpwuid(uid).pw_name) is not None
+    except KeyError:
+        return False
+
+
 def users_in(folder: Path) -> list[str]:
     """The names of pods' users whose homes are, or were, in a folder of pods."""
     if sys.platform == "win32":

@@ -198,6 +198,35 @@ def test_a_disk_goes_from_one_user_to_the_next(for_others: Here) -> None:
     assert for_others.ssh(third, f"ls {disk}").returncode != 0
 
 
+def test_a_disk_of_a_user_whom_the_machine_has_lost_is_given_to_the_next(
+    for_others: Here, tmp_path: Path
+) -> None:
+    """As in a container that is made anew, with the folder of the pods from outside."""
+    provider = for_others.provider
+    used = for_others.up(disks=(_disk(for_others, "prime-disk-1"),))
+    user = find_user(used)
+    assert user is not None
+    lost = _disk(for_others, "prime-disk-2")
+    path, other = provider.folder / "disks" / "prime-disk-2", tmp_path / "other"
+    other.touch()
+    (path / "f").write_bytes(b"kept")
+    (path / "l").symlink_to(other)
+    for each in (path / "f", path / "l", path):
+        os.chown(each, 54321, 54321, follow_symlinks=False)
+    os.chown(other, 54321, 54321)
+    prepare_ground(provider.folder, "127.0.0.1")
+    assert {each.lstat().st_uid for each in (path, *path.iterdir())} == {0}
+    assert other.stat().st_uid == 54321
+    assert (provider.folder / "disks" / "prime-disk-1").stat().st_uid == user.uid
+    again = for_others.up(disks=(lost,))
+    assert for_others.ssh(again, "cat data/f").stdout == "kept"
+
+
+def _disk(for_others: Here, tag: str) -> Mount:
+    for_others.provider.make_disk(tag, 1)
+    return Mount("11111111", "data", tag)
+
+
 @needs_root
 def test_a_ground_that_pods_could_change_or_not_pass_is_refused(
     for_others: Here, tmp_path: Path
