@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -82,9 +83,23 @@ def _build_by_hatchling(project: Project, folder: Path) -> Path:
         with redirect_stdout(said), redirect_stderr(said):
             built = next(builder.build(directory=str(folder), versions=["standard"]))
     except Exception as error:
+        _remove_unfinished(error)
         lines = f"{said.getvalue()}{type(error).__name__}: {error}"
         raise _failure(project, lines) from error
     return Path(built)
+
+
+def _remove_unfinished(error: Exception) -> None:
+    """Remove the wheel that hatchling leaves among temporary files where a build fails.
+
+    Only the frames of the failure know its name.
+    """
+    from hatchling.builders.wheel import WheelArchive
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        for value in frame.f_locals.values():
+            if isinstance(value, WheelArchive):
+                Path(value.path).unlink(missing_ok=True)
 
 
 def _build_isolated(project: Project, folder: Path, *, epoch: int, offline: bool) -> Path:

@@ -1,5 +1,6 @@
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,22 @@ def test_a_backend_that_fails_is_quoted(tmp_path: Path) -> None:
     assert "MISSING.md" in (caught.value.detail or "")
     assert caught.value.exit_code == 9
     assert list((folder / "dist").iterdir()) == []
+
+
+def test_a_build_that_fails_leaves_nothing_among_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    (tmp_path / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "no-files"\nversion = "1.0"\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(BuildFailed, match="no-files"):
+        build(tmp_path)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_package_that_is_no_environment_is_refused_with_what_to_define(tmp_path: Path) -> None:
