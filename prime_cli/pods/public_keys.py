@@ -38,8 +38,8 @@ class KnownKey:
 
     @property
     def described(self) -> str:
-        """``laptop (SHA256:…)``."""
-        return f"{self.name} ({self.fingerprint})"
+        """Its name in backticks, and its fingerprint, as messages name it."""
+        return f"`{self.name}` ({self.fingerprint})"
 
 
 def read_key_file(text: str) -> PublicKey:

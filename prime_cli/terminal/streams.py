@@ -85,7 +85,9 @@ class Stream:
             waiting.register(self.target.fileno(), 0)
         except (OSError, ValueError):  # no file behind it
             return True
-        return not any(event & select.POLLERR for _, event in waiting.poll(0))
+        # Of a pipe without a reader Linux says the one, macOS the other.
+        left = select.POLLERR | select.POLLHUP
+        return not any(event & left for _, event in waiting.poll(0))
 
     def _give_up(self) -> None:
         """Point the descriptor at nothing, or the interpreter complains when it flushes at exit."""

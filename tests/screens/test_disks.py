@@ -96,7 +96,7 @@ def test_a_key_is_removed_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     fingerprint = read_public_key(line(1)).fingerprint
     decline_then_agree(
         *("ssh-keys", "remove", "laptop"),
-        asked=f"Remove the SSH key laptop ({fingerprint}) from {rack.hub.host}?",
+        asked=f"Remove the SSH key `laptop` ({fingerprint}) from {rack.hub.host}?",
         kept="Nothing was removed",
         state=lambda: rack.hub.ssh_keys.page().total_count,
         cwd=tmp_path,

@@ -32,7 +32,7 @@ def test_a_key_is_added_listed_and_removed(prime: Prime, laptop: Path) -> None:
     shown = prime("ssh-keys", "list", "--output", "plain").ok()
     assert shown.out == f"*\tada@laptop\t{FINGERPRINT}\tssh-ed25519\n"
     removed = prime("ssh-key", "rm", "ada@laptop", "--yes").ok()
-    assert f"Removed ada@laptop ({FINGERPRINT})" in removed.err
+    assert f"Removed `ada@laptop` ({FINGERPRINT})" in removed.err
     assert listed(prime) == {}
 
 
