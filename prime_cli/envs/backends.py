@@ -82,6 +82,9 @@ def _build_by_hatchling(project: Project, folder: Path) -> Path:
     try:
         with redirect_stdout(said), redirect_stderr(said):
             built = next(builder.build(directory=str(folder), versions=["standard"]))
+    except (KeyboardInterrupt, SystemExit) as error:
+        _remove_unfinished(error)
+        raise
     except Exception as error:
         _remove_unfinished(error)
         lines = f"{said.getvalue()}{type(error).__name__}: {error}"
@@ -89,8 +92,8 @@ def _build_by_hatchling(project: Project, folder: Path) -> Path:
     return Path(built)
 
 
-def _remove_unfinished(error: Exception) -> None:
-    """Remove the wheel that hatchling leaves among temporary files where a build fails.
+def _remove_unfinished(error: BaseException) -> None:
+    """Remove the wheel that hatchling leaves among temporary files where a build breaks off.
 
     Only the frames of the failure know its name.
     """
