@@ -134,7 +134,7 @@ OURS = {
     *("signatures.get", "signatures.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.current_key", "accounts.revoke_current_key"),
-    "pods.sweep",
+    *("pods.endable", "pods.sweep"),
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 
