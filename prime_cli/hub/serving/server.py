@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import wait
@@ -92,8 +93,15 @@ def load_app(options: ServeOptions) -> Any:
 
 
 def _end_with_parent() -> None:
-    """Stop when the parent was killed: nobody could stop this process, and its port is taken."""
+    """Stop when the parent was killed: nobody could stop this process, and its port is taken.
+
+    One that is only about to listen forgets that it was told, so it is told until it has ended.
+    """
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
+    if parent is None:
+        return
+    wait([parent.sentinel])
+    for _ in range(GRACE_SECONDS):
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+    os._exit(_KILLED)
