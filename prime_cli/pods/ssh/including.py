@@ -4,6 +4,7 @@ import codecs
 import os
 import shlex
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,10 +55,10 @@ def plain_command(alias: str) -> str:
 
 def _home_of_ssh(home: Path) -> Path | None:
     """The home that the system has for this user; where it keeps no list of users, `home`."""
-    try:
-        import pwd
-    except ImportError:
+    if sys.platform == "win32":
         return home
+    import pwd
+
     with suppress(KeyError):
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     return None
