@@ -34,4 +34,9 @@ def require_terminal() -> None:
     require("setsid")
 
 
+needs_root = pytest.mark.skipif(
+    (not hasattr(os, "geteuid") or os.geteuid() != 0) and not ON_CI, reason="only root may do that"
+)
+"""Marks tests that make system users, or give files away."""
+
 needs_bubblewrap = needs("bwrap")

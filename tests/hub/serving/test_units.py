@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.tools import needs
+
 DOCS = Path(__file__).parents[3] / "docs"
 DEPLOY = DOCS / "deploy"
 UNIT, PODS = DEPLOY / "prime-hub.service", DEPLOY / "local-pods.conf"
@@ -36,7 +38,7 @@ def test_a_unit_for_pods_takes_back_what_keeps_pods_from_being_made_held_or_left
     assert {name for name in closed if pods.get(name) == "no"} == closed
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+@needs("systemd-analyze")
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     text = UNIT.read_text(encoding="utf-8").replace("/opt/prime/bin/prime", sys.executable)

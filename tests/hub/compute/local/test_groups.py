@@ -204,4 +204,4 @@ def test_no_more_time_is_had_than_that_of_the_cpus_of_a_share(group: Group) -> N
 
 def _require(group: Group, name: str) -> None:
     if name not in group.held:
-        pytest.skip(f"the kernel's groups of version 2 do not hold `{name}` here")
+        pytest.skip(f"`{name}` is held by groups of version 1 (boot with cgroup_no_v1=all)")

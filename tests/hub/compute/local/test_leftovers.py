@@ -17,10 +17,9 @@ from prime_cli.hub.compute.local.leftovers import (
 from prime_cli.hub.compute.local.system import SYSTEM_PATH
 from prime_cli.hub.compute.local.users import find_user
 from tests.helpers.local_pods import Here
+from tests.helpers.tools import needs_root
 
 NAME, UID, OTHER = "prime-a", 54321, 54322
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 
 def _file(path: Path, owner: int) -> Path:

@@ -15,9 +15,7 @@ from prime_cli.hub.compute.local.served import prepare_ground
 from prime_cli.hub.compute.local.users import find_user
 from prime_cli.hub.compute.provider import Mount
 from tests.helpers.local_pods import Here, wait_until
-from tests.helpers.tools import require
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="made for root")
+from tests.helpers.tools import needs_root, require
 
 
 def _processes_of(uid: int) -> list[str]:
