@@ -5,9 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -80,29 +79,26 @@ def _build_by_hatchling(project: Project, folder: Path) -> Path:
     said = io.StringIO()
     builder = WheelBuilder(str(project.root))
     try:
-        with redirect_stdout(said), redirect_stderr(said):
+        with redirect_stdout(said), redirect_stderr(said), _temporary_files_removed():
             built = next(builder.build(directory=str(folder), versions=["standard"]))
-    except (KeyboardInterrupt, SystemExit) as error:
-        _remove_unfinished(error)
-        raise
     except Exception as error:
-        _remove_unfinished(error)
         lines = f"{said.getvalue()}{type(error).__name__}: {error}"
         raise _failure(project, lines) from error
     return Path(built)
 
 
-def _remove_unfinished(error: BaseException) -> None:
-    """Remove the wheel that hatchling leaves among temporary files where a build breaks off.
-
-    Only the frames of the failure know its name.
+@contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """Let temporary files of this process be in a folder that goes: where a build breaks off,
+    hatchling leaves its unfinished wheel among them.
     """
-    from hatchling.builders.wheel import WheelArchive
-
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        for value in frame.f_locals.values():
-            if isinstance(value, WheelArchive):
-                Path(value.path).unlink(missing_ok=True)
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="prime-build-") as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def _build_isolated(project: Project, folder: Path, *, epoch: int, offline: bool) -> Path:
