@@ -129,12 +129,12 @@ def limits_words(share: Share, held: frozenset[str]) -> str:
     return f"held to {', '.join(kept)}; not held: {', '.join([*loose, 'room on disks'])}"
 
 
-def what_is_held(root: Path | None = None) -> frozenset[str]:
+def what_is_held() -> frozenset[str]:
     """What pods of this machine are held to: `cpu`, `memory`, and in any case `pids`.
 
     A group is made and removed for it, as some may see files of groups that they cannot write.
     """
-    root, machine = root or find_root(), this_machine()
+    root, machine = find_root(), this_machine()
     held: frozenset[str] = frozenset()
     if root is not None:
         tag = f"probe-{secrets.token_hex(8)}"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from prime_cli.core.errors import Conflict, UsageError
@@ -52,8 +53,7 @@ class LocalPods:
             require_login()
         gpus = find_gpus()
         taken = bool(gpus.indices) and self._in_use()
-        held = what_is_held() if self.users else frozenset()
-        return [machine.offer_of(self.folder, gpus, taken=taken, held=held)]
+        return [machine.offer_of(self.folder, gpus, taken=taken, held=self._held)]
 
     def disk_offers(self) -> Sequence[DiskOffer]:
         _require_posix()
@@ -146,6 +146,11 @@ class LocalPods:
     def found_disks(self, prefix: str) -> Collection[str]:
         tags = [path.name for path in self._entries(self.folder / _DISKS) if is_tag(path.name)]
         return sorted(tag for tag in tags if tag.startswith(prefix))
+
+    @cached_property
+    def _held(self) -> frozenset[str]:
+        # Found once, as a group is made for it.
+        return what_is_held() if self.users else frozenset()
 
     def _pod(self, tag: str) -> PodFolder:
         return PodFolder(self.folder.absolute() / tag)
