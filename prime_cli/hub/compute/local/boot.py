@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 from prime_cli.core.process import run
@@ -26,6 +27,7 @@ def _ask_proc() -> str:
     return f"{_read(_BOOT_ID)} {_start_of_first()}".strip()
 
 
+@cache
 def _ask_sysctl() -> str:
     if shutil.which("sysctl") is None:
         return ""
