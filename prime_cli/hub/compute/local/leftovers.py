@@ -70,15 +70,18 @@ def stop_manager(name: str, uid: int, system: System = _HERE) -> None:
         _control(system, "stop", f"user@{uid}.service", f"user-runtime-dir@{uid}.service")
 
 
-def forbid_manager(name: str, uid: int, system: System = _HERE) -> None:
-    """Let systemd start no manager for a user until `allow_manager` or the next boot.
+def forbid_manager(name: str, uid: int, system: System = _HERE) -> bool:
+    """Let systemd start no manager for a user until `allow_manager` or the next boot; whether it
+    starts none.
 
     Each may ask for one that stays (`loginctl enable-linger`), which is no part of its pod: not in
     its group, and with the rights that its sshd has given up.
     """
-    if (system.root / _SYSTEMD).is_dir():
-        _control(system, "mask", "--runtime", f"user@{uid}.service")
-        stop_manager(name, uid, system)
+    if not (system.root / _SYSTEMD).is_dir():
+        return True
+    is_masked = _control(system, "mask", "--runtime", f"user@{uid}.service")
+    stop_manager(name, uid, system)
+    return is_masked
 
 
 def allow_manager(uid: int, system: System = _HERE) -> None:
@@ -105,9 +108,10 @@ def _find(system: System, uid: int, action: Sequence[str]) -> str:
     return done.out.strip()
 
 
-def _control(system: System, *words: str) -> None:
-    """Ask systemd; one that does not answer in time is asked again at the next end of a pod."""
+def _control(system: System, *words: str) -> bool:
+    """Ask systemd, which may have no such unit, or not answer in time; whether it has done it."""
     try:
-        run(["systemctl", "--quiet", *words], env={"PATH": system.path}, timeout=_SECONDS)
+        asked = run(["systemctl", "--quiet", *words], env={"PATH": system.path}, timeout=_SECONDS)
     except (OSError, TimedOut):
-        return
+        return False
+    return asked.ok

@@ -92,11 +92,11 @@ def test_systemd_runs_nothing_for_a_user_where_it_runs_the_machine(tmp_path: Pat
     linger = tmp_path / "var/lib/systemd/linger/prime-a"
     linger.parent.mkdir(parents=True)
     linger.touch()
-    forbid_manager(NAME, UID, system)
+    assert forbid_manager(NAME, UID, system)
     assert not asked.exists()
     units = tmp_path / "run/systemd/system"
     units.mkdir(parents=True)
-    forbid_manager(NAME, UID, system)
+    assert forbid_manager(NAME, UID, system)
     assert not linger.exists()
     stop_manager(NAME, UID, system)
     allow_manager(UID, system)
@@ -114,6 +114,7 @@ def test_systemd_runs_nothing_for_a_user_where_it_runs_the_machine(tmp_path: Pat
 def test_a_system_that_does_not_answer_is_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / "run/systemd/system").mkdir(parents=True)
     stop_manager(NAME, UID, System(tmp_path, str(tmp_path)))
+    assert not forbid_manager(NAME, UID, System(tmp_path, str(tmp_path)))
 
 
 def test_files_that_a_pod_left_among_those_of_others_go_with_its_user(

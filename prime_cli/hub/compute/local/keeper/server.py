@@ -107,7 +107,8 @@ class Server:
             # What is in a folder is given before it.
             if path.lstat().st_uid == 0:
                 give(path, user.uid, user.gid, of=0)
-        forbid_manager(user.name, user.uid)
+        if not forbid_manager(user.name, user.uid):
+            self._log.add("systemd may run programs of its user, which nothing holds")
         self._limits = limit_pod(self._plan.tag, self._plan.vcpus, self._plan.memory)
         self._log.add(self._limits.words)
         # Whatever sshd starts, no program lets it become somebody else.
