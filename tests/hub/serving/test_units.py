@@ -40,12 +40,19 @@ def test_a_unit_for_pods_takes_back_what_keeps_pods_from_being_made_held_or_left
 
 @needs("systemd-analyze")
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
-    unit = tmp_path / UNIT.name
-    text = UNIT.read_text(encoding="utf-8").replace("/opt/prime/bin/prime", sys.executable)
-    unit.write_text(text, encoding="utf-8")
     added = tmp_path / f"{UNIT.name}.d"
     added.mkdir()
     shutil.copy(PODS, added)
+    assert _complaints(tmp_path, "") == []
+    (told,) = _complaints(tmp_path, "[Service]\nNonsense=yes\n")
+    assert "Nonsense" in told
+
+
+def _complaints(folder: Path, more: str) -> list[str]:
+    """What systemd says of the unit with these lines behind it."""
+    unit = folder / UNIT.name
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/prime/bin/prime", sys.executable)
+    unit.write_text(text + more, encoding="utf-8")
     done = subprocess.run(
         ["systemd-analyze", "verify", str(unit)],
         capture_output=True,
@@ -53,4 +60,4 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )
-    assert [line for line in done.stderr.splitlines() if UNIT.name in line] == []
+    return [line for line in done.stderr.splitlines() if UNIT.name in line]

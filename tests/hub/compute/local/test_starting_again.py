@@ -90,13 +90,22 @@ def test_what_was_being_ended_is_not_started_again(here: Here) -> None:
     _is_not_started(here, tag, "being ended")
 
 
-@pytest.mark.parametrize("part", ["home", "order.json", "state.json", "ssh/session", "said"])
-def test_a_folder_that_is_not_whole_is_not_started_again(here: Here, part: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ("home", "`home` is not there"),
+        ("order.json", "`order.json` is not there"),
+        ("state.json", "Nothing is known of how it was"),
+        ("ssh/session", "`ssh/session` is not there"),
+        ("said", "`said` is not there"),
+    ],
+)
+def test_a_folder_that_is_not_whole_is_not_started_again(here: Here, part: str, why: str) -> None:
     tag = here.up()
     here.reboot(tag)
     path = here.folder(tag).path / part
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    _is_not_started(here, tag, "")
+    _is_not_started(here, tag, why)
 
 
 def test_a_host_key_that_is_gone_is_not_made_anew(here: Here) -> None:
@@ -234,5 +243,5 @@ def _is_not_started(here: Here, tag: str, why: str) -> None:
     assert (seen.status, seen.is_resumable) == ("ERROR", False)
     assert why in str(seen.failure)
     here.provider.resume(tag)
-    assert replace(here.provider.look([tag])[tag]) == seen
+    assert here.provider.look([tag])[tag] == seen
     assert here.folder(tag).path.is_dir()
