@@ -21,11 +21,12 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one archive, counted while it is decompressed: stated sizes are not trusted.
+    """Bounds on one archive, looked at before anything is decompressed.
 
     `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds
-    content against the compressed size; up to `free_bytes` it is not looked at, since short
-    repetitive files compress by any factor.
+    content against the size of the archive; up to `free_bytes` it is not looked at, since short
+    repetitive files compress by any factor. What members state as their sizes is what is read of
+    them at most.
     """
 
     members: int = 5_000
@@ -37,6 +38,16 @@ class Limits:
     def content_bytes(self, compressed: int) -> int:
         """How many bytes an archive of `compressed` bytes may unpack to."""
         return min(self.total_bytes, max(self.free_bytes, self.ratio * compressed))
+
+    def check_content(self, content: int, compressed: int) -> None:
+        """Raise UnsafeContent where `compressed` bytes may not unpack to `content` bytes."""
+        allowed = self.content_bytes(compressed)
+        if content > allowed:
+            raise UnsafeContent(
+                f"The archive of {compressed} bytes unpacks to far more than the {allowed} bytes "
+                "that it may",
+                hint="leave out long repetitive data, or load it from where it is hosted",
+            )
 
 
 DEFAULT_LIMITS = Limits()
@@ -57,6 +68,17 @@ def safe_name(raw: str, *, limits: Limits = DEFAULT_LIMITS) -> str:
     if "\\" in name or any(unicodedata.category(letter) in _UNPORTABLE for letter in name):
         raise UnsafeContent(f"The archive member `{_shown(raw)}` has a name that is not portable")
     return name
+
+
+def folded(name: str) -> str:
+    """What a safe path is compared by where case and composition do not count.
+
+    Canonical caseless matching (Unicode 3.13, D145), which is at least as coarse as macOS and
+    Windows are.
+    """
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
 
 
 def is_windows_name(name: str) -> bool:

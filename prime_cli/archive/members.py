@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits, safe_name
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits, folded, safe_name
 from prime_cli.core.errors import IntegrityError, UnsafeContent
 
 _HEADER_BYTES = MEBIBYTE
@@ -46,7 +46,7 @@ class _Bounded(io.RawIOBase):
         block = self._stream.read(left + 1 if size < 0 else min(size, left + 1))
         self.given += len(block)
         if self.given > self.ceiling:
-            raise UnsafeContent("The archive unpacks to far more than its size allows")
+            raise UnsafeContent("The archive unpacks to far more than its members state")
         return block
 
 
@@ -85,9 +85,13 @@ def archive_errors(name: str = "The archive") -> Iterator[None]:
 def index_zip(
     archive: zipfile.ZipFile, *, limits: Limits = DEFAULT_LIMITS
 ) -> dict[str, zipfile.ZipInfo]:
-    """The plain files of a zip by safe path; raises UnsafeContent as `read_members` does."""
-    names = _Names(limits)
+    """The plain files of a zip by safe path; raises UnsafeContent as `read_members` does.
+
+    Nothing is decompressed: of no member more is read than the size that is added up here.
+    """
+    names = Names(limits)
     files = {}
+    content = 0
     for info in archive.infolist():
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
@@ -98,21 +102,29 @@ def index_zip(
             raise UnsafeContent(f"The archive member `{info.filename}` is not deflated")
         folder = info.filename.endswith("/")  # `is_dir` fails on an empty name
         name = names.take(info.filename, folder=folder)
+        content += info.file_size
         if not folder:
             files[name] = info
+    limits.check_content(content, _size_of_zip(archive))
     return files
 
 
-class _Names:
-    """The names seen so far in one archive; a second use of one is refused."""
+class Names:
+    """The names seen so far in one archive; a second use of one is refused.
+
+    So are two that differ in case or composition alone: on most machines of macOS and Windows they
+    are one file, and the last one unpacked would stand in for the other.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._count = 0
         self._files: set[str] = set()
         self._folders: set[str] = set()
+        self._spellings: dict[str, str] = {}
 
-    def take(self, raw: str, *, folder: bool) -> str:
+    def take(self, raw: str, *, folder: bool = False) -> str:
+        """The safe path of one more member; raises UnsafeContent."""
         self._count += 1
         if self._count > self._limits.members:
             raise UnsafeContent(f"The archive has more than {self._limits.members} members")
@@ -126,13 +138,23 @@ class _Names:
             self._files.add(name)
         if not ancestors.isdisjoint(self._files):
             raise UnsafeContent(f"The archive uses a file as the folder of `{name}`")
+        for path in (*sorted(ancestors - self._folders), name):
+            self._require_one_spelling(path)
         self._folders |= ancestors
         return name
 
+    def _require_one_spelling(self, path: str) -> None:
+        known = self._spellings.setdefault(folded(path), path)
+        if known != path:
+            raise UnsafeContent(
+                f"The archive names both `{known}` and `{path}`, which are one file or folder "
+                "where upper and lower case are the same"
+            )
+
 
 def _read_tar(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
-    allowed = limits.content_bytes(_size_of(file))
-    names = _Names(limits)
+    compressed, unpacked = _size_of(file), 0
+    names = Names(limits)
     with gzip.GzipFile(fileobj=file) as plain:
         bounded = _Bounded(plain, _HEADER_BYTES)
         with tarfile.open(fileobj=bounded, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
@@ -140,9 +162,8 @@ def _read_tar(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes
                 if not (info.isreg() or info.isdir()) or info.issparse():
                     raise UnsafeContent(f"The archive member `{info.name}` is a link or device")
                 name = names.take(info.name, folder=info.isdir())
-                allowed -= info.size
-                if allowed < 0:
-                    raise UnsafeContent("The archive unpacks to far more than its size allows")
+                unpacked += info.size
+                limits.check_content(unpacked, compressed)
                 bounded.ceiling = bounded.given + info.size + _HEADER_BYTES
                 content = archive.extractfile(info)
                 if content is not None:
@@ -158,12 +179,8 @@ def _tar_member(name: str, info: tarfile.TarInfo) -> Member:
 
 
 def _read_zip(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
-    allowed = limits.content_bytes(_size_of(file))
     with zipfile.ZipFile(file) as archive:
         for name, info in index_zip(archive, limits=limits).items():
-            allowed -= info.file_size
-            if allowed < 0:
-                raise UnsafeContent("The archive unpacks to far more than its size allows")
             with archive.open(info) as content:
                 yield _zip_member(name, info), content
 
@@ -175,6 +192,11 @@ def _zip_member(name: str, info: zipfile.ZipInfo) -> Member:
 
 def _zip_time(info: zipfile.ZipInfo) -> int:
     return calendar.timegm((*info.date_time, 0, 0, 0))
+
+
+def _size_of_zip(archive: zipfile.ZipFile) -> int:
+    """The bytes of an open zip; its members find their places again by themselves."""
+    return archive.fp.seek(0, 2) if archive.fp is not None else 0
 
 
 def _size_of(file: BinaryIO) -> int:

@@ -12,7 +12,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.exposure import Generation, find_generation
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
-from prime_cli.archive.members import archive_errors, index_zip
+from prime_cli.archive.members import Names, archive_errors, index_zip
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import module_name, normalize_name
@@ -98,7 +98,12 @@ class Wheel:
     def __init__(self, archive: zipfile.ZipFile, limits: Limits) -> None:
         self._archive = archive
         self.members = index_zip(archive, limits=limits)
-        self._installed = {installed_path(path): path for path in self.members}
+        self._installed = self._lay_out(limits)
+
+    def _lay_out(self, limits: Limits) -> dict[str, str]:
+        """Each member by where it lands; raises UnsafeContent where two land in one place."""
+        names = Names(limits)
+        return {names.take(installed_path(path)): path for path in self.members}
 
     @contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
