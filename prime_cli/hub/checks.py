@@ -19,6 +19,7 @@ from prime_cli.archive.limits import Limits
 from prime_cli.archive.members import archive_errors
 from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
+from prime_cli.archive.zip_sizes import check_zip_sizes
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import normalize_name
@@ -101,9 +102,13 @@ def check_wheel_filename(filename: str, name: str, version: str) -> None:
 def check_wheel_content(
     file: BinaryIO, name: str, version: str, *, limits: Limits
 ) -> CheckedMetadata:
-    """The wheel can be read, is safe to unpack, and its METADATA says the same as its name."""
+    """The wheel can be read, is safe to unpack, and its METADATA says the same as its name.
+
+    Installers that trust the sizes in it and those that do not unpack the same.
+    """
     with archive_errors(), zipfile.ZipFile(file) as archive:
         wheel = Wheel(archive, limits)
+        check_zip_sizes(archive, wheel.members.values())
         metadata = wheel.metadata()
         body = wheel.metadata_bytes()
     if normalize_name(metadata["name"]) != normalize_name(name):

@@ -74,6 +74,7 @@ class KeyItem(msgspec.Struct, rename="camel"):
     """A key in a list: all but the key. `prefix` is what it begins with.
 
     `owner` is the one owner that it is good for, or null; `last_used_at` is exact to ten minutes.
+    `parent` is the id of the key that it was made with, and with which it is revoked.
     """
 
     id: str
@@ -85,6 +86,7 @@ class KeyItem(msgspec.Struct, rename="camel"):
     owner: str | None = None
     expires_at: str | None = None
     last_used_at: str | None = None
+    parent: str | None = None
     # Whether it is the key that the list was asked for with.
     current: bool = False
 
@@ -95,7 +97,7 @@ class KeyList(msgspec.Struct):
     keys: list[KeyItem]
 
 
-class KeyRequest(msgspec.Struct, rename="camel"):
+class KeyRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`POST /user/keys`; without `expires_in` (seconds) it does not expire."""
 
     name: str = ""
@@ -111,10 +113,11 @@ class KeyReply(msgspec.Struct):
     key: str
 
 
-class Done(msgspec.Struct):
-    """What was asked for is done."""
+class KeysRevoked(msgspec.Struct):
+    """`DELETE /user/keys/{id}`: how many keys are revoked, with those that were made with it."""
 
     success: bool = True
+    revoked: int = 1
 
 
 class UserItem(msgspec.Struct):

@@ -1,4 +1,8 @@
-"""Wire structs to JSON bytes and back; unknown fields are ignored, missing ones are named."""
+"""Wire structs to JSON bytes and back; missing fields are named.
+
+Unknown fields are ignored, as newer releases may send more; structs that grant or restrict
+something say `forbid_unknown_fields`, and then those are named too.
+"""
 
 import re
 from typing import Any, TypeVar
@@ -6,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.wire.unknown_fields import explain_unknown_field
 
 T = TypeVar("T")
 
@@ -55,6 +60,9 @@ def to_builtins(value: Any) -> Any:
 
 
 def _not_a(kind: type[T], error: Exception) -> UsageError:
+    unknown = explain_unknown_field(kind, error)
+    if unknown is not None:
+        return unknown
     name = getattr(kind, "__name__", "value")
     place = _PLACE.search(str(error))
     return UsageError(f"The JSON is not a {name}: {error}", param=place[1] if place else None)

@@ -16,7 +16,7 @@ TERMINATED = "TERMINATED"
 """Those states of `DiskStatusEnum` that our hubs have."""
 
 
-class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True):
+class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """`APIDiskCreateRequest`: `size` is in GB."""
 
     size: int
@@ -26,7 +26,7 @@ class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True):
     data_center_id: str | None = None
 
 
-class DiskCreation(msgspec.Struct, omit_defaults=True):
+class DiskCreation(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`POST /disks`."""
 
     disk: DiskRequest

@@ -137,7 +137,7 @@ class VersionList(msgspec.Struct):
     versions: list[VersionItem]
 
 
-class ResolveRequest(msgspec.Struct, omit_defaults=True):
+class ResolveRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`POST /environmentshub/resolve`: get or create."""
 
     name: str

@@ -162,7 +162,7 @@ class EvaluationPage(msgspec.Struct):
     limit: int = 50
 
 
-class EvaluationUpdate(msgspec.Struct, omit_defaults=True):
+class EvaluationUpdate(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`PUT /evaluations/{id}`: what is left out or null stays as it is.
 
     `status` may only become `FAILED` or `CANCELLED`.

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class ForkRequest(msgspec.Struct, omit_defaults=True):
+class ForkRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`POST /environmentshub/{owner}/{name}/fork`: into the caller's own, or into a team's."""
 
     team_slug: str | None = None

@@ -14,7 +14,7 @@ Value = Annotated[str, msgspec.Meta(min_length=1, max_length=96 * 1024)]
 Description = Annotated[str, msgspec.Meta(max_length=500)]
 
 
-class NewSecret(msgspec.Struct, rename="camel", omit_defaults=True):
+class NewSecret(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """`POST /secrets/` and `POST /environmentshub/{id}/secrets`."""
 
     name: SecretName
@@ -24,7 +24,7 @@ class NewSecret(msgspec.Struct, rename="camel", omit_defaults=True):
     team_id: str | None = None
 
 
-class SecretChange(msgspec.Struct, rename="camel", omit_defaults=True):
+class SecretChange(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """`PATCH` of a secret: what is given changes."""
 
     name: SecretName | None = None
@@ -65,7 +65,7 @@ class SecretLink(msgspec.Struct, rename="camel"):
     created_at: str
 
 
-class NewVariable(msgspec.Struct, omit_defaults=True):
+class NewVariable(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`POST /environmentshub/{id}/variables`."""
 
     name: SecretName
@@ -73,7 +73,7 @@ class NewVariable(msgspec.Struct, omit_defaults=True):
     description: Description | None = None
 
 
-class VariableChange(msgspec.Struct, omit_defaults=True):
+class VariableChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`PATCH` of a variable: what is given changes."""
 
     name: SecretName | None = None

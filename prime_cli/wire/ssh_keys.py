@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 
 
-class KeyUpload(msgspec.Struct, rename="camel"):
+class KeyUpload(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`POST /ssh_keys`."""
 
     name: str
     public_key: str
 
 
-class KeyChange(msgspec.Struct, rename="camel", omit_defaults=True):
+class KeyChange(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """`PATCH /ssh_keys/{id}`; nothing else but true can be said."""
 
     is_primary: bool | None = None

@@ -1,6 +1,6 @@
 """`prime hub audit`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,10 @@ def audit(
     action: Annotated[
         str | None,
         typer.Option("--action", metavar="WHAT", help="Actions that begin so, as `version.`."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="ID", help="Only this key and the keys made with it."),
     ] = None,
     target: Annotated[
         str | None,
@@ -39,6 +43,7 @@ def audit(
     \b
     Example:
       prime hub audit --action version.publish --on ada/
+      prime hub audit --key key_0f1e2d3c4b5a6978
     \b
     See also: `prime hub token list`.
     """
@@ -47,7 +52,7 @@ def audit(
 
     from prime_cli.hub.services.audit import list_entries
 
-    found = list_entries(hub, actor=user, action=action, target=target, limit=limit)
+    found = list_entries(hub, actor=user, action=action, key=key, target=target, limit=limit)
     rows = [
         [
             entry.at,
@@ -56,8 +61,12 @@ def audit(
             entry.target,
             entry.key_id or "",
             entry.address or "",
-            " ".join(f"{name}={value}" for name, value in entry.detail.items() if value),
+            " ".join(f"{name}={_shown(value)}" for name, value in entry.detail.items() if value),
         ]
         for entry in found
     ]
     session.output.table(_COLUMNS, rows, records=found)
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -33,7 +33,8 @@ def ask_for_approval(login: PendingLogin, problem: PrimeError | None = None) -> 
         f"<p>It was asked for from {escape(login.address)} at {_time(login.asked_at)}. "
         "If that was not you, refuse.</p>\n"
         "<p>The client gets a key of its own, named after that address. It may read, publish and "
-        "delete what your key may, ends when your key does, and cannot manage keys.</p>\n"
+        "delete what your key may, ends when your key does or is revoked, and cannot manage "
+        "keys.</p>\n"
         '<form method="post">'
         f'<input type="hidden" name="code" value="{code}">'
         '<label for="key">A key of yours on this hub</label>'

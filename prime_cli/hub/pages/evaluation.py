@@ -27,11 +27,25 @@ def show_evaluation(
     body = (
         f"<p>{escape(detail.model_name or 'A model')} on {names or 'nothing on this hub'} · "
         f"{escape(detail.status)} · {counts}</p>\n"
+        + _asked_again(detail.metadata)
         + section("Metrics", _metrics(summary.metrics if summary else {}))
         + section("Rewards", draw_histogram(rewards))
         + section(f"First {len(samples)} samples", _samples(samples))
     )
     return page(detail.name, body, wide=True)
+
+
+def _asked_again(metadata: Mapping[str, Any]) -> str:
+    """How often the model was asked more than once, as `eval push` tells it; else nothing."""
+    own = metadata.get("prime")
+    counts = own.get("asked_again") if isinstance(own, dict) else None
+    if not isinstance(counts, dict):
+        return ""
+    known = {name: count for name, count in counts.items() if isinstance(count, int) and count > 0}
+    rollouts = known.pop("rollouts", 0)
+    why = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in known.items())
+    told = f"{rollouts} rollouts were asked of the model more than once ({why})"
+    return f"<p>{escape(told)}</p>\n" if rollouts else ""
 
 
 def draw_histogram(rewards: Sequence[float]) -> str:

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.pages import approval
 from prime_cli.hub.routes.forms import read_form
@@ -12,6 +12,7 @@ from prime_cli.hub.routes.reading import caller_of
 from prime_cli.hub.services import logins
 
 _PATH = "/dashboard/tokens/challenge"
+_FIELDS = frozenset({"code", "key", "answer"})
 
 
 async def show(request: Request) -> Response:
@@ -30,7 +31,8 @@ async def decide(request: Request) -> Response:
     try:
         form = await read_form(request)
         code = form.get("code", "")
-        if form.get("answer") == "refuse":
+        _check_fields(form)
+        if form["answer"] == "refuse":
             args = hub_of(request), caller_of(request).address, code
             await call(request, logins.refuse_login, *args)
             return approval.tell_refused()
@@ -40,6 +42,15 @@ async def decide(request: Request) -> Response:
         return approval.tell_approved(user)
     except PrimeError as error:
         return await _ask_again(request, code, error)
+
+
+def _check_fields(form: dict[str, str]) -> None:
+    """Raise UsageError for what this page does not send: dropped, it might grant too much."""
+    unknown = sorted(form.keys() - _FIELDS)
+    if unknown:
+        raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
+    if form.get("answer") not in ("approve", "refuse"):
+        raise UsageError("The form does not say whether to approve or to refuse")
 
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:

@@ -8,7 +8,7 @@ from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json
 from prime_cli.hub.services import keyring
-from prime_cli.wire.accounts import Done, KeyList, KeyReply, KeyRequest
+from prime_cli.wire.accounts import KeyList, KeyReply, KeyRequest, KeysRevoked
 
 
 async def list_(request: Request) -> Response:
@@ -36,8 +36,8 @@ async def create(request: Request) -> Response:
 
 async def revoke(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["key_id"]
-    await call(request, keyring.revoke_key, *args)
-    return enveloped(Done())
+    revoked = await call(request, keyring.revoke_key, *args)
+    return enveloped(KeysRevoked(revoked=len(revoked)))
 
 
 OPERATIONS = (
@@ -62,8 +62,8 @@ OPERATIONS = (
         "DELETE",
         "/user/keys/{key_id}",
         revoke,
-        "Revoke a key at once; `current` is the one that asks",
-        answers=Done,
+        "Revoke a key and those made with it at once; `current` is the one that asks",
+        answers=KeysRevoked,
         needs_key=True,
     ),
 )

@@ -9,6 +9,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, uploads, versions
 from prime_cli.hub.services.access import visible_to
 from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.hub.tokens import new_id, new_token, token_digest
 from prime_cli.hub.urls import upload_url
 from prime_cli.wire.codec import encode
@@ -53,14 +54,19 @@ def declare_artifact(
     ).one()
 
 
-def issue_upload(hub: Hub, connection: Connection, artifact_id: str) -> str:
-    """A fresh URL that takes the bytes of one artefact for a while."""
+def issue_upload(hub: Hub, connection: Connection, caller: Caller, artifact_id: str) -> str:
+    """A fresh URL that takes the bytes of one artefact for a while, and ends with the caller's key.
+
+    Raises NotLoggedIn when that has just ended.
+    """
+    require_alive(hub, connection, caller)
     token = new_token()
     connection.execute(
         insert(uploads).values(
             token_sha256=token_digest(token),
             artifact_id=artifact_id,
             expires_at=hub.after(hub.settings.upload_seconds),
+            key_id=caller.key_id,
         )
     )
     return upload_url(hub.settings.public_url, token)

@@ -6,17 +6,30 @@ from sqlalchemy import Connection, insert, select
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import audit
+from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.wire.audit import AuditEntry
 from prime_cli.wire.codec import decode, encode
+
+_GRANTS = ("key.create", "login.approve")
 
 
 def record(
     hub: Hub, connection: Connection, caller: Caller, action: str, target: str, **detail: Any
 ) -> None:
-    """Note that `caller` did `action` (as `version.publish`) to `target` (as `ada/word@1.2`).
+    """Note that `caller` does `action` (as `version.publish`) to `target` (as `ada/word@1.2`).
 
-    `detail` is kept as a JSON object, and must never hold a key, a token or a secret.
+    `detail` is kept as a JSON object, and must never hold a key, a token or a secret. Raises
+    NotLoggedIn where the caller's key has ended since the request was let in: what it was to do is
+    undone with the transaction.
     """
+    require_alive(hub, connection, caller)
+    note(hub, connection, caller, action, target, **detail)
+
+
+def note(
+    hub: Hub, connection: Connection, caller: Caller, action: str, target: str, **detail: Any
+) -> None:
+    """The same of what is done already and cannot be undone."""
     connection.execute(
         insert(audit).values(
             at=hub.now(),
@@ -35,10 +48,15 @@ def list_entries(
     *,
     actor: str | None = None,
     action: str | None = None,
+    key: str | None = None,
     target: str | None = None,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """The newest entries, newest first; `action` and `target` are what theirs begin with."""
+    """The newest entries, newest first; `action` and `target` are what theirs begin with.
+
+    Of a `key` they are those of its line too, of one that is revoked as well: what was done with
+    keys that were made with it.
+    """
     query = select(audit).order_by(audit.c.id.desc()).limit(limit)
     if actor is not None:
         query = query.where(audit.c.actor == actor)
@@ -47,6 +65,8 @@ def list_entries(
     if target is not None:
         query = query.where(audit.c.target.startswith(target, autoescape=True))
     with hub.database.read() as connection:
+        if key is not None:
+            query = query.where(audit.c.key_id.in_(_line_in_log(connection, key)))
         rows = connection.execute(query).all()
     return [
         AuditEntry(
@@ -60,3 +80,16 @@ def list_entries(
         )
         for row in rows
     ]
+
+
+def _line_in_log(connection: Connection, key: str) -> set[str]:
+    """A key, and all that the log knows to have been made with it or with one of these."""
+    made = select(audit.c.key_id, audit.c.detail).where(
+        audit.c.action.in_(_GRANTS), audit.c.key_id.is_not(None)
+    )
+    line = {key}
+    # In the order of the log a key is made before it makes another.
+    for row in connection.execute(made.order_by(audit.c.id)):
+        if row.key_id in line:
+            line.add(decode(row.detail.encode(), dict[str, Any]).get("key", key))
+    return line

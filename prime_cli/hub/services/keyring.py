@@ -9,6 +9,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import keys, members, owners
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.key_lines import count_keys, descendants_of, require_alive
 from prime_cli.hub.services.keys import NewKey, create_key, read_scope
 from prime_cli.hub.services.users import find_user, require_accounts, require_admin
 from prime_cli.wire.accounts import KeyItem
@@ -31,8 +32,8 @@ def issue_key(
     """A new key of `user`, made by that user with a key of the scope `admin`, or on this machine.
 
     It is good for the one `owner`, if given: the user or a team that the user is in. It may do no
-    more, and lasts no longer, than the key it is made with. Raises NotAllowed, NotFound or
-    UsageError.
+    more, and lasts no longer, than the key it is made with, and is revoked with that one. Raises
+    NotAllowed, NotLoggedIn, NotFound or UsageError.
     """
     wanted = read_scope(scope)
     require_accounts(hub)
@@ -42,12 +43,17 @@ def issue_key(
         )
     with hub.database.write() as connection:
         row = find_user(connection, user)
-        only = _find_owner_of(connection, row, owner) if owner else None
         made = create_key(
-            hub, connection, row.id, name=name, scope=wanted, only_owner_id=only, seconds=seconds
+            hub,
+            connection,
+            row.id,
+            parent=require_alive(hub, connection, caller),
+            name=name,
+            scope=wanted,
+            only_owner_id=_find_owner_of(connection, row, owner) if owner else None,
+            seconds=seconds,
         )
-        _require_no_more(connection, caller, made.id)
-        detail = {"scope": wanted, "owner": owner, "name": name}
+        detail = {"scope": wanted, "owner": owner, "name": name, "line": made.line}
         record(hub, connection, caller, "key.create", user, key=made.id, **detail)
     return made
 
@@ -70,8 +76,10 @@ def list_keys(hub: Hub, caller: Caller, user: str | None = None) -> list[KeyItem
     return [_item(row, caller) for row in rows]
 
 
-def revoke_key(hub: Hub, caller: Caller, key_id: str) -> None:
+def revoke_key(hub: Hub, caller: Caller, key_id: str) -> list[str]:
     """Make a key worth nothing from now on: by its id, or `current` for the one that asks.
+
+    All that were made with it, and with those, go along; the ids of all, its own first.
 
     Every key may revoke itself, one of the scope `admin` all of its user, an admin of the hub
     anybody's, and on this machine the first characters do too. Raises NotFound.
@@ -87,8 +95,11 @@ def revoke_key(hub: Hub, caller: Caller, key_id: str) -> None:
             raise NotFound(
                 f"Key `{key_id[:80]}` not found", hint="see keys with `prime hub token list`"
             )
+        line = descendants_of(connection, row.id)
+        detail = {"key": row.id, "name": row.name, "made_with_it": line}
+        record(hub, connection, caller, "key.revoke", row.user, **detail)
         connection.execute(delete(keys).where(keys.c.id == row.id))
-        record(hub, connection, caller, "key.revoke", row.user, key=row.id, name=row.name)
+    return [row.id, *line]
 
 
 def revoke_all(hub: Hub, caller: Caller, user: str) -> int:
@@ -96,23 +107,10 @@ def revoke_all(hub: Hub, caller: Caller, user: str) -> int:
     require_admin(caller)
     with hub.database.write() as connection:
         row = find_user(connection, user)
-        count = connection.execute(delete(keys).where(keys.c.user_id == row.id)).rowcount
+        count = count_keys(connection, row.id)
         record(hub, connection, caller, "key.revoke", user, keys_revoked=count)
+        connection.execute(delete(keys).where(keys.c.user_id == row.id))
     return count
-
-
-def _require_no_more(connection: Connection, caller: Caller, made: str) -> None:
-    """Raise NotAllowed when a key that was just made goes beyond the one it was made with."""
-    if caller.key_id is None:
-        return
-    new, old = (
-        connection.execute(select(keys).where(keys.c.id == each)).one()
-        for each in (made, caller.key_id)
-    )
-    if old.owner_id not in (None, new.owner_id):
-        raise NotAllowed("The new key would be good for more owners than this one")
-    if old.expires_at is not None and not (new.expires_at and new.expires_at <= old.expires_at):
-        raise NotAllowed(f"The new key would outlive this one, which ends at {old.expires_at}")
 
 
 def _find_owner_of(connection: Connection, user: Row[Any], owner: str) -> str:
@@ -153,6 +151,7 @@ def _item(row: Row[Any], caller: Caller) -> KeyItem:
         created_at=row.created_at,
         owner=row.only,
         expires_at=row.expires_at,
+        parent=row.parent_id,
         last_used_at=row.last_used_at,
         current=row.id == caller.key_id,
     )

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
-from prime_cli.core.errors import StorageFailed, Unreachable, UsageError
+from prime_cli.core.errors import NotAllowed, StorageFailed, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import keys, members, owners
+from prime_cli.hub.services.key_lines import is_alive, require_room
 from prime_cli.hub.services.names import check_label
 from prime_cli.hub.tokens import KEY_PREFIX, new_id, new_key, token_digest
 
@@ -29,10 +30,14 @@ _LONGEST_LIFE = 100 * 366 * 24 * 3600
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made; `key` is in no table and cannot be had again."""
+    """A key that was just made; `key` is in no table and cannot be had again.
+
+    `line` are the ids of the keys that led to it, its parent last.
+    """
 
     id: str
     key: str
+    line: tuple[str, ...] = ()
 
 
 def create_key(
@@ -40,6 +45,7 @@ def create_key(
     connection: Connection,
     user_id: str,
     *,
+    parent: Row[Any] | None = None,
     name: str = "",
     scope: Scope = WRITE,
     only_owner_id: str | None = None,
@@ -48,14 +54,19 @@ def create_key(
 ) -> NewKey:
     """A key of a user, for that user and all teams or for one owner only.
 
-    It is good for ever, for some `seconds` or until `expires_at`. Raises UsageError for a name
-    that cannot be shown or a time that is none.
+    It is good for ever, for some `seconds` or until `expires_at`. `parent` is the row of the key
+    that it is made with, None on the machine of the hub; it ends with its parent. Raises UsageError
+    for a name that cannot be shown or a time that is none, NotAllowed where it would do more or
+    last longer than its parent.
     """
     if seconds is not None:
         if not 0 < seconds <= _LONGEST_LIFE:
             raise UsageError("A key must be good for more than no time and less than 100 years")
         expires_at = hub.after(seconds)
-    made = NewKey(new_id("key"), new_key())
+    if parent is not None:
+        _require_no_more(parent, scope, only_owner_id, expires_at)
+    line = require_room(connection, parent) if parent is not None else []
+    made = NewKey(new_id("key"), new_key(), tuple(line))
     connection.execute(
         insert(keys).values(
             id=made.id,
@@ -67,6 +78,7 @@ def create_key(
             owner_id=only_owner_id,
             created_at=hub.now(),
             expires_at=expires_at,
+            parent_id=parent.id if parent is not None else None,
         )
     )
     return made
@@ -78,11 +90,6 @@ def read_scope(text: str) -> Scope:
         if text == scope:
             return READ if text == READ else WRITE if text == WRITE else ADMIN
     raise UsageError(f"`{text[:80]}` is not a scope", hint="write read, write or admin")
-
-
-def is_alive(hub: Hub) -> ColumnElement[bool]:
-    """The condition under which a row of `keys` opens anything."""
-    return or_(keys.c.expires_at.is_(None), keys.c.expires_at > hub.now())
 
 
 def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
@@ -107,6 +114,18 @@ def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
 def seconds_until(hub: Hub, expires_at: str) -> float:
     """How long it is until a time as the tables keep it; negative when it has been."""
     return (datetime.fromisoformat(expires_at) - hub.settings.clock()).total_seconds()
+
+
+def _require_no_more(
+    parent: Row[Any], scope: Scope, only_owner_id: str | None, expires_at: str | None
+) -> None:
+    order = get_args(Scope)
+    if order.index(scope) > order.index(parent.scope):
+        raise NotAllowed(f"The new key would have the scope `{scope}`, this one has less")
+    if parent.owner_id not in (None, only_owner_id):
+        raise NotAllowed("The new key would be good for more owners than this one")
+    if parent.expires_at is not None and not (expires_at and expires_at <= parent.expires_at):
+        raise NotAllowed(f"The new key would outlive this one, which ends at {parent.expires_at}")
 
 
 def _note_use(hub: Hub, key_id: str) -> None:

@@ -7,6 +7,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import locks
 from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version
 from prime_cli.wire.codec import decode, encode
@@ -32,6 +33,7 @@ def put_lock(hub: Hub, caller: Caller, ref: EnvRef, lock: Lock) -> Lock:
     Raises IntegrityError when it was made for another wheel, NotAllowed for somebody else's.
     """
     with hub.database.write() as connection:
+        require_alive(hub, connection, caller)
         environment = find_environment(connection, caller, ref)
         require_owner(caller, environment)
         version = find_version(connection, environment, ref.wire_version)

@@ -12,10 +12,11 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotFound, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import challenges, keys
+from prime_cli.hub.db.tables import challenges
 from prime_cli.hub.rsa_keys import check_public_key, encrypt_for
 from prime_cli.hub.services.attempts import count_attempt, few_failures, network_of
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.hub.services.keys import READ, WRITE, create_key, find_caller
 from prime_cli.hub.services.users import find_user, require_accounts
 from prime_cli.hub.tokens import new_token, token_digest
@@ -90,8 +91,9 @@ def find_login(hub: Hub, address: str, code: str) -> PendingLogin:
 def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
     """Let a client in as the user of `key`, whose slug is given.
 
-    Its new key may write where `key` may, and ends when it does. Raises NotLoggedIn for an unknown
-    key, NotFound for an unknown code, Conflict when it is approved already, RateLimited.
+    Its new key may write where `key` may, ends when that does and is revoked with it. Raises
+    NotLoggedIn for an unknown key, NotFound for an unknown code, Conflict when it is approved
+    already, RateLimited.
     """
     with few_failures(hub, _place(address), most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
@@ -126,32 +128,33 @@ def _approve(hub: Hub, caller: Caller, code: str, slug: str) -> None:
         if login.result is not None:
             raise Conflict("This login is approved already")
         user = find_user(connection, slug)
+        parent = require_alive(hub, connection, caller)
         made = create_key(
             hub,
             connection,
             user.id,
+            parent=parent,
             name=f"login from {login.address}",
-            **_rights(connection, caller),
+            **_rights(parent),
         )
         result = encrypt_for(login.public_key, made.key)
         connection.execute(
-            update(challenges).where(challenges.c.code == login.code).values(result=result)
+            update(challenges)
+            .where(challenges.c.code == login.code)
+            .values(result=result, key_id=caller.key_id)
         )
-        detail = {"key": made.id, "from": login.address}
+        detail = {"key": made.id, "from": login.address, "line": made.line}
         record(hub, connection, caller, "login.approve", user.slug, **detail)
 
 
-def _rights(connection: Connection, caller: Caller) -> dict[str, Any]:
-    """What the new key may do: never more than the one that approves, and never manage keys."""
-    if caller.key_id is None:
+def _rights(parent: Row[Any] | None) -> dict[str, Any]:
+    """What the new key may do: all that the one that approves may, but never manage keys."""
+    if parent is None:
         return {"scope": WRITE}
-    row = connection.execute(select(keys).where(keys.c.id == caller.key_id)).one_or_none()
-    if row is None:
-        raise NotLoggedIn("This key has just been revoked")
     return {
-        "scope": READ if row.scope == READ else WRITE,
-        "only_owner_id": row.owner_id,
-        "expires_at": row.expires_at,
+        "scope": READ if parent.scope == READ else WRITE,
+        "only_owner_id": parent.owner_id,
+        "expires_at": parent.expires_at,
     }
 
 

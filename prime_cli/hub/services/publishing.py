@@ -54,7 +54,7 @@ def begin_wheel(
         size = size_of_known(hub, connection, caller, request.sha256)
         if size is not None:
             mark_received(hub, connection, wheel.id, size)
-        url = issue_upload(hub, connection, wheel.id) if size is None else None
+        url = issue_upload(hub, connection, caller, wheel.id) if size is None else None
     forget_blobs(hub, abandoned)
     if url is None:
         finalize_wheel(hub, caller, environment_id, wheel.id)
@@ -85,7 +85,7 @@ def begin_version(
         environment = _writable(connection, caller, environment_id)
         _require_unpublished(connection, environment, request)
         sources = declare_artifact(hub, connection, environment, SOURCES, request)
-        return VersionTicket(sources.id, issue_upload(hub, connection, sources.id))
+        return VersionTicket(sources.id, issue_upload(hub, connection, caller, sources.id))
 
 
 def finalize_version(

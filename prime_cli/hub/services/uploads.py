@@ -1,6 +1,7 @@
 """The bytes of an upload: taken in pieces, verified, and only then kept.
 
-An upload's address is good until they are kept, or until it expires. A client that was not told so
+An upload's address is good until they are kept, until it expires, or until the key ends that it was
+given to. A client that was not told so
 declares the artefact again: it is given a new address, or none when nothing is to be sent.
 """
 
@@ -12,15 +13,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import Connection, Row, delete, select
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, NotLoggedIn
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub import checks
 from prime_cli.hub.context import Hub
-from prime_cli.hub.db.tables import artifacts, uploads
+from prime_cli.hub.db.tables import artifacts, keys, uploads
 from prime_cli.hub.services.artifacts import WHEEL, mark_received
 from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.key_lines import is_alive
 from prime_cli.hub.tokens import token_digest
 
 _LEFTOVER_SECONDS = 2 * 24 * 3600
@@ -73,13 +75,15 @@ def begin_upload(hub: Hub, token: str) -> IncomingFile:
     """Open a file for the holder of `token`; raises NotFound for one that is used or expired."""
     with hub.database.read() as connection:
         row = connection.execute(
-            select(artifacts)
+            select(artifacts, uploads.c.key_id)
             .join(uploads, uploads.c.artifact_id == artifacts.c.id)
             .where(
                 uploads.c.token_sha256 == token_digest(token),
                 uploads.c.expires_at >= hub.now(),
             )
         ).one_or_none()
+        if row is not None and not _may_still(hub, connection, row.key_id):
+            row = None
     if row is None:
         raise NotFound(
             "This upload address is not known, was used or has expired",
@@ -98,7 +102,8 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
     """Keep the bytes if they are those that were declared; raises IntegrityError if not.
 
     The address is used up in the transaction that says so. It may have expired while the bytes
-    came: that it was good when they began to is enough.
+    came: that it was good when they began to is enough. The key that it was given to must not have
+    ended, or NotLoggedIn is raised.
     """
     incoming.end()
     artifact = incoming.artifact
@@ -110,12 +115,24 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
     )
     hub.storage.put(incoming.path, artifact.sha256)
     with hub.database.write() as connection:
+        allowed = _may_still(hub, connection, artifact.key_id)
         used = uploads.c.token_sha256 == token_digest(incoming.token)
         connection.execute(delete(uploads).where(used))
-        known = mark_received(hub, connection, artifact.id, incoming.size)
-    if not known:
-        forget_blobs(hub, [artifact.sha256])
-        raise NotFound("The artefact was deleted meanwhile", hint="run the same upload again")
+        known = allowed and mark_received(hub, connection, artifact.id, incoming.size)
+    if known:
+        return
+    forget_blobs(hub, [artifact.sha256])
+    if not allowed:
+        raise NotLoggedIn("The key of this upload has just been revoked, or has expired")
+    raise NotFound("The artefact was deleted meanwhile", hint="run the same upload again")
+
+
+def _may_still(hub: Hub, connection: Connection, key_id: str | None) -> bool:
+    """Whether the key that an address was given to is one; without accounts there is none."""
+    if key_id is None:
+        return True
+    alive = select(keys.c.id).where(keys.c.id == key_id, is_alive(hub))
+    return connection.execute(alive).one_or_none() is not None
 
 
 def _remove_leftovers(folder: Path) -> None:

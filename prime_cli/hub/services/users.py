@@ -9,6 +9,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.tenants import forget_rented, require_nothing_rented
+from prime_cli.hub.services.key_lines import count_keys
 from prime_cli.hub.services.mirrored import forget_mirrored
 from prime_cli.hub.services.names import (
     check_email,
@@ -80,9 +81,9 @@ def remove_user(hub: Hub, caller: Caller, slug: str) -> None:
             hint="delete that first, with a key of that user; to only keep the user out, run "
             f"`prime hub token remove --user {slug}`",
         )
-        revoked = connection.execute(delete(keys).where(keys.c.user_id == user.id)).rowcount
-        remove_owner(connection, user)
+        revoked = count_keys(connection, user.id)
         record(hub, connection, caller, "user.remove", slug, keys_revoked=revoked)
+        remove_owner(connection, user)
 
 
 def find_user(connection: Connection, slug: str) -> Row[Any]:

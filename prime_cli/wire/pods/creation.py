@@ -3,14 +3,14 @@
 import msgspec
 
 
-class Variable(msgspec.Struct):
+class Variable(msgspec.Struct, forbid_unknown_fields=True):
     """An environment variable of a pod."""
 
     key: str
     value: str
 
 
-class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True):
+class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """`PodRequestConfig`: which offer, and how much of what it leaves open (GB, vCPUs)."""
 
     cloud_id: str
@@ -34,19 +34,19 @@ class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True):
     prepaid_for_hr: float | None = None
 
 
-class ProviderChoice(msgspec.Struct, omit_defaults=True):
+class ProviderChoice(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Whose offer is meant."""
 
     type: str | None = None
 
 
-class TeamChoice(msgspec.Struct, rename="camel"):
+class TeamChoice(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """The team that a pod is for."""
 
     team_id: str
 
 
-class PodCreation(msgspec.Struct, omit_defaults=True):
+class PodCreation(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """`POST /pods`.
 
     Sharing has two spellings: the published schema says `shared_with_team`, official clients send

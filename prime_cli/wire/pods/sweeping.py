@@ -23,7 +23,7 @@ class Leak(msgspec.Struct, omit_defaults=True):
         return self.name or self.id
 
 
-class Sweep(msgspec.Struct, rename="camel"):
+class Sweep(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`POST /pods/sweep` of our hubs."""
 
     dry_run: bool = False

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.commands.hub.options import open_hub_data
+from prime_cli.hub.services.keyring import issue_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import begin_login, poll_login
 from tests.helpers.cli import Prime
@@ -88,3 +89,25 @@ def test_login_is_approved_and_audited(prime: Prime, hub: tuple[str, str]) -> No
     assert (entry["actor"], entry["target"]) == ("cli", "ada")
     assert entry["detail"]["from"] == "192.0.2.7"
     assert "user.create" in prime("hub", "audit", *hub).ok().out
+
+
+def test_keys_made_with_a_leaked_one_are_listed_and_revoked_with_it(
+    prime: Prime, hub: tuple[str, str]
+) -> None:
+    prime("hub", "user", "add", "ada", *hub).ok()
+    leaked = prime("hub", "token", "add", "ada", "--scope", "admin", *hub).ok().out.strip()
+    served = open_hub_data(Path(hub[1]), None)
+    caller = find_caller(served, leaked)
+    assert caller is not None
+    made = issue_key(served, caller, "ada", name="ci")
+    newest, oldest = prime("hub", "token", "list", "-o", "json", *hub).ok().json
+    assert (newest["parent"], oldest["parent"]) == (oldest["id"], None)
+    assert "Parent" in prime("hub", "token", "list", *hub).ok().out
+    said = prime("hub", "token", "remove", leaked[:15], *hub).ok().err
+    assert f"Revoked `{leaked[:15]}`, and 1 key made with it" in said
+    shown = prime("hub", "audit", "--action", "key.revoke", *hub).ok().out
+    assert f"made_with_it={made.id}" in shown
+    assert f"line={caller.key_id}" in prime("hub", "audit", *hub).ok().out
+    assert f"prime hub audit --key {caller.key_id}" in said
+    (entry,) = prime("hub", "audit", "--key", str(caller.key_id), "-o", "json", *hub).ok().json
+    assert entry["action"] == "key.create"

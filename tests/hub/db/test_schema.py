@@ -15,7 +15,7 @@ from prime_cli.hub.db.migrations import STEPS, migrate
 from prime_cli.hub.db.postgres import open_postgres
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.sqlite import open_sqlite
-from prime_cli.hub.db.tables import SCHEMA, metadata, owners
+from prime_cli.hub.db.tables import SCHEMA, challenges, keys, metadata, owners
 from tests.helpers.postgres import fresh_database
 
 
@@ -119,6 +119,23 @@ def test_rows_of_the_first_schema_outlive_the_next_steps(empty: Path | str) -> N
     with open_database(empty).read() as connection:
         [row] = connection.execute(select(owners))
     assert (row.slug, row.name, row.email, row.admin) == ("ada", "", None, False)
+
+
+def test_keys_of_schema_8_stay_and_have_no_parent(empty: Path | str) -> None:
+    old = open_bare(empty)
+    with old.write() as connection:
+        for step in STEPS[:8]:
+            step(Operations(MigrationContext.configure(connection)))
+        old.stamp(connection, 8)
+        for row in (
+            "owners (id, slug, type, created_at) VALUES ('user_1', 'ada', 'user', '2026')",
+            "keys VALUES ('key_1', 'user_1', 'sk', 'hex', '', 'read', NULL, '2026', NULL, NULL)",
+            "challenges VALUES ('CODE', 'hex', 'pem', 'here', '2026', '2027', NULL)",
+        ):
+            connection.execute(text(f"INSERT INTO {row}"))
+    with open_database(empty).read() as connection:
+        assert [row.parent_id for row in connection.execute(select(keys))] == [None]
+        assert [row.key_id for row in connection.execute(select(challenges))] == [None]
 
 
 def test_database_of_a_newer_release_is_left_alone(empty: Path | str) -> None:

@@ -14,6 +14,7 @@ from tests.hub.pushing import HUB, Push, data, names
 pytestmark = pytest.mark.slow
 
 CLIENTS = 6
+KEYS = "/api/v1/user/keys"
 
 
 @pytest.fixture(params=["pair", "workers"])
@@ -155,3 +156,19 @@ def test_version_that_is_deleted_while_it_is_sent_again_is_whole_or_gone(hub: Sh
         assert attempt(Push(hub.client(0), "flipped")).status_code in {200, 409}
         assert wheel_of(hub, "flipped") == push.wheel
         hub.client(0).delete(f"{HUB}/admin/flipped/@{push.content_hash}").raise_for_status()
+
+
+def test_no_key_outlives_the_one_it_was_made_with(hub: SharedHub) -> None:
+    made_in_time = 0
+    for _ in range(10):
+        root = data(hub.client(0).post(KEYS, json={"scope": "admin"}))
+        making = [partial(hub.client(n, root["key"]).post, KEYS, json={}) for n in range(CLIENTS)]
+        revoke = partial(hub.client(1).delete, f"{KEYS}/{root['id']}")
+        *answers, revoked = at_once([*making, revoke])
+        assert {answer.status_code for answer in answers} <= {200, 401}
+        made = [data(answer)["key"] for answer in answers if answer.is_success]
+        assert data(revoked)["revoked"] == 1 + len(made)
+        made_in_time += len(made)
+        for place, key in enumerate([root["key"], *made]):
+            assert hub.client(place, key).get("/api/v1/user/whoami").status_code == 401
+    assert made_in_time > 0

@@ -104,7 +104,7 @@ def test_client_logs_out_by_revoking_its_own_key(house: House) -> None:
     assert "keys" in ada.get("/api/v1/capabilities").json()["features"]
     (mine,) = data(ada.get(KEYS))["keys"]
     assert mine["current"]
-    assert data(ada.delete(f"{KEYS}/current")) == {"success": True}
+    assert data(ada.delete(f"{KEYS}/current")) == {"success": True, "revoked": 1}
     assert ada.get(WHOAMI).status_code == 401
 
 

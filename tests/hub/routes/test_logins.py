@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.keyring import list_keys
+from prime_cli.hub.services.keyring import issue_key, list_keys, revoke_key
 from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.house import OPERATOR, House, actions
@@ -20,6 +20,7 @@ from tests.hub.pushing import HUB, Push, data
 GENERATE = "/api/v1/auth_challenge/generate"
 STATUS = "/api/v1/auth_challenge/status"
 PAGE = "/dashboard/tokens/challenge"
+WHOAMI = "/api/v1/user/whoami"
 
 
 @dataclass
@@ -45,7 +46,10 @@ def begin(house: House) -> Login:
 
 
 def begin_at(client: httpx.Client) -> Login:
-    body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key()), "limits": {"maxTunnels": 3}}
+    body = {
+        "encryptionPublicKey": pem(PRIVATE_KEY.public_key()),
+        "limits": {"maxConcurrentTunnels": 3},
+    }
     answer = client.post(GENERATE, json=body)
     assert answer.status_code == 200
     return Login(client, answer.json()["challenge"], answer.json()["status_auth_token"])
@@ -258,8 +262,45 @@ def test_form_of_another_site_is_refused(house: House, headers: dict[str, str]) 
 
 @pytest.mark.parametrize(
     ("content", "status"),
-    [(b"x" * 20_000, 413), (b"code=%ff", 422), (b"a=1&" * 100, 422), (b"", 401)],
+    [(b"x" * 20_000, 413), (b"code=%ff", 422), (b"a=1&" * 100, 422), (b"", 422)],
 )
 def test_form_that_is_none_is_refused(house: House, content: bytes, status: int) -> None:
     headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://hub.local"}
     assert house.client().post(PAGE, content=content, headers=headers).status_code == status
+
+
+def test_key_of_a_login_is_revoked_with_the_one_that_approved_it(house: House) -> None:
+    house.user("ada")
+    leaked = issue_key(house.hub, OPERATOR, "ada", name="leaked")
+    first = begin(house)
+    approve(house, first.code, leaked.key)
+    second = begin(house)
+    approve(house, second.code, first.key())
+    line = [house.client(key) for key in (leaked.key, first.key(), second.key())]
+    assert [each.get(WHOAMI).status_code for each in line] == [200, 200, 200]
+    made = list_entries(house.hub, action="login.approve")
+    assert [entry.detail["line"] for entry in made] == [
+        [leaked.id, made[1].detail["key"]],
+        [leaked.id],
+    ]
+    revoke_key(house.hub, OPERATOR, leaked.id)
+    assert [each.get(WHOAMI).status_code for each in line] == [401, 401, 401]
+
+
+def test_login_that_is_approved_and_not_fetched_goes_with_the_key(house: House) -> None:
+    house.user("ada")
+    leaked = issue_key(house.hub, OPERATOR, "ada", name="leaked")
+    login = begin(house)
+    approve(house, login.code, leaked.key)
+    revoke_key(house.hub, OPERATOR, leaked.id)
+    answer = login.poll()
+    assert answer.status_code == 404
+    assert "log in again" in answer.json()["hint"]
+
+
+def test_login_that_the_operator_approved_stands_alone(house: House) -> None:
+    house.user("ada")
+    login = begin(house)
+    approve_login_of(house.hub, OPERATOR, login.code, "ada")
+    key = house.caller(login.key()).key_id
+    assert [item.parent for item in list_keys(house.hub, OPERATOR) if item.id == key] == [None]

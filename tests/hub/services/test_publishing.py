@@ -1,3 +1,5 @@
+import io
+import zipfile
 from pathlib import Path
 
 import httpx
@@ -188,3 +190,47 @@ def test_digest_of_a_private_wheel_is_no_proof_of_having_it(folder: Path) -> Non
     thief = Push(open_app(folder, "eve"))
     thief.begin()
     assert data(thief.declare_wheel())["upload_url"] is not None
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"zeros.bin": b"\0" * 100_000_000}, "far more"),
+        ({"README.md": b"", "readme.md": b""}, "names both"),
+        ({"Word.py": b""}, "names both"),
+    ],
+    ids=["zeros", "readme", "module"],
+)
+def test_wheel_that_must_not_be_unpacked_is_refused(
+    client: httpx.Client, members: dict[str, bytes], said: str
+) -> None:
+    push = Push(client)
+    push.wheel = with_members(push.wheel, members)
+    push.begin()
+    ticket = data(push.declare_wheel())
+    client.put(ticket["upload_url"], content=push.wheel).raise_for_status()
+    answer = push.finalize("wheels", ticket["wheel_id"])
+    assert answer.status_code == 422, answer.text
+    assert said in answer.json()["detail"]
+    assert answer.json()["code"] == "unsafe_content"
+    # It is forgotten, so that another can be sent in its place.
+    assert push.finalize("wheels", ticket["wheel_id"]).status_code == 404
+
+
+def test_sources_that_collide_are_refused(client: httpx.Client) -> None:
+    push = Push(client)
+    push.sources = make_sources({"pyproject.toml": "", "README.md": "", "readme.md": ""})
+    push.begin()
+    push.push_wheel()
+    ticket = data(push.declare_version())
+    client.put(ticket["upload_url"], content=push.sources).raise_for_status()
+    answer = push.finalize("versions", ticket["version_id"])
+    assert (answer.status_code, answer.json()["code"]) == (422, "unsafe_content")
+
+
+def with_members(wheel: bytes, members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO(wheel)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()

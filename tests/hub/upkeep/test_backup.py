@@ -11,8 +11,11 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.opening import open_hub
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.holds import hold_blobs, release_blobs
+from prime_cli.hub.services.keyring import issue_key, revoke_key
+from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.upkeep.backup import write_backup
 from prime_cli.hub.upkeep.restore import read_backup
+from tests.hub.house import OPERATOR, House
 from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for
 
 
@@ -135,3 +138,16 @@ def test_backup_leaves_no_hold(folder: Path, backup: Path) -> None:
     digest = data(client.get(f"{HUB}/ada/word/@latest"))["wheel_sha256"]
     client.delete(f"{HUB}/ada/word").raise_for_status()
     assert open_data(folder).storage.size(digest) is None
+
+
+def test_restored_keys_know_their_parents_in_whatever_order_they_come(
+    house: House, tmp_path: Path
+) -> None:
+    house.user("ada")
+    root = issue_key(house.hub, OPERATOR, "ada", scope="admin")
+    made = [issue_key(house.hub, house.caller(root.key), "ada") for _ in range(8)]
+    write_backup(house.hub, tmp_path / "keys.tar", Silent())
+    restored = House(tmp_path / "new")
+    read_backup(restored.hub, tmp_path / "keys.tar", Silent())
+    assert len(revoke_key(restored.hub, OPERATOR, root.id)) == 1 + len(made)
+    assert not any(find_caller(restored.hub, each.key) for each in made)

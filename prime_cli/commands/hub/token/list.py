@@ -7,7 +7,18 @@ import typer
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 
-_COLUMNS = ("Id", "User", "Begins with", "Name", "Scope", "Owner", "Made", "Last used", "Expires")
+_COLUMNS = (
+    "Id",
+    "User",
+    "Begins with",
+    "Name",
+    "Scope",
+    "Owner",
+    "Made",
+    "Last used",
+    "Expires",
+    "Parent",
+)
 
 
 def list_all(
@@ -22,7 +33,8 @@ def list_all(
 ) -> None:
     """List keys, of which none is shown.
 
-    When a key was last used is exact to ten minutes.
+    When a key was last used is exact to ten minutes. Its parent is the key that it was made with,
+    or that approved its login; it is revoked with that one.
 
     \b
     Example:
@@ -48,6 +60,7 @@ def list_all(
             key.created_at,
             key.last_used_at or "never",
             key.expires_at or "never",
+            key.parent or "",
         ]
         for key in found
     ]

@@ -24,7 +24,8 @@ def remove(
 ) -> None:
     """Revoke a key, or all of a user.
 
-    It is worth nothing at once, also while the hub serves.
+    It is worth nothing at once, also while the hub serves, and neither are the keys that were made
+    with it or for logins that it approved.
 
     \b
     Example:
@@ -44,5 +45,15 @@ def remove(
         count = revoke_all(hub, Caller.operator(), user)
         session.output.done(f"Revoked {count} keys of `{user}`", value={"revoked": count})
     elif key is not None:
-        revoke_key(hub, Caller.operator(), key)
-        session.output.done(f"Revoked `{key}`", value={"revoked": 1})
+        revoked = revoke_key(hub, Caller.operator(), key)
+        session.output.done(
+            f"Revoked `{key}`{_with_it(len(revoked) - 1)}",
+            value={"revoked": len(revoked), "keys": revoked},
+        )
+        session.output.hint(
+            f"if it leaked, see what was done with it: `prime hub audit --key {revoked[0]}`"
+        )
+
+
+def _with_it(count: int) -> str:
+    return f", and {count} key{'s' if count > 1 else ''} made with it" if count else ""

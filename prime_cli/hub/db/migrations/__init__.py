@@ -19,6 +19,7 @@ from prime_cli.hub.db.migrations import (
     s0006_signatures,
     s0007_compute,
     s0008_started_again,
+    s0009_parents_of_keys,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -30,6 +31,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0006_signatures.upgrade,
     s0007_compute.upgrade,
     s0008_started_again.upgrade,
+    s0009_parents_of_keys.upgrade,
 )
 
 

@@ -27,7 +27,7 @@ from prime_cli.hub.db.tables.operations import attempts, audit, counters
 from prime_cli.hub.db.tables.search import listed, tallies
 from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
-SCHEMA = 8
+SCHEMA = 9
 """The number of the schema below; each change of it is one more step in `migrations`."""
 
 __all__ = [

@@ -30,6 +30,13 @@ keys = Table(
     text("created_at"),
     Column("expires_at", String),
     Column("last_used_at", String),
+    # The key that it was made with, which takes it along when it goes; null for one that was made
+    # on the machine of the hub. Looked at when all is written: a backup comes in any order.
+    Column(
+        "parent_id",
+        ForeignKey("keys.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
+        index=True,
+    ),
 )
 
 former_slugs = Table(
@@ -54,4 +61,6 @@ challenges = Table(
     text("expires_at"),
     # The new key, encrypted for `public_key`, once somebody has approved.
     Column("result", Text),
+    # The key of whoever has approved: a login that is not fetched yet goes with it.
+    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )

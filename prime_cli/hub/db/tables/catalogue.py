@@ -134,6 +134,8 @@ uploads = Table(
         "artifact_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False, index=True
     ),
     Column("expires_at", String, nullable=False, index=True),
+    # The key that was given the address: it goes with it.
+    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )
 
 locks = Table(

@@ -13,7 +13,7 @@ from prime_cli.hub.compute.tags import tag_of, tag_prefix
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks
 from prime_cli.hub.services.access import require_user
-from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.audit import note, record
 from prime_cli.hub.services.compute.disk_offers import choose_offer
 from prime_cli.hub.services.compute.disk_rows import (
     attached_pods,
@@ -24,6 +24,7 @@ from prime_cli.hub.services.compute.disk_rows import (
     shown,
 )
 from prime_cli.hub.services.compute.providers import provider_named
+from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.hub.services.names import check_label
 from prime_cli.hub.services.owners import find_own_team, owner_id
 from prime_cli.wire.codec import encode
@@ -122,6 +123,7 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     require_user(caller)
     look_again(hub, caller)
     with hub.database.write() as connection:
+        require_alive(hub, connection, caller)
         row = find_changeable(connection, caller, disk_id)
         provider = provider_named(hub, row.provider)
         pods = attached_pods(connection, [row.id]).get(row.id, [])
@@ -136,7 +138,7 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     provider.remove_disk(row.tag)
     with hub.database.write() as connection:
         _change(hub, connection, row.id, status=TERMINATED, terminated_at=hub.now())
-        record(hub, connection, caller, "disk.terminate", row.id)
+        note(hub, connection, caller, "disk.terminate", row.id)
     return Ended()
 
 

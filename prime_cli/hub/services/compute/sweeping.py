@@ -14,7 +14,7 @@ from prime_cli.hub.compute.tags import tag_prefix
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, owners, pods
 from prime_cli.hub.services.access import require_user
-from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.audit import note
 from prime_cli.hub.services.compute.access import is_live, is_of, select_pods
 from prime_cli.hub.services.compute.ending import end_pod
 from prime_cli.hub.services.compute.providers import ask
@@ -54,7 +54,7 @@ def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
     ended = [leak.id for leak in leaks if leak.ended]
     if ended:
         with hub.database.write() as connection:
-            record(hub, connection, caller, "pod.sweep", "pods", ended=ended)
+            note(hub, connection, caller, "pod.sweep", "pods", ended=ended)
     return Swept(leaks)
 
 

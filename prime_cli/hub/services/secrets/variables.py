@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import variables
+from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.secrets.rows import (
     changes_of,
     require_free_name,
@@ -46,6 +47,7 @@ def create_variable(
             created_at=now,
             updated_at=now,
         )
+        record(hub, connection, caller, "variable.create", _target(environment, variable.name))
         return _shown(connection.execute(row.returning(variables)).one())
 
 
@@ -54,25 +56,27 @@ def update_variable(
 ) -> Variable:
     """Change what is given; raises NotFound, Conflict for a name that is taken."""
     with hub.database.write() as connection:
-        row = _find(connection, caller, environment_id, variable_id)
+        environment, row = _find(connection, caller, environment_id, variable_id)
         own = variables.c.environment_id == row.environment_id
         require_free_name(connection, variables, change.name or row.name, own, but=row.id)
         changed = update(variables).where(variables.c.id == row.id)
         changed = changed.values(changes_of(change, hub.now()))
+        record(hub, connection, caller, "variable.update", _target(environment, row.name))
         return _shown(connection.execute(changed.returning(variables)).one())
 
 
 def delete_variable(hub: Hub, caller: Caller, environment_id: str, variable_id: str) -> Done:
     """Forget a variable; raises NotFound."""
     with hub.database.write() as connection:
-        row = _find(connection, caller, environment_id, variable_id)
+        environment, row = _find(connection, caller, environment_id, variable_id)
+        record(hub, connection, caller, "variable.delete", _target(environment, row.name))
         connection.execute(delete(variables).where(variables.c.id == row.id))
     return Done()
 
 
 def _find(
     connection: Connection, caller: Caller, environment_id: str, variable_id: str
-) -> Row[Any]:
+) -> tuple[Row[Any], Row[Any]]:
     environment = writable_environment(connection, caller, environment_id)
     row = connection.execute(
         select(variables).where(
@@ -81,7 +85,11 @@ def _find(
     ).one_or_none()
     if row is None:
         raise NotFound(f"Variable `{variable_id}` not found")
-    return row
+    return environment, row
+
+
+def _target(environment: Row[Any], name: str) -> str:
+    return f"{environment.owner}/{environment.name} {name}"
 
 
 def _shown(row: Row[Any]) -> Variable:
