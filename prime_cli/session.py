@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from prime_cli.api.client import HubClient, Transport
@@ -105,16 +106,29 @@ class Session:
             offline=self.config.offline,
             owner=self.config.owner.value,
             gate=gate,
+            env_vars={name: each.value for name, each in self.config.env_vars.items()},
         )
 
-    def surroundings(self, budget: "Budget | None" = None) -> "Surroundings":
-        """Where evaluations happen; `budget` is one that several of them share."""
+    def surroundings(
+        self, budget: "Budget | None" = None, *, given: "Mapping[str, str] | None" = None
+    ) -> "Surroundings":
+        """Where evaluations happen; `budget` is one that several of them share.
+
+        `given` are variables for the environment alone.
+        """
         import os
         from pathlib import Path
 
         from prime_cli.evals.setup import Surroundings
 
-        return Surroundings(Path.cwd(), os.environ, self.progress, self.config.offline, budget)
+        return Surroundings(
+            Path.cwd(),
+            os.environ,
+            self.progress,
+            self.config.offline,
+            budget,
+            given=given or {},
+        )
 
     @cached_property
     def hub(self) -> "HubClient":

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli import prime_process
-from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel, echo, status
 from tests.helpers.scripts import Script, Step, matches, read_script
 from tests.helpers.tools import require
 
@@ -17,20 +18,44 @@ SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
-    """A model server that says back what it is told; scripts know its port as $MODEL_PORT."""
+    """A model server that says back what it is told; scripts know its port as $MODEL_PORT.
+
+    It refuses the key `wrong-key`, as those services do that list their models to everybody. Its
+    model `undecided` says `Paris` and something wordy in turn.
+    """
+    turns = cycle(("Paris", "Well, that is hard to say"))
+
+    def answer(request: Received) -> Reply:
+        if request.headers.get("authorization") == "Bearer wrong-key":
+            return status(401, message="Incorrect API key provided")
+        undecided = (request.body or {}).get("model") == "undecided"
+        return Reply(next(turns)) if undecided else echo(request)
+
+    with ScriptedModel(answer, models=("scripted", "undecided")) as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def judge() -> Iterator[ScriptedModel]:
+    """Another such server, that no gateway stands before; scripts know its port as $JUDGE_PORT."""
     with ScriptedModel() as scripted:
         yield scripted
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_transcript_is_what_happens(
-    path: Path, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path,
+    model: ScriptedModel,
+    judge: ScriptedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if path.stem in _REACHING_PODS:
         require("sshd", "/usr/sbin/sshd")
         require("scp")
     script = read_script(path)
     monkeypatch.setenv("MODEL_PORT", str(model.port))
+    monkeypatch.setenv("JUDGE_PORT", str(judge.port))
     _write_files(script, tmp_path)
     monkeypatch.chdir(tmp_path)
     for step in script.steps:

@@ -39,8 +39,8 @@ def logout(
     """Forget the key of a hub.
 
     A key that `prime login` got by a page is revoked too, where the hub can do that; a key that
-    you gave it yourself stays good unless you say `--revoke`. The hub stays known as a context,
-    and the local one is current then.
+    you gave it yourself stays good unless you say `--revoke`. Logins that were approved with a
+    revoked key end too. The hub stays known as a context, and the local one is current then.
 
     \b
     Example:

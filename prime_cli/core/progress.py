@@ -10,8 +10,13 @@ class Task(Protocol):
     def advance(self, amount: int = 1) -> None:
         """Say that `amount` more units (bytes, rollouts, files) are done."""
 
-    def update(self, *, total: int | None = None, note: str | None = None) -> None:
-        """Learn the total, or change the short note shown beside the bar."""
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
+        """Learn the total, or change what is said beside the bar.
+
+        `note` is how the work stands, `alert` what keeps it from going on, empty when nothing does.
+        """
 
 
 class Progress(Protocol):
@@ -33,7 +38,9 @@ class _SilentTask:
     def advance(self, amount: int = 1) -> None:
         pass
 
-    def update(self, *, total: int | None = None, note: str | None = None) -> None:
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
         pass
 
 

@@ -3,11 +3,32 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-_ENDINGS = ("_KEY", "_KEY_ID", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_PAT")
-_WHOLE = ("PASSWORD", "PGPASSWORD", "TOKEN", "SECRET")
+_ENDINGS = (
+    "_KEY", "_KEY_ID", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_PAT", "_PASS", "_PASSPHRASE",
+    "_APIKEY", "_JWT", "_SECRET_KEY_BASE",
+)  # fmt: skip
+_WHOLE = ("PASSWORD", "PGPASSWORD", "MYSQL_PWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY")
+_WITHIN = ("API_KEY",)
+"""Several keys are OPENAI_API_KEYS, or OPENAI_API_KEY_2."""
 _OURS = "PRIME_HUB_"
 """Only `prime hub serve` reads these, and a database's address among them may be a secret."""
 _PROXY = "_PROXY"
+
+_LEADING = frozenset(
+    (
+        # Agents that log in, sign, or hand out what a keyring holds.
+        "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO GNOME_KEYRING_CONTROL DBUS_SESSION_BUS_ADDRESS "
+        # Files of clouds, clusters, registries and databases with logins in them.
+        "KUBECONFIG DOCKER_CONFIG DOCKER_AUTH_CONFIG CLOUDSDK_CONFIG AZURE_CONFIG_DIR BOTO_CONFIG "
+        "NETRC PGPASSFILE PGSERVICEFILE NPM_CONFIG_USERCONFIG NPM_CONFIG__AUTH XAUTHORITY "
+        # Sessions of password managers.
+        "BW_SESSION"
+    ).split()
+)
+_LEADING_ENDINGS = (
+    "_KEY_FILE", "_KEY_PATH", "_KEYFILE", "_TOKEN_FILE", "_TOKEN_PATH", "_SECRET_FILE",
+    "_PASSWORD_FILE", "_CONNECTION_STRING",
+)  # fmt: skip
 
 _ALWAYS = ("OPENAI_API_KEY", "PRIME_API_KEY")
 _LONG = 16
@@ -20,7 +41,19 @@ INDEX_PREFIXES = ("UV_", "PIP_", "AWS_", "GIT_", "GH_", "GITHUB_", "GITLAB_", "C
 def names_a_secret(name: str) -> bool:
     """Whether a variable of this name holds a credential by all custom, as OPENAI_API_KEY does."""
     upper = name.upper()
-    return upper.endswith(_ENDINGS) or upper in _WHOLE
+    return upper.endswith(_ENDINGS) or upper in _WHOLE or any(word in upper for word in _WITHIN)
+
+
+def leads_to_credentials(name: str) -> bool:
+    """Whether a variable of this name lets a program log in somewhere without holding the key.
+
+    It names a file or a profile with credentials, or the socket of an agent that uses them.
+    """
+    upper = name.upper()
+    if upper in _LEADING or upper.endswith(_LEADING_ENDINGS):
+        return True
+    is_of_a_cloud = upper.startswith("AWS_") and not upper.endswith("_REGION")
+    return is_of_a_cloud or upper.startswith(_OURS) or "CREDENTIAL" in upper
 
 
 def secrets_among(environ: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_version
 
 from prime_cli.api.client import HubClient
 from prime_cli.api.reports import FEATURE as REPORTS_FEATURE
+from prime_cli.archive.limits import DEFAULT_LIMITS
 from prime_cli.archive.sources import SourceFile, write_source_archive
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.digests import digest_file
@@ -236,13 +237,13 @@ def attach_report(
 
 def _send(hub: HubClient, environment: ResolveReply, plan: PublishPlan, progress: Progress) -> None:
     """Wheel, then source archive: announce, put, finish each."""
-    wheel = hub.uploads.begin_wheel(environment.id, _wheel_request(plan))
-    if wheel.upload_url is not None:
-        hub.uploads.send(wheel.upload_url, plan.wheel, progress)
-        hub.uploads.finish_wheel(environment.id, wheel.wheel_id)
     with tempfile.TemporaryDirectory(prefix="prime-upload-") as folder:
         archive = Path(folder) / plan.archive_name
-        write_source_archive(plan.files, archive)
+        _write_sources(plan, archive)
+        wheel = hub.uploads.begin_wheel(environment.id, _wheel_request(plan))
+        if wheel.upload_url is not None:
+            hub.uploads.send(wheel.upload_url, plan.wheel, progress)
+            hub.uploads.finish_wheel(environment.id, wheel.wheel_id)
         version = hub.uploads.begin_version(environment.id, _archive_request(plan, archive))
         if version.upload_url is not None:
             hub.uploads.send(version.upload_url, archive, progress)
@@ -252,6 +253,13 @@ def _send(hub: HubClient, environment: ResolveReply, plan: PublishPlan, progress
             f"The hub refused {plan.name} {plan.version}: {reply.message or 'it gave no reason'}",
             hint="run the same command again to send it once more",
         )
+
+
+def _write_sources(plan: PublishPlan, archive: Path) -> None:
+    """Raises UnsafeContent for one that no hub of ours would take, before anything is sent."""
+    write_source_archive(plan.files, archive)
+    content = sum(file.size for file in plan.files)
+    DEFAULT_LIMITS.check_content(content, archive.stat().st_size)
 
 
 def _wheel_request(plan: PublishPlan) -> ArtifactRequest:

@@ -164,9 +164,12 @@ def _package_init(module: str, kind: TemplateKind, values: dict[str, str], *, v1
     else:
         has_oracle = kind is not TemplateKind.SINGLE_TURN
         names, source = ["load_environment", *(["oracle"] if has_oracle else [])], "environment"
-    listed = ", ".join(f'"{name}"' for name in names)
+    # A chat without tools, where verifiers would let the model run commands in a sandbox.
+    harness = "from verifiers.v1.harnesses.null import NullHarness\n\n" if v1 else ""
+    exported = sorted([*names, *(["NullHarness"] if v1 else [])])
+    listed = ", ".join(f'"{name}"' for name in exported)
     return (
-        f'"""{values["description"]}."""\n\n'
+        f'"""{values["description"]}."""\n\n{harness}'
         f"from {module}.{source} import {', '.join(names)}\n\n__all__ = [{listed}]\n"
     )
 

@@ -13,6 +13,7 @@ from prime_cli.archive.sources import SourceFile
 from prime_cli.archive.wheels import Wheel, open_wheel
 from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import storage_errors
+from prime_cli.core.secret_shapes import ANY, PRIVATE_KEY, SHAPES
 
 _SNIFFED_BYTES = 8192
 _LONGEST_LINE = 100_000
@@ -20,25 +21,7 @@ _LEAST_ENTROPY = 3.5
 """Bits a character: words and placeholders lie below, random keys above (Shannon)."""
 _MOST_SHOWN = 10
 
-_PRIVATE_KEY = "private key"
-_RULES = {
-    _PRIVATE_KEY: rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
-    "AWS access key": rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,})",
-    "GitLab token": rb"\bglpat-[A-Za-z0-9_-]{20,}",
-    "Hugging Face token": rb"\bhf_[A-Za-z0-9]{30,}\b",
-    "Anthropic key": rb"\bsk-ant-[A-Za-z0-9_-]{20,}",
-    "OpenAI key": rb"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,}",
-    "Slack token": rb"\bxox[abprs]-[A-Za-z0-9-]{10,}",
-    "Google key": rb"\bAIza[0-9A-Za-z_-]{35}",
-    "Stripe key": rb"\b[rs]k_live_[0-9A-Za-z]{16,}",
-    "PyPI token": rb"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
-    "npm token": rb"\bnpm_[A-Za-z0-9]{36}\b",
-}
-_ANY = re.compile(
-    b"|".join(b"(?P<r%d>%s)" % (index, rule) for index, rule in enumerate(_RULES.values()))
-)
-_NAMES = tuple(_RULES)
+_NAMES = tuple(SHAPES)
 
 _ASSIGNED = re.compile(
     rb"(?:api_?key|secret|token|passwo?r?d)[\"']?\s*[:=]\s*[\"']([A-Za-z0-9+/=_-]{20,})[\"']",
@@ -133,10 +116,10 @@ def _refuse(found: Iterator[Finding]) -> None:
 
 
 def _rule_of(line: bytes) -> str | None:
-    match = _ANY.search(line)
+    match = ANY.search(line)
     if match is not None:
         rule = _NAMES[int((match.lastgroup or "r0")[1:])]
-        if rule == _PRIVATE_KEY or _is_random(match[0]):
+        if rule == PRIVATE_KEY or _is_random(match[0]):
             return rule
     assigned = _ASSIGNED.search(line)
     if assigned is not None and _DIGIT.search(assigned[1]) and _is_random(assigned[1]):

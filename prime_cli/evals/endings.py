@@ -13,6 +13,14 @@ _NETWORK_HINT = (
     "the sandbox has no network: if it downloads data, run it once with `--allow-net`, "
     "what it keeps is there the next time"
 )
+_GATEWAY_HINT = (
+    "`--only-gateway` leaves it no network: if it downloads data, run it once without, as with "
+    "`-m builtin/oracle -n 1`, what it keeps is there the next time"
+)
+_HARNESS_HINT = (
+    "its packages are fetched once, by uv: run it once with a network, or choose another harness, "
+    'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
+)
 _DATA_HINT = (
     "where the environment shuffles without a seed, give it one with `-a` and begin a new run"
 )
@@ -23,11 +31,17 @@ _DOING = {
 
 
 def failure_of(
-    end: End, plan: EvalPlan, scrub: Scrubber, *, again: bool = False
+    end: End,
+    plan: EvalPlan,
+    scrub: Scrubber,
+    *,
+    again: bool = False,
+    asked: str | None = None,
 ) -> PrimeError | None:
     """What `end` stands for; None for a good end and for one that was asked for.
 
-    `again` says that the run makes another one again. `detail` is the end of the traceback.
+    `again` says that the run makes another one again, `asked` how to allow the variables that the
+    environment asked for. `detail` is the end of the traceback.
     """
     if end.ok or end.stage == "interrupted":
         return None
@@ -35,20 +49,31 @@ def failure_of(
     first = scrub.text(error.message).strip().split("\n", maxsplit=1)[0]
     cause = f"{error.type}: {first}" if first else error.type
     name = plan.environment.name
-    detail = _last_lines(scrub.text(error.traceback or ""))
+    detail = last_lines(scrub.text(error.traceback or ""))
     if end.stage == "arguments":
         return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
+    if end.stage == "harness":
+        return LoadFailed(
+            f"A harness of `{name}` cannot be started: {first}",
+            hint=_HARNESS_HINT,
+            detail=detail,
+        )
     if end.stage in _DOING:
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
-        closed = plan.sandbox and not plan.allow_net
-        return LoadFailed(sentence, hint=_NETWORK_HINT if closed else None, detail=detail)
+        return LoadFailed(sentence, hint=asked or _network_hint(plan), detail=detail)
     if end.stage == "data":
         earlier = "that the run had" if again else "that this run began with"
         return Conflict(
             f"The data set is not the one {earlier}: {first}",
             hint="`--force` takes the data of today" if again else _DATA_HINT,
         )
-    return EnvironmentFailed(f"`{name}` stopped the run: {cause}", detail=detail)
+    return EnvironmentFailed(f"`{name}` stopped the run: {cause}", hint=asked, detail=detail)
+
+
+def _network_hint(plan: EvalPlan) -> str | None:
+    if plan.sandbox and not plan.allow_net:
+        return _NETWORK_HINT
+    return _GATEWAY_HINT if plan.only_gateway else None
 
 
 def _arguments_hint(message: str) -> str | None:
@@ -60,5 +85,6 @@ def _arguments_hint(message: str) -> str | None:
     return f"give them as JSON: `-a '{{{example}}}'`"
 
 
-def _last_lines(text: str) -> str | None:
+def last_lines(text: str) -> str | None:
+    """The end of a traceback; None where there is none."""
     return "\n".join(text.strip().splitlines()[-_LINES:]) or None

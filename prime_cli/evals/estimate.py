@@ -21,9 +21,10 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 class Estimate:
     """USD for `rollouts` rollouts; each part is None where there is nothing to go by.
 
-    `cost` is what as many rollouts of run `like` would cost; `partial` says that a judge of it
-    had no known price. `limit` is the cost if every completion were as long as `max_tokens`; it
-    leaves out what is read where no run tells how much that is.
+    `cost` is what as many rollouts of run `like` would cost, whose model was `model` where that
+    is another one; `partial` says that a judge of it had no known price. `limit` is the cost if
+    every completion were as long as `max_tokens`; it leaves out what is read where no run tells
+    how much that is.
     """
 
     rollouts: int | None = None
@@ -32,6 +33,7 @@ class Estimate:
     like: str | None = None
     limit: float | None = None
     max_tokens: int | None = None
+    model: str | None = None
 
     def words(self) -> str:
         """The line that a person reads."""
@@ -44,7 +46,8 @@ class Estimate:
                 return told
             return f"{told}; {many} of one completion write at most {dollars(self.limit)}"
         about = "at least" if self.partial else "about"
-        told = f"{about} {dollars(self.cost)} for {many}, as run {self.like} used"
+        of = f" with another model, `{self.model}`" if self.model else ""
+        told = f"{about} {dollars(self.cost)} for {many}, as run {self.like} used{of}"
         if self.limit is None or self.partial:
             return told
         return f"{told}; at most {dollars(self.limit)} at {self.max_tokens:,} tokens a completion"
@@ -71,8 +74,9 @@ def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estim
     if tokens is not None:
         longest = Usage(input=policy.input, output=max(policy.output, policy.calls * tokens))
         limit = share * (_usd(price, longest) + judges.known_usd)
+    other = before.plan.model if before.plan.model != plan.model else None
     return Estimate(
-        rollouts, share * whole, judges.unpriced > 0, before.run_id, limit, max_tokens=tokens
+        rollouts, share * whole, judges.unpriced > 0, before.run_id, limit, tokens, other
     )
 
 

@@ -18,6 +18,7 @@ from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.reading import read_requirements
 from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 WORKSPACE = "workspace"
@@ -32,10 +33,12 @@ def choose_interpreter(
     *,
     before: InterpreterFacts | None = None,
     pinned: Lock | None = None,
+    variables: Variables | None = None,
 ) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter.
 
     A run that went on in an isolated one (`before`) stays there; `pinned` is what it must hold.
+    `variables` are given to the import that shows that it fits.
     """
     found = None
     if pinned is None and (before is None or before.found_by == WORKSPACE):
@@ -55,6 +58,7 @@ def choose_interpreter(
         offline=around.offline,
         progress=around.progress,
         sandbox=sandbox,
+        variables=variables,
     )
 
 

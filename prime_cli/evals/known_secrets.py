@@ -5,11 +5,14 @@ from itertools import count
 from urllib.parse import unquote, urlsplit
 
 from prime_cli.core.secret_names import secrets_among
-from prime_cli.models.endpoints import Endpoint
+from prime_cli.core.secret_shapes import credentials_in
+from prime_cli.models.endpoints import Endpoint, is_secret_parameter
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
-from prime_cli.runtime.variables import PROXIES
+from prime_cli.runtime.variables import is_secret
 
+_LONG = 16
+"""A shorter value that was allowed under an ordinary name may be a word, as `strict`."""
 _SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
 
@@ -21,14 +24,19 @@ def secrets_of(
 ) -> dict[str, str]:
     """Every secret value that a file of the run could come to hold, by the name to put there.
 
-    `passed` are variables that the environment may read; its judges may be entries of `registry`.
+    `passed` are variables that the environment was allowed by name, which are secrets unless they
+    are words; its judges may be entries of `registry`.
     """
     found = secrets_among(environ)
-    found.update(passed)
-    for name in sorted(PROXIES & environ.keys()):
-        _add(found, f"{name} password", _passwords_in(environ[name]))
+    found.update(
+        (name, value)
+        for name, value in passed.items()
+        if is_secret(name, value) or len(value) >= _LONG
+    )
+    for name in sorted(environ.keys() - found.keys()):
+        _add(found, name, credentials_in(environ[name]))
     for member in endpoint.group:
-        _add_called(found, member.url, member.key, member.headers)
+        _add_called(found, member.address, member.key, member.headers)
     for entry in registry.entries if registry is not None else ():
         _add_called(found, entry.url, entry.key.find(environ), entry.headers)
     return found
@@ -40,6 +48,7 @@ def _add_called(
     """Add what is secret of one endpoint."""
     _add(found, "MODEL_KEY", {key.reveal()} if key is not None else set())
     _add(found, "password", _passwords_in(url))
+    _add(found, "query", _keys_in_query(url))
     for header, value in headers.items():
         if any(word in header.lower() for word in _SECRET_HEADERS):
             # Whoever says it back may leave out the scheme, as in `Bearer …`.
@@ -51,6 +60,19 @@ def _add(found: dict[str, str], name: str, values: set[str]) -> None:
     for value in sorted(values.difference(found.values())):
         numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
         found[next(free for free in numbered if free not in found)] = value
+
+
+def _keys_in_query(url: str) -> set[str]:
+    """Values behind the `?` of an address whose names say that they are secret."""
+    _, _, query = url.partition("?")
+    return {
+        form
+        for part in query.partition("#")[0].split("&")
+        for name, _, value in [part.partition("=")]
+        if is_secret_parameter(name)
+        for form in (value, unquote(value))
+        if form
+    }
 
 
 def _passwords_in(url: str) -> set[str]:

@@ -31,6 +31,8 @@ class RunItem(msgspec.Struct, frozen=True):
     path: str
     cost: float | None = None
     known_cost: float | None = None
+    tags: tuple[str, ...] = ()
+    note: str | None = None
 
     def is_of(self, name: str) -> bool:
         """Whether it is a run of the environment `name`, which may say owner and version too."""
@@ -152,6 +154,8 @@ def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
         path=str(run.folder.path),
         cost=manifest.usage.get("cost"),
         known_cost=manifest.usage.get("known_cost"),
+        tags=manifest.labels.tags,
+        note=manifest.labels.note,
     )
 
 

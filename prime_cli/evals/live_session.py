@@ -1,11 +1,13 @@
 """A run while it is going: what is owed is driven to its end, and the end is written down."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
+from prime_cli.evals.agents import announce_agents
 from prime_cli.evals.caps import partial_at_cap
 from prime_cli.evals.drive import Drive, Outcome
 from prime_cli.evals.folder import RunFolder
@@ -15,8 +17,11 @@ from prime_cli.evals.record import RunRecord
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.resuming.earlier import Earlier
 from prime_cli.evals.resuming.lives import Lives
+from prime_cli.evals.resuming.orders import Orders
+from prime_cli.evals.resuming.saved_answers import SavedAnswers
 from prime_cli.evals.setup import Setup
 from prime_cli.evals.summary import Summary
+from prime_cli.runtime.protocol import Start
 
 
 @dataclass
@@ -31,11 +36,20 @@ class LiveSession:
     earlier: Earlier
     record: RunRecord
 
+    def __post_init__(self) -> None:
+        before, finished = self.earlier.manifest, self.earlier.tally.finished
+        self._was_whole = before is not None and 0 < finished == before.planned
+
     def execute(self, progress: Progress) -> tuple[Summary, int | None]:
         """Run what is owed, and write how it ended; the signal that ended it early, if one did."""
         self.record.open()
-        with Journal(self.folder.journal, self.setup.scrub) as journal:
-            drive = self._drive(journal, progress)
+        lives = self._lives()
+        orders = self._orders(lives)
+        with (
+            self._saved(orders, progress) as saved,
+            Journal(self.folder.journal, self.setup.scrub) as journal,
+        ):
+            drive = self._drive(journal, progress, lives, orders, saved)
             try:
                 with progress.task(self._title(), unit="rollouts") as task:
                     asyncio.run(drive.run(task))
@@ -55,29 +69,75 @@ class LiveSession:
         stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.setup.plan)
         return self.record.close(outcome, CAPPED, stopped)
 
-    def _drive(self, journal: Journal, progress: Progress) -> Drive:
+    def _drive(
+        self,
+        journal: Journal,
+        progress: Progress,
+        lives: Lives,
+        orders: Orders,
+        saved: SavedAnswers | None,
+    ) -> Drive:
+        def begin(start: Start) -> None:
+            self.record.begin(start)
+            announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
+
+        return Drive(
+            self.setup,
+            journal,
+            self.earlier.tally,
+            progress,
+            begin,
+            lives,
+            orders,
+            self.record.asks(progress),
+            saved,
+        )
+
+    def _lives(self) -> Lives:
         before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.origin
-        lives = Lives(
+        return Lives(
             self.earlier.tally,
             rollouts=plan.rollouts_per_example,
             concurrency=plan.concurrency,
             unit=before.unit if before else None,
             left_out=origin.left_out | origin.kept if origin is not None else (),
+            retry_errors=self.setup.retry_errors,
         )
+
+    def _orders(self, lives: Lives) -> Orders:
+        before, origin = self.earlier.manifest, self.setup.origin
         fingerprint = before.fingerprint if before else None
         prefix = (before.examples or 0) if before else 0
         if before is None and origin is not None and origin.fingerprint is not None:
             prefix, fingerprint = origin.examples, origin.fingerprint
-        orders = lives.first(prefix=prefix, fingerprint=fingerprint)
-        return Drive(
-            self.setup, journal, self.earlier.tally, progress, self.record.begin, lives, orders
-        )
+        return lives.first(prefix=prefix, fingerprint=fingerprint)
+
+    @contextmanager
+    def _saved(self, orders: Orders, progress: Progress) -> Iterator[SavedAnswers | None]:
+        """The answers that are scored again, where the worker finds them as long as this is open.
+
+        Read before the journal is written to.
+        """
+        if not orders.to_score:
+            yield None
+            return
+        saved = SavedAnswers(self.folder, orders.to_score)
+        count = len(orders.to_score)
+        noun = "answer that was" if count == 1 else "answers that were"
+        progress.say(f"{count} {noun} saved will be scored again; the model is not asked for them")
+        saved.write()
+        try:
+            yield saved
+        finally:
+            saved.remove()
 
     def _fail(self, outcome: Outcome, failure: BaseException) -> None:
         if self.earlier.manifest is not None and outcome.start is None:
             self.record.withdraw()
         else:
-            self.record.close(outcome, FAILED, failure)
+            # A run that had all its rows has lost none to an endpoint that is down today.
+            whole = self._was_whole and failure is outcome.hopeless
+            self.record.close(outcome, FINISHED if whole else FAILED, failure)
 
     def _say_what_is_kept(self, progress: Progress) -> None:
         finished = self.earlier.tally.finished

@@ -1,6 +1,6 @@
 """From the word on the command line to a project folder, a wheel or a hub's environment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ class Places:
     """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
 
     `owner` is who publishes from here on the hub in the box; `gate` asks about strangers.
+    `env_vars` are the variables that environments may always read, by `owner/name`.
     """
 
     cwd: Path
@@ -28,6 +29,7 @@ class Places:
     offline: bool = False
     owner: str | None = None
     gate: Gate = field(default_factory=Gate)
+    env_vars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 Located = Path | EnvRef

@@ -10,11 +10,17 @@ from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.evals.asked import Asked
+from prime_cli.evals.asked_again import AskedAgain
+from prime_cli.evals.connections import Connection
+from prime_cli.evals.labels import Labels
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.rows import SCHEMA, SpentBy
 from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.served import ServedModel
 from prime_cli.evals.summary import Counts, Reward
+from prime_cli.evals.withheld_variables import WithheldVariable
 from prime_cli.models.price_book import PricesRecord
+from prime_cli.runtime.protocol import Seat
 
 RUNNING = "running"
 FINISHED = "finished"
@@ -58,10 +64,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     last, `seconds` their sum. `asked` is what named the model, for a resume.
 
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
-    once the environment has loaded; `counts` and `reward` when the run has ended. `usage` is all
+    once the environment has loaded, as is what plays the `agents` of a v1 environment, which
+    `harness` says in words; `counts`, `reward` and `asked_again` (the rollouts whose model was
+    asked more than once) when the run has ended. `usage` is all
     that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
-    `prices` are those that the last session went by. `rerun_of` and `rescored_of` name the run or
-    evaluation that this one makes again.
+    `prices` are those that the last session went by, `connections` the hosts that the environment
+    connected to beside the gateway, `withheld` variables that it asked for. `rerun_of` and
+    `rescored_of` name the run or evaluation that this one makes again. `labels` are tags, a note
+    and the commit; `served` counts who answered, in sessions that came to write their end.
     """
 
     schema: int = SCHEMA
@@ -76,17 +86,23 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str | None = None
     unit: str | None = None
     harness: str | None = None
+    agents: tuple[Seat, ...] = ()
     interpreter: InterpreterFacts | None = None
     counts: Counts | None = None
     reward: Reward | None = None
+    asked_again: AskedAgain | None = None
     usage: dict[str, Any] = {}
     unjournaled: SpentBy = {}
     prices: PricesRecord | None = None
+    connections: tuple[Connection, ...] = ()
     failure: str | None = None
     sessions: tuple[RunSession, ...] = ()
     asked: Asked | None = None
     rerun_of: str | None = None
     rescored_of: str | None = None
+    withheld: tuple[WithheldVariable, ...] = ()
+    labels: Labels = Labels()
+    served: tuple[ServedModel, ...] = ()
     prime: str = __version__
     system: str = msgspec.field(default_factory=platform.platform)
 

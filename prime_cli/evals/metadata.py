@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.summary import Summary
 
@@ -37,7 +39,11 @@ def official_metadata(plan: EvalPlan, summary: Summary) -> dict[str, Any]:
         "state_columns": list(plan.state_columns),
         "framework": "verifiers",
         "run_id": summary.run_id,
-        "prime": {"usage": summary.usage, "cost": summary.cost},
+        "prime": {
+            "usage": summary.usage,
+            "cost": summary.cost,
+            "asked_again": msgspec.to_builtins(summary.asked_again),
+        },
     }
 
 

@@ -68,10 +68,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = CONCURRENCY
     max_retries: int = 0
     max_error_rate: float = 0.0
+    fail_fast: bool = True
     headers: tuple[str, ...] = ()
     env_vars: tuple[str, ...] = ()
     sandbox: bool = False
     allow_net: bool = False
+    only_gateway: bool = False
     max_cost: float | None = None
     token_budget: int | None = None
     deadlines: Deadlines = Deadlines()
@@ -91,6 +93,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
         if self.token_budget is not None:
             lines.append(("Tokens", f"at most {self.token_budget:,}"))
+        if self.only_gateway:
+            lines.append(("Network", "none but the gateway"))
         if self.cache:
             lines.append(("Cache", "answers are kept, and given again for the same request"))
         for label, values in (("Sampling", self.sampling), ("Arguments", self.env_args)):
@@ -130,10 +134,12 @@ def make_plan(
         concurrency=_first(request.max_concurrent, CONCURRENCY),
         max_retries=request.max_retries,
         max_error_rate=request.max_error_rate,
+        fail_fast=request.fail_fast is not False,
         headers=header_names,
         env_vars=request.env_vars,
         sandbox=request.sandbox,
         allow_net=request.allow_net,
+        only_gateway=request.only_gateway,
         max_cost=request.max_cost,
         token_budget=request.token_budget,
         deadlines=request.deadlines,
@@ -172,6 +178,8 @@ def _check(plan: EvalPlan) -> None:
             "`--allow-net` opens a sandbox, and there is none",
             hint="add `--sandbox`, or leave it out",
         )
+    if plan.allow_net and plan.only_gateway:
+        raise UsageError("`--allow-net` and `--only-gateway` exclude each other")
     if plan.max_cost is not None and not 0 < plan.max_cost < math.inf:
         raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
     if plan.token_budget is not None and plan.token_budget < 1:

@@ -3,15 +3,19 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.recording import RunRecording, open_recording, within
 from prime_cli.evals.asked import Asked, asked_in
 from prime_cli.evals.caps import require_prices
+from prime_cli.evals.given_variables import with_always_allowed
+from prime_cli.evals.labels import UNLABELLED, Labels, check_labels
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import EvalPlan, PlannedEnvironment, make_plan
 from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import at_version_of
+from prime_cli.evals.revision import revision_of
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
@@ -30,6 +34,8 @@ class Prepared:
     asked: Asked | None = None
     prices: PriceBook | None = None
     recording: RunRecording | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED
 
 
 def prepare(
@@ -71,6 +77,7 @@ def prepare_with(
     progress: Progress,
 ) -> Prepared:
     """The same for an environment that `get_subject` brings, once the endpoint has answered."""
+    check_labels(request.tags, request.note)
     registry = load_registry(request.endpoints_path, places.cwd, environ)
     prices = load_prices()
     headers = parse_headers(request.headers)
@@ -98,12 +105,34 @@ def prepare_with(
     priced = prices.with_stated(said.prices)
     require_prices(request.max_cost, endpoint, priced)
     subject = get_subject()
+    allowed = places.env_vars.get(subject.environment.slug, ())
     plan = make_plan(
-        request,
+        replace(request, env_vars=with_always_allowed(request.env_vars, allowed, environ)),
         subject.environment,
         subject.defaults,
         model=endpoint.model,
-        endpoint="builtin" if endpoint.builtin else endpoint.url,
+        endpoint="builtin" if endpoint.builtin else endpoint.shown,
         header_names=tuple(headers),
     )
-    return Prepared(plan, subject, endpoint, registry, asked, priced, recording)
+    labels = Labels(
+        tags=request.tags,
+        note=request.note,
+        revision=revision_of(_code_folder(plan, places.cwd)),
+    )
+    return Prepared(
+        plan,
+        subject,
+        endpoint,
+        registry,
+        asked,
+        priced,
+        recording,
+        retry_errors=request.retry_errors,
+        labels=labels,
+    )
+
+
+def _code_folder(plan: EvalPlan, cwd: Path) -> Path:
+    """Where the code of the environment is under version control, if it is: else where we are."""
+    path = Path(plan.environment.path) if plan.environment.path else cwd
+    return path if path.is_dir() else cwd

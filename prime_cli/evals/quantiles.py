@@ -1,44 +1,54 @@
-"""Student's t without scipy, which a plain run must not need."""
+"""Quantiles of the beta and of Student's t distribution without scipy, which no run must need."""
 
 import math
-from functools import cache
-from statistics import NormalDist
 
-_EXPANDED_FROM = 200
-"""Degrees of freedom from which the expansion is exact to nine digits."""
+_TINY = 1e-300
+_TERMS = 100_000
+_EXACT = 1e-15
 
 
-@cache
-def t_quantile(probability: float, degrees: int) -> float:
-    """The quantile of Student's t at `probability` in [0.5, 1) with whole `degrees` of freedom.
+def t_quantile(probability: float, degrees: float) -> float:
+    """The quantile of Student's t at `probability` in [0.5, 1); `degrees` may be a fraction.
 
-    Abramowitz and Stegun, Handbook of Mathematical Functions (1964): 26.7.3 and 26.7.4, finite
-    sums that are inverted by bisection, and 26.7.5 for many degrees.
+    P(|T| <= t) is the incomplete beta function of 1/2 and degrees / 2 at t² / (degrees + t²):
+    Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.1 and 26.5.27.
     """
-    if degrees >= _EXPANDED_FROM:
-        return _expansion(NormalDist().inv_cdf(probability), degrees)
-    within, low, high = 2 * probability - 1, 0.0, math.pi / 2
-    for _ in range(60):
+    share = beta_quantile(2 * probability - 1, 0.5, degrees / 2)
+    return math.sqrt(degrees * share / (1 - share))
+
+
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """The quantile of the beta distribution at `probability` in (0, 1), for a, b > 0."""
+    low, high = 0.0, 1.0
+    while high - low > _EXACT * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, degrees) < within else (low, middle)
-    return math.tan((low + high) / 2) * math.sqrt(degrees)
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)
+    return (low + high) / 2
 
 
-def _within(angle: float, degrees: int) -> float:
-    """P(|T| <= t) where t = sqrt(degrees) * tan(angle)."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = degrees % 2
-    term = cosine if odd else 1.0
-    total = 0.0 if degrees == 1 else term
-    for power in range(2 + odd, degrees - 1, 2):
-        term *= cosine * cosine * (power - 1) / power
-        total += term
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+def _beta_cdf(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function at x in (0, 1)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_cdf(1 - x, b, a)
+    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    logs += a * math.log(x) + b * math.log1p(-x)
+    return math.exp(logs) / (a * _continued_fraction(x, a, b))
 
 
-def _expansion(x: float, degrees: int) -> float:
-    return x + (
-        (x**3 + x) / 4 / degrees
-        + (5 * x**5 + 16 * x**3 + 3 * x) / 96 / degrees**2
-        + (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384 / degrees**3
-    )
+def _continued_fraction(x: float, a: float, b: float) -> float:
+    """That of DLMF 8.17.22 by Lentz's method as modified by Thompson and Barnett (1986)."""
+    numerator, denominator, found = 1.0, 0.0, 1.0
+    for term in range(1, _TERMS):
+        half, odd = divmod(term, 2)
+        if odd:
+            step = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            step = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        denominator = 1 / ((1 + step * denominator) or _TINY)
+        numerator = (1 + step / numerator) or _TINY
+        found *= numerator * denominator
+        if abs(numerator * denominator - 1) < _EXACT:
+            break
+    return found

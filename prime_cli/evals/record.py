@@ -7,6 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.paths import write_atomically
+from prime_cli.core.progress import Progress
 from prime_cli.evals.asked import Asked
 from prime_cli.evals.drive import Outcome
 from prime_cli.evals.folder import RunFolder
@@ -14,10 +15,13 @@ from prime_cli.evals.manifest import InterpreterFacts, Manifest, RunSession, sav
 from prime_cli.evals.metadata import official_metadata
 from prime_cli.evals.results import write_results
 from prime_cli.evals.resuming.earlier import Earlier
+from prime_cli.evals.resuming.sameness import require_same_harness
 from prime_cli.evals.saved import summary_of
+from prime_cli.evals.served import served_models
 from prime_cli.evals.setup import Setup
 from prime_cli.evals.spending import Spending, read_charges, write_charges
 from prime_cli.evals.summary import Summary
+from prime_cli.evals.withheld_variables import Asks
 from prime_cli.models.prices import add_charges
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
@@ -45,6 +49,7 @@ class RunRecord:
                 interpreter=facts_of(setup.interpreter),
                 rerun_of=setup.origin.rerun_of if setup.origin else None,
                 rescored_of=setup.origin.rescored_of if setup.origin else None,
+                asked_again=setup.origin.asked_again if setup.origin else None,
             )
         self._manifest = msgspec.structs.replace(
             before,
@@ -53,9 +58,11 @@ class RunRecord:
             ended=None,
             failure=None,
             asked=asked or before.asked,
+            labels=setup.labels.over(before.labels),
             prices=setup.prices.record(),
             sessions=(*before.sessions, self._session),
         )
+        self._asks: Asks | None = None
 
     def open(self) -> None:
         """Write that a session is running, and on which packages; raises StorageFailed."""
@@ -64,8 +71,15 @@ class RunRecord:
         if lock is not None and not self._folder.packages.exists():
             write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
 
+    def asks(self, progress: Progress) -> Asks:
+        """Takes down what this session's workers ask for and are not given."""
+        self._asks = Asks(self._setup.variables, progress, self._manifest.withheld)
+        return self._asks
+
     def begin(self, start: Start) -> None:
-        """Note what is known once the environment has loaded."""
+        """Note what is known once the environment has loaded; raises Conflict."""
+        if self._earlier.manifest is not None:
+            require_same_harness(self._earlier.manifest, start.harness)
         self._manifest = msgspec.structs.replace(
             self._manifest,
             examples=start.examples,
@@ -73,6 +87,7 @@ class RunRecord:
             fingerprint=start.fingerprint,
             unit=start.unit,
             harness=start.harness,
+            agents=tuple(start.agents),
         )
         self._save()
 
@@ -101,10 +116,15 @@ class RunRecord:
             ended=session.ended,
             seconds=round(sum(each.seconds or 0 for each in sessions), 3),
             usage=spending.record(),
+            served=served_models(self._manifest.served, outcome.served),
             unjournaled=write_charges(unjournaled),
             prices=self._setup.prices.record(),
             failure=session.failure,
             sessions=sessions,
+            connections=outcome.connections.with_earlier(
+                self._manifest.connections, self._setup.scrub.text
+            ),
+            withheld=self._manifest.withheld if self._asks is None else self._asks.found,
         )
         return self._write_all()
 
@@ -115,7 +135,10 @@ class RunRecord:
             write_results(self._folder.journal, self._folder.results)
             self._write_metadata(summary)
         self._manifest = msgspec.structs.replace(
-            self._manifest, counts=summary.counts, reward=summary.reward
+            self._manifest,
+            counts=summary.counts,
+            reward=summary.reward,
+            asked_again=summary.asked_again,
         )
         self._save()
         return summary
@@ -127,7 +150,12 @@ class RunRecord:
             summary,
             metrics={scrub(name): metric for name, metric in summary.metrics.items()},
             errors=[
-                msgspec.structs.replace(each, type=scrub(each.type), message=scrub(each.message))
+                msgspec.structs.replace(
+                    each,
+                    type=scrub(each.type),
+                    message=scrub(each.message),
+                    traceback=None if each.traceback is None else scrub(each.traceback),
+                )
                 for each in summary.errors
             ],
             failure=None if summary.failure is None else scrub(summary.failure),

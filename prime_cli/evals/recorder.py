@@ -1,8 +1,12 @@
 """Takes a worker's events and keeps them: journal first, then tally, then the progress line."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from prime_cli.core.progress import Task
+from prime_cli.evals.asked_again import SCORED
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.rows import LARGEST, Failure, Row
 from prime_cli.evals.spending import POLICY, counts_of, sum_of, write_charges
@@ -10,6 +14,9 @@ from prime_cli.evals.tally import Tally
 from prime_cli.models.budget import cost_words
 from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runtime.protocol import Rollout
+
+FindRow = Callable[[int, int], Row | None]
+"""The last attempt that was journaled at a rollout of an example."""
 
 
 class Ledger(Protocol):
@@ -28,27 +35,64 @@ class Ledger(Protocol):
 class Recorder:
     """Makes a row of every finished rollout; a row is on disk before it is counted.
 
-    `journaled` sums up what the rows say was spent.
+    `journaled` sums up what the rows say was spent. `saved` finds the answer that a rollout gave
+    in an earlier session.
     """
 
-    def __init__(self, journal: Journal, tally: Tally, task: Task, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        tally: Tally,
+        task: Task,
+        ledger: Ledger,
+        saved: FindRow = lambda *_: None,
+    ) -> None:
         self._journal = journal
         self._tally = tally
         self._task = task
         self._ledger = ledger
+        self._saved = saved
         self.journaled: Charges = {}
 
-    def record(self, event: Rollout) -> None:
-        """Keep one rollout; raises StorageFailed when it cannot be written."""
+    def record(self, event: Rollout, again: str | None = None) -> Row:
+        """Keep one rollout, and return its row; raises StorageFailed when it cannot be written.
+
+        `again` is why the attempt is not the first one (`Row.again`).
+        """
+        if again == SCORED:  # tokens and times of the rollout are those of the attempt before
+            scoring = {name: s for name, s in event.timing.items() if name == "scoring"}
+            event = msgspec.structs.replace(event, usage=None, timing=scoring)
         charges = self._ledger.settle(event.example_id, event.rollout)
         apart = self._ledger.settle_apart()
-        row = row_of(event, charges, apart)
+        row = row_of(event, charges, apart, again=again)
+        if again == SCORED and row.error is not None and not row.error.in_scoring:
+            row = self._with_saved(row)
         self._journal.append(row)
         add_charges(self.journaled, charges)
         add_charges(self.journaled, apart)
         if self._tally.add(row):
             self._task.advance()
         self._task.update(note=progress_note(self._tally, self._ledger.spent()))
+        return row
+
+    def _with_saved(self, row: Row) -> Row:
+        """`row`, which could not be scored again, with the answer that was to be: it stays."""
+        saved = self._saved(row.example_id, row.rollout)
+        if saved is None or row.error is None:
+            return row
+        return msgspec.structs.replace(
+            saved,
+            attempt=row.attempt,
+            again=row.again,
+            error=msgspec.structs.replace(row.error, in_scoring=True),
+            reward=None,
+            metrics={},
+            timing=row.timing,
+            usage=row.usage,
+            judges=row.judges,
+            cost=row.cost,
+            apart=row.apart,
+        )
 
 
 def progress_note(tally: Tally, spent: Spend | None = None) -> str:
@@ -65,7 +109,13 @@ def progress_note(tally: Tally, spent: Spend | None = None) -> str:
     return words
 
 
-def row_of(event: Rollout, charges: Charges, apart: Charges | None = None) -> Row:
+def row_of(
+    event: Rollout,
+    charges: Charges,
+    apart: Charges | None = None,
+    *,
+    again: str | None = None,
+) -> Row:
     """The journal's row for a worker's event, which used `charges`.
 
     A rollout that has neither reward nor error (its reward was not a number) is an error of the
@@ -74,17 +124,27 @@ def row_of(event: Rollout, charges: Charges, apart: Charges | None = None) -> Ro
     failure = None
     if event.error is not None:
         error = event.error
-        failure = Failure(error.kind, error.type, error.message, error.retryable, error.traceback)
+        failure = Failure(
+            error.kind,
+            error.type,
+            error.message,
+            error.retryable,
+            error.traceback,
+            error.in_scoring,
+        )
     elif event.reward is None:
-        failure = Failure("environment", "NoReward", "The reward is not a finite number")
+        told = "The reward is not a finite number"
+        failure = Failure("environment", "NoReward", told, in_scoring=True)
     elif abs(event.reward) > LARGEST:
-        failure = Failure("environment", "NoReward", f"The reward is beyond {LARGEST:g}")
+        told = f"The reward is beyond {LARGEST:g}"
+        failure = Failure("environment", "NoReward", told, in_scoring=True)
     policy = [spend for payer, spend in charges.items() if payer.role == POLICY]
     judges = {payer: spend for payer, spend in charges.items() if payer.role != POLICY}
     return Row(
         example_id=event.example_id,
         rollout=event.rollout,
         attempt=event.attempt,
+        again=again,
         reward=None if failure else event.reward,
         metrics=event.metrics,
         prompt=event.prompt,

@@ -33,15 +33,20 @@ class EvalRequest:
     independent_scoring: bool = False
     max_retries: int = 0
     max_error_rate: float = 0.0
+    fail_fast: bool | None = None
     verifiers: str | None = None
     python: str | None = None
     hub_only: bool = False
     sandbox: bool = False
     allow_net: bool = False
+    only_gateway: bool = False
     max_cost: float | None = None
     token_budget: int | None = None
     deadlines: Deadlines = DEFAULTS
     cache: bool = False
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+    retry_errors: bool = False
     verbose: bool = False
 
 

@@ -25,6 +25,7 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
 
     `kind` (written as `class`) is `infra` (endpoint, network, sandbox), `model` (an answer that
     could not be used) or `environment` (its own code); `type` is the name of the exception.
+    `in_scoring` says that the model had said all by then; null where an older prime did not tell.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     message: str
     retryable: bool = False
     traceback: str | None = None
+    in_scoring: bool | None = None
 
 
 class Row(msgspec.Struct, kw_only=True):
@@ -42,12 +44,14 @@ class Row(msgspec.Struct, kw_only=True):
     for all of them, null where a part has no known price. `apart` has the shape of `judges`: what
     calls used that belong to no rollout, since the line before. A later attempt at the same
     (example_id, rollout) replaces an earlier one, and what that one used was spent nevertheless.
+    `again` is why it was made (`evals/asked_again.py`), null for a first one.
     """
 
     schema: int = SCHEMA
     example_id: Index
     rollout: Ordinal
     attempt: Ordinal = 1
+    again: str | None = None
     reward: Reward | None = None
     metrics: dict[str, Any] = {}
     prompt: Any = None

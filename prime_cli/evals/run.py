@@ -11,19 +11,22 @@ from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writi
 from prime_cli.evals.interpreter import choose_interpreter
 from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.live_session import LiveSession
+from prime_cli.evals.own_clients import warn_of_uncounted
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.record import RunRecord, facts_of
+from prime_cli.evals.resuming.candidates import is_complete
 from prime_cli.evals.resuming.earlier import Earlier, read_earlier
 from prime_cli.evals.resuming.recall import manifest_of
-from prime_cli.evals.resuming.sameness import is_complete, require_same, require_same_packages
-from prime_cli.evals.sandboxing import sandbox_for
+from prime_cli.evals.resuming.sameness import require_same, require_same_packages
+from prime_cli.evals.sandboxing import namespace_for, sandbox_for
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import RunInputs, Setup, Surroundings
 from prime_cli.evals.spending import sum_of
 from prime_cli.evals.summary import Summary
-from prime_cli.evals.worker import passed_keys
+from prime_cli.evals.withheld_variables import STAND_IN
+from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.place import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -61,19 +64,23 @@ def run_evaluation(
     before = manifest_of(resumed) if resumed is not None else None
     if before is not None:
         require_same(before, plan)
-        if resumed is not None and is_complete(before, plan):
-            around.progress.say(f"Nothing is left to run: all of {before.run_id} has scores")
-            return EvalResult(resumed.folder, resumed.summary(), plan)
+        if resumed is not None and is_complete(resumed, plan, retry_errors=prepared.retry_errors):
+            summary = resumed.summary()
+            around.progress.say(f"Nothing is left to run: {_what_is_there(summary)}")
+            return EvalResult(resumed.folder, summary, plan)
     sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, subject.package.path, around.budget, around.progress)
     declared = declared_keys(subject.package.path)
-    passed = passed_keys(plan, declared, around.environ, around.progress)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
+    variables = shared_variables(plan, passed, around.variables, keys)
     facts = before.interpreter if before is not None else None
     pinned = None
     if before is not None and resumed is not None and before.rerun_of:
         pinned = saved_lock(resumed.folder, facts)
     with around.turn:
         interpreter = choose_interpreter(
-            plan, subject, around, sandbox, before=facts, pinned=pinned
+            plan, subject, around, sandbox, before=facts, pinned=pinned, variables=variables
         )
     inputs = RunInputs(
         plan,
@@ -85,9 +92,23 @@ def run_evaluation(
         asked=prepared.asked,
         prices=prepared.prices,
         recording=prepared.recording,
+        retry_errors=prepared.retry_errors,
+        labels=prepared.labels,
     )
     folder = resumed.folder if resumed is not None else None
     return run_with(inputs, around, resumed=folder, begun=begun)
+
+
+def _what_is_there(summary: Summary) -> str:
+    if not summary.counts.errored:
+        return f"all of {summary.run_id} has scores"
+    count = summary.counts.errored
+    noun = (
+        "rollout ended in an error, and stays"
+        if count == 1
+        else "rollouts ended in an error, and stay"
+    )
+    return f"{count} {noun} as answered; `--retry-errors` asks again"
 
 
 def run_with(
@@ -132,6 +153,7 @@ def _settle(
     plan, origin = inputs.plan, inputs.origin
     prices = inputs.prices or load_prices()
     secrets = secrets_of(inputs.endpoint, around.environ, inputs.passed, inputs.registry)
+    keys = known_keys(inputs.endpoint, inputs.registry, around.environ, inputs.asked)
     scrub = Scrubber(secrets)
     cache = open_cache(scrub) if plan.cache else None
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
@@ -146,6 +168,7 @@ def _settle(
         environ=around.environ,
         scrub=scrub,
         log=folder.log,
+        variables=shared_variables(plan, inputs.passed, around.variables, keys),
         gateway=GatewaySettings(
             call_seconds=plan.deadlines.call_seconds,
             limits_folder=limits_folder(),
@@ -153,13 +176,18 @@ def _settle(
             budget=budget,
             cache=cache,
             walled=inputs.sandbox is not None,
+            fail_fast=plan.fail_fast,
+            also_accepted=inputs.passed.get(STAND_IN),
         ),
         prices=prices,
         offline=around.offline,
         sandbox=inputs.sandbox,
+        namespace=namespace_for(plan, around.progress),
         switchboard=around.switchboard,
         recording=inputs.recording,
         origin=origin,
         saved=folder.saved if origin is not None and origin.is_direct else None,
+        retry_errors=inputs.retry_errors,
+        labels=inputs.labels,
     )
     return setup, folder

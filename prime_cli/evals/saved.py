@@ -1,6 +1,6 @@
 """A run read back from its folder: ours, or one that an evaluator of verifiers wrote."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,8 @@ import msgspec
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
+from prime_cli.evals.asked_again import AskedAgain
+from prime_cli.evals.connections import refused, uncounted
 from prime_cli.evals.folder import RunFolder, is_being_written
 from prime_cli.evals.index.results_index import ResultsIndex
 from prime_cli.evals.index.run_index import RunIndex, index_journal
@@ -17,6 +19,8 @@ from prime_cli.evals.index.traces_index import TracesIndex
 from prime_cli.evals.journal import read_journal
 from prime_cli.evals.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.evals.official import read_metadata
+from prime_cli.evals.reducers import Reducer
+from prime_cli.evals.resuming.orders import on_resume
 from prime_cli.evals.rows import Row
 from prime_cli.evals.spending import Spending, spending_before
 from prime_cli.evals.summary import EnvironmentFacts, Summary, score
@@ -47,18 +51,34 @@ class SavedRun:
             return TracesIndex(self.folder.traces)
         return ResultsIndex(self.folder.results, self.official or {})
 
-    def summary(self) -> Summary:
-        """The statistics, computed anew from the rows."""
+    def asked_again(self) -> AskedAgain | None:
+        """The rollouts whose model was asked more than once; None where another tool ran it."""
+        if self.manifest is None:
+            return None
+        known = self.manifest.asked_again
+        if known is not None and self.manifest.status != RUNNING:
+            return known
+        return self.tally().asked_again.at_least(known)
+
+    def tally(self) -> Tally:
+        """The scores of all rollouts, read anew."""
+        tally = Tally()
+        for row in read_journal(self.folder.journal) if self.manifest is not None else self.rows():
+            tally.add(row)
+        return tally
+
+    def summary(self, reducers: Sequence[Reducer] | None = None) -> Summary:
+        """The statistics, computed anew from the rows; with the usual reducers or others."""
         tally = Tally()
         if self.manifest is not None:
             spending = spending_before(self.manifest)
             for row in read_journal(self.folder.journal):
                 tally.add(row)
                 spending.add_row(row)
-            return summary_of(self.folder, with_usage(self.manifest, spending), tally)
+            return summary_of(self.folder, with_usage(self.manifest, spending), tally, reducers)
         for row in self.rows():
             tally.add(row)
-        return _official_summary(self.folder, self.official or {}, tally)
+        return _official_summary(self.folder, self.official or {}, tally, reducers)
 
 
 def open_run(path: Path) -> SavedRun:
@@ -90,11 +110,16 @@ def status_of(folder: RunFolder, manifest: Manifest) -> str:
     return manifest.status
 
 
-def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
+def summary_of(
+    folder: RunFolder,
+    manifest: Manifest,
+    tally: Tally,
+    reducers: Sequence[Reducer] | None = None,
+) -> Summary:
     """The Summary of a run of ours whose scores are in `tally`."""
     plan = manifest.plan
     planned = manifest.planned or max(plan.num_examples, 0) * plan.rollouts_per_example
-    scores = score(tally, planned)
+    scores = score(tally, planned, reducers)
     return Summary(
         run_id=manifest.run_id,
         path=str(folder.path),
@@ -105,6 +130,7 @@ def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
             version=plan.environment.version,
             harness=manifest.harness,
             sandbox=plan.sandbox,
+            agents=manifest.agents,
         ),
         model=plan.model,
         counts=scores.counts,
@@ -118,12 +144,25 @@ def summary_of(folder: RunFolder, manifest: Manifest, tally: Tally) -> Summary:
         date=manifest.started,
         rollouts=scores.rollouts,
         errors=scores.errors,
+        reduced=scores.reduced,
         failure=manifest.failure,
+        uncounted=uncounted(manifest.connections),
+        refused=refused(manifest.connections),
+        withheld=manifest.withheld,
+        asked_again=tally.asked_again.at_least(manifest.asked_again),
+        on_resume=on_resume(tally, manifest.unit, plan.rollouts_per_example),
+        served=manifest.served,
+        labels=manifest.labels,
     )
 
 
-def _official_summary(folder: RunFolder, metadata: Mapping[str, Any], tally: Tally) -> Summary:
-    scores = score(tally, tally.finished)
+def _official_summary(
+    folder: RunFolder,
+    metadata: Mapping[str, Any],
+    tally: Tally,
+    reducers: Sequence[Reducer] | None,
+) -> Summary:
+    scores = score(tally, tally.finished, reducers)
     versions = metadata.get("version_info") or {}
     return Summary(
         run_id=folder.run_id,
@@ -145,6 +184,7 @@ def _official_summary(folder: RunFolder, metadata: Mapping[str, Any], tally: Tal
         date=official_date(folder, metadata),
         rollouts=scores.rollouts,
         errors=scores.errors,
+        reduced=scores.reduced,
     )
 
 

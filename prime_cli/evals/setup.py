@@ -9,6 +9,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.again.origin import Origin
 from prime_cli.evals.asked import Asked
 from prime_cli.evals.interrupt import Switchboard
+from prime_cli.evals.labels import UNLABELLED, Labels
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.budget import Budget
@@ -18,7 +19,9 @@ from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.network_namespace import NetworkNamespace
 from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Surroundings:
 
     `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
     counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
-    main thread; `turn` is held by the one of them that chooses its interpreter.
+    main thread; `turn` is held by the one of them that chooses its interpreter. `given` are
+    variables for the environment alone: of an `--env-file`, or with a value on the command line.
     """
 
     cwd: Path
@@ -37,6 +41,12 @@ class Surroundings:
     budget: Budget | None = None
     switchboard: Switchboard | None = None
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What the environment may be given: this process's variables, and `given`, which win."""
+        return {**self.environ, **self.given}
 
 
 @dataclass(frozen=True)
@@ -57,15 +67,20 @@ class RunInputs:
     prices: PriceBook | None = None
     recording: Recording | None = None
     origin: Origin | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED
 
 
 @dataclass(frozen=True)
 class Setup:
     """All that is settled before the first process starts.
 
-    `passed` are variables that the environment may read, `environ` those of this process, which
-    it may not. `prices` are those that the gateway goes by, `recording` what a replay answers from.
-    `origin` is the run that this one makes again, `saved` a file of its completions.
+    `passed` are variables that the environment was allowed by name, `variables` all that it is
+    given and what is withheld; `environ` are those of this process. `prices` are those
+    that the gateway goes by, `recording` what a replay answers from. `origin` is the run that this
+    one makes again, `saved` a file of its completions. `namespace` is what keeps a worker without a
+    sandbox to the gateway. With `retry_errors` a resume asks again for every rollout that ended in
+    an error.
     """
 
     run_id: str
@@ -77,11 +92,15 @@ class Setup:
     environ: Mapping[str, str]
     scrub: Scrubber
     log: Path
+    variables: Variables
     gateway: GatewaySettings
     prices: PriceBook
     offline: bool = False
     sandbox: Sandbox | None = None
+    namespace: NetworkNamespace | None = None
     switchboard: Switchboard | None = None
     recording: Recording | None = None
     origin: Origin | None = None
     saved: Path | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED

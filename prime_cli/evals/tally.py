@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from prime_cli.evals.asked_again import REASONS, AskedAgain, reason_of
+from prime_cli.evals.resuming.retry_policy import Step, next_step
 from prime_cli.evals.rows import Failure, Row, numeric
 
 Pair = tuple[int, int]
@@ -17,16 +19,22 @@ Pair = tuple[int, int]
 
 _NONE = math.nan
 _TRUNCATED = 1
+_AGAIN = {reason: 2 << place for place, reason in enumerate(REASONS)}
+_STEPS: tuple[Step | None, ...] = (None, *Step)
 _ROLLOUT_BITS = 32
 _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 
 
 class Attempt(NamedTuple):
-    """The last attempt at a rollout, by its number from 1."""
+    """The last attempt at a rollout, by its number from 1; `step` is what follows an error."""
 
     pair: Pair
     number: int
-    scored: bool
+    step: Step | None
+
+    @property
+    def scored(self) -> bool:
+        return self.step is None
 
 
 class Tally:
@@ -38,6 +46,7 @@ class Tally:
         self._attempts = array("q")
         self._rewards = array("d")
         self._flags = bytearray()
+        self._steps = bytearray()
         self._errors = array("l")
         self._metrics: dict[str, array[float]] = {}
         self._failures = _Failures()
@@ -55,6 +64,8 @@ class Tally:
             self._append(key, row)
             return True
         before = self._attempts[slot]
+        if before < row.attempt or row.again:
+            self._note_asked_again(slot, row)
         if before > row.attempt:
             return False
         self._replace(slot, row)
@@ -65,10 +76,17 @@ class Tally:
         self._attempts.append(row.attempt)
         self._rewards.append(_NONE)
         self._flags.append(0)
+        self._steps.append(0)
         self._errors.append(-1)
         for column in self._metrics.values():
             column.append(_NONE)
+        self._note_asked_again(slot, row, is_first=True)
         self._fill(slot, row)
+
+    def _note_asked_again(self, slot: int, row: Row, *, is_first: bool = False) -> None:
+        reason = reason_of(row, self._failures.get(self._errors[slot]), is_first=is_first)
+        if reason is not None:
+            self._flags[slot] |= _AGAIN[reason]
 
     def _replace(self, slot: int, row: Row) -> None:
         before = self._rewards[slot]
@@ -84,7 +102,8 @@ class Tally:
     def _fill(self, slot: int, row: Row) -> None:
         scored = row.reward is not None
         self._rewards[slot] = _NONE if row.reward is None else row.reward
-        self._flags[slot] = _TRUNCATED if row.is_truncated else 0
+        self._flags[slot] = self._flags[slot] & ~_TRUNCATED | bool(row.is_truncated)
+        self._steps[slot] = _STEPS.index(next_step(row))
         pair = row.example_id, row.rollout
         self._errors[slot] = -1 if row.error is None else self._failures.count(row.error, pair)
         for name, value in numeric(row.metrics).items() if scored else ():
@@ -122,12 +141,21 @@ class Tally:
     @property
     def truncated(self) -> int:
         """Rollouts whose model answer was cut short."""
-        return sum(self._flags)
+        return sum(flags & _TRUNCATED for flags in self._flags)
+
+    @property
+    def asked_again(self) -> AskedAgain:
+        """The rollouts whose model was asked more than once, by why."""
+        counts = {
+            reason: sum(bool(flags & bit) for flags in self._flags)
+            for reason, bit in _AGAIN.items()
+        }
+        return AskedAgain(sum(flags > _TRUNCATED for flags in self._flags), **counts)
 
     def attempts(self) -> Iterator[Attempt]:
         """The last attempt at every rollout, in their order."""
         for pair, slot in self._ordered():
-            yield Attempt(pair, self._attempts[slot], not math.isnan(self._rewards[slot]))
+            yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]])
 
     def rewards(self) -> list[float]:
         """Every reward, in the order of examples and rollouts."""
@@ -188,6 +216,10 @@ class _Failures:
             self._first[code] = pair, failure
         self._counts[code] += 1
         return code
+
+    def get(self, code: int) -> Failure | None:
+        """One of the kind `code`, of its class and type; None for -1."""
+        return None if code < 0 else self._first[code][1]
 
     def forget(self, code: int) -> None:
         """One fewer of kind `code`; -1 is no kind."""

@@ -20,6 +20,8 @@ def transcript(row: Row) -> list[Block]:
         blocks.append(("answer", as_text(row.answer)))
     if row.error is not None:
         blocks.append(("error", f"{row.error.kind}: {row.error.type}: {row.error.message}"))
+        if row.error.traceback:
+            blocks.append(("traceback", row.error.traceback.rstrip()))
     blocks.append(("reward", "none" if row.reward is None else f"{row.reward:.4g}"))
     blocks.extend((name, as_text(value)) for name, value in row.metrics.items())
     if row.stop_condition:

@@ -33,9 +33,10 @@ def number_episodes(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
 def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     """An episode as a row, of its trained agent first.
 
-    The reward of several agents is the mean over those that train; metrics of the others are
-    named after them. An episode that is not `ok` has an error, and no reward. Raises UsageError
-    for a line of another shape.
+    The reward of several agents is the mean over those that train and did not fail, as upstream's
+    dashboard has it; each agent's own is among the metrics, which are named after their agents.
+    An episode that is not `ok` has an error, and no reward. Raises UsageError for a line of
+    another shape.
     """
     try:
         return _row_of(line, example, rollout)
@@ -52,7 +53,7 @@ def _row_of(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     task = _task_of(line)
     data = _data_of(task)
     prompt, completion = _conversation(trained[0]) if trained else ([], [])
-    rewards = [_reward(trace) for trace in trained]
+    rewards = [_reward(trace) for trace in [t for t in trained if t.get("ok", True)] or trained]
     reward = sum(rewards) / len(rewards) if rewards else 0.0
     if failure is None and not abs(reward) <= LARGEST:
         failure = Failure("environment", "NoReward", "The reward is not a finite number")
@@ -109,13 +110,27 @@ def _reward(trace: Mapping[str, Any]) -> float:
 def _metrics(
     traces: list[Mapping[str, Any]], trained: list[Mapping[str, Any]]
 ) -> dict[str, float | None]:
-    if not trained:
-        return {}
-    found = _metrics_of(trained[0])
+    if len(traces) == 1:
+        return _metrics_of(traces[0])
+    found: dict[str, float | None] = {}
+    for name, own in _by_name(traces).items():
+        for place, trace in enumerate(own, start=1):
+            label = name if len(own) == 1 else f"{name}#{place}"
+            alone = len(trained) == 1 and trace is trained[0]
+            scores = _metrics_of(trace)
+            found |= scores if alone else {f"{label}/{key}": scores[key] for key in scores}
+            if trace.get("rewards"):
+                found[f"{label}/reward"] = _reward(trace)
+        scored = [_reward(trace) for trace in own if trace.get("rewards")]
+        if scored:
+            found[f"{name}/reward"] = sum(scored) / len(scored)
+    return found
+
+
+def _by_name(traces: list[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
     for trace in traces:
-        if trace is not trained[0]:
-            name = _agent(trace).get("name", "agent")
-            found |= {f"{name}/{key}": value for key, value in _metrics_of(trace).items()}
+        found.setdefault(str(_agent(trace).get("name", "agent")), []).append(trace)
     return found
 
 

@@ -1,6 +1,7 @@
 """What a run waits for, beside its bar, also while nothing ends."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -13,46 +14,41 @@ PATIENCE_SECONDS = 20.0
 
 
 def waiting_words(waits: Waits) -> str:
-    """`waiting on 429: 12 of 64`, `waiting for the endpoint: 2m 05s`, or nothing."""
+    """`waiting on 429: 12 of 64, next try in 20s`, `waiting for the endpoint: 45s`, or nothing."""
     if waits.held:
-        return f"waiting on 429: {waits.held} of {waits.calls}"
+        words = f"waiting on 429: {waits.held} of {waits.calls}"
+        seconds = math.ceil(waits.next_seconds)
+        return f"{words}, next try in {_span(seconds)}" if seconds > 1 else words
     if waits.silent_seconds >= PATIENCE_SECONDS:
-        minutes, seconds = divmod(int(waits.silent_seconds), 60)
-        span = f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
-        return f"waiting for the endpoint: {span}"
+        return f"waiting for the endpoint: {_span(int(waits.silent_seconds))}"
     return ""
 
 
+def _span(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
+
+
 class WaitingTask:
-    """A task whose note makes way for what is waited for; `tick` brings that up to date."""
+    """A task that also says what is waited for; `tick` brings that up to date."""
 
     def __init__(self, task: Task, waits: Callable[[], Waits]) -> None:
         self._task = task
         self._waits = waits
-        self._note = ""
-        self._shown = ""
 
     def advance(self, amount: int = 1) -> None:
         """Some more is done."""
         self._task.advance(amount)
 
-    def update(self, *, total: int | None = None, note: str | None = None) -> None:
-        """Learn the total, or change the note."""
-        if total is not None:
-            self._task.update(total=total)
-        if note is not None:
-            self._note = note
-            self._show()
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
+        """Learn the total, or change what is said."""
+        self._task.update(total=total, note=note, alert=alert)
 
     def tick(self) -> None:
         """Look again at what is waited for."""
-        if self._shown or waiting_words(self._waits()):
-            self._show()
-
-    def _show(self) -> None:
-        self._shown = waiting_words(self._waits())
-        # In place of the note: 80 columns do not hold both.
-        self._task.update(note=self._shown or self._note)
+        self._task.update(alert=waiting_words(self._waits()))
 
 
 @asynccontextmanager

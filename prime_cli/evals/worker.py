@@ -6,17 +6,27 @@ from typing import Literal, cast
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
+from prime_cli.evals.asked import Asked
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.orders import Orders
+from prime_cli.evals.withheld_variables import STAND_IN
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.probes import PROBES
+from prime_cli.models.keys import KeySource
+from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
-from prime_cli.runtime.sandbox import GATEWAY
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.uv_tool import find_uv
+from prime_cli.runtime.variables import KnownKeys, Variables, share
 
-GATEWAY_KEYS = frozenset({"OPENAI_API_KEY", "OPENAI_BASE_URL", "PRIME_API_KEY"})
-"""The worker has the gateway's own values under these names, or nothing."""
+GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", "PRIME_API_KEY"})
+"""Declaring these does not allow them: the gateway stands in for two, the last is a hub's."""
+
+_WITH_ITS_OWN = {
+    STAND_IN: ": clients that name no other address still call the gateway",
+    "OPENAI_BASE_URL": ": clients that name no other address call it past the gateway, uncounted",
+}
 
 
 def make_spec(
@@ -25,9 +35,16 @@ def make_spec(
     base_url: str,
     token: str,
     orders: Orders | None = None,
+    variables: Variables | None = None,
+    socket: Path | None = None,
 ) -> Spec:
-    """The first line that the worker reads; without `orders` all of the plan is run."""
+    """The first line that the worker reads; without `orders` all of the plan is run.
+
+    It names what `variables` withhold. `socket` is where the gateway is reached by a worker that
+    shares no network with it.
+    """
     orders = orders or Orders(plan.concurrency)
+    variables = variables or Variables()
     return Spec(
         module=interpreter.module,
         env_id=plan.environment.name,
@@ -46,7 +63,9 @@ def make_spec(
         prefix=orders.prefix,
         fingerprint=orders.fingerprint,
         seed=plan.seed,
-        socket=str(GATEWAY) if plan.sandbox else None,
+        socket=None if socket is None else str(socket),
+        only_gateway=plan.only_gateway,
+        has_network=socket is None or plan.allow_net,
         state_columns=list(plan.state_columns),
         max_retries=plan.max_retries,
         call_retries=0,  # the gateway has retried before it answers with a failure
@@ -55,7 +74,15 @@ def make_spec(
         blocked_s=plan.deadlines.blocked_seconds,
         independent_scoring=plan.independent_scoring,
         answers=plan.model in (ORACLE, PROBES),  # of 100,000 examples they are megabytes
+        uv=str(Path(find_uv()).parent),
+        withheld=_printable(variables.secret),
+        left_out=_printable(variables.others),
     )
+
+
+def _printable(names: Iterable[str]) -> list[str]:
+    """Without names that JSON cannot hold."""
+    return [name for name in names if name.isprintable()]
 
 
 def passed_keys(
@@ -67,15 +94,12 @@ def passed_keys(
     """
     passed: dict[str, str] = {}
     for name in plan.env_vars:
-        if name in GATEWAY_KEYS:
-            progress.say(f"{name} stays here: the gateway stands in for it")
-        elif name not in environ:
+        if name not in environ:
             raise UsageError(
                 f"`--env-var {name}` names a variable that is not set", hint=f"`export {name}=…`"
             )
-        else:
-            progress.say(f"The environment can read {name}")
-            passed[name] = environ[name]
+        progress.say(f"The environment can read {name}{_WITH_ITS_OWN.get(name, '')}")
+        passed[name] = environ[name]
     for name in declared:
         if name not in environ or name in GATEWAY_KEYS or name in passed:
             continue
@@ -90,18 +114,41 @@ def passed_keys(
     return passed
 
 
-def worker_variables(
+def shared_variables(
+    plan: EvalPlan, passed: Mapping[str, str], environ: Mapping[str, str], keys: KnownKeys
+) -> Variables:
+    """Which of `environ` the environment's processes are given, `passed` among them."""
+    return share(environ, passed, keys=keys, walled=plan.sandbox)
+
+
+def known_keys(
+    endpoint: Endpoint,
+    registry: Registry,
     environ: Mapping[str, str],
-    passed: Mapping[str, str],
-    *,
-    base_url: str,
-    token: str,
-    python: Path,
+    asked: Asked | None = None,
+) -> KnownKeys:
+    """The keys of the run's endpoint and of the registry, which variables may hold by any name."""
+    sources = [entry.key for entry in registry.entries]
+    if asked is not None and asked.key_var is not None:
+        sources.append(KeySource(asked.key_var))
+    keys = [member.key for member in endpoint.group] + [source.find(environ) for source in sources]
+    return KnownKeys(
+        names=frozenset(source.variable for source in sources if source.variable),
+        values=frozenset(key.reveal() for key in keys if key is not None),
+    )
+
+
+def worker_variables(
+    variables: Variables, *, base_url: str, token: str, python: Path
 ) -> dict[str, str]:
-    """All that the worker's process gets; judges with a default client reach the gateway too."""
+    """All that the worker's process gets; judges with a default client reach the gateway too.
+
+    What was allowed by name is the user's own, also where the gateway would stand in for it.
+    """
     own = {
         "OPENAI_BASE_URL": base_url,
-        "OPENAI_API_KEY": token,
+        STAND_IN: token,
         "VIRTUAL_ENV": str(python.parent.parent),
     }
-    return process_variables(environ, {**passed, **own})
+    stand_ins = {name: value for name, value in own.items() if name not in variables.allowed}
+    return {**variables.given, **stand_ins}

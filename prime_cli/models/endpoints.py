@@ -18,11 +18,14 @@ BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
 REPLAY = "builtin/replay:"
 """Begins the name of the model that says again what was said in the run whose id follows."""
 
+_SECRET_PARAMETERS = ("key", "token", "secret", "sig", "password", "code")
+
 
 @dataclass(frozen=True)
 class Endpoint:
     """A model behind a base URL (`…/v1`, no slash at the end).
 
+    `query` is what every call has behind its `?`, such as Azure's `api-version=…`.
     `said` tells what was chosen for the user. `others` are the rest of a round-robin group.
     A built-in model has an empty URL and needs neither key nor network. `price` is the registry's.
     """
@@ -36,11 +39,37 @@ class Endpoint:
     said: str | None = None
     others: tuple["Endpoint", ...] = ()
     price: Price | None = None
+    query: str = ""
+
+    @property
+    def address(self) -> str:
+        """The base URL as it is given with `-b`."""
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+    @property
+    def shown(self) -> str:
+        """The same without what is secret in its query, for people and files."""
+        parts = (part.partition("=") for part in self.query.split("&") if part)
+        query = "&".join(
+            f"{name}=…" if is_secret_parameter(name) else name + equals + value
+            for name, equals, value in parts
+        )
+        return f"{self.url}?{query}" if query else self.url
+
+    def url_of(self, path: str, query: str = "") -> str:
+        """Where a call to `path` goes; its own `query` comes behind the endpoint's."""
+        whole = "&".join(part for part in (self.query, query) if part)
+        return f"{self.url}/{path}?{whole}" if whole else f"{self.url}/{path}"
 
     @property
     def group(self) -> tuple["Endpoint", ...]:
         """The endpoint itself, then the rest of its round-robin group."""
         return (self, *self.others)
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Whether a parameter of an address holds a credential, as `key` and `sig` do."""
+    return any(word in name.lower() for word in _SECRET_PARAMETERS)
 
 
 def resolve_endpoint(
@@ -113,8 +142,9 @@ def check_offline(endpoint: Endpoint) -> None:
 def clean_url(url: str) -> tuple[str, str | None]:
     """`url` as it is called, and a sentence where it had to be changed.
 
-    A slash or `/chat/completions` at the end is dropped; an address to listen on (0.0.0.0, ::)
-    becomes the loopback one. Raises UsageError when it is not an http(s) URL.
+    A slash or `/chat/completions` at the end of its path is dropped, a query stays; an address to
+    listen on (0.0.0.0, ::) becomes the loopback one. Raises UsageError when it is not an http(s)
+    URL.
     """
     parts = urlsplit(url.strip())
     try:
@@ -128,11 +158,11 @@ def clean_url(url: str) -> tuple[str, str | None]:
         )
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, never bound
-        return urlunsplit((parts.scheme, parts.netloc, path, "", "")), None
+        return urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")), None
     called = "127.0.0.1" if host == "0.0.0.0" else "[::1]"  # noqa: S104
     netloc = f"{called}:{port}" if port else called
     said = f"{host} is an address to listen on, so {called} is called"
-    return urlunsplit((parts.scheme, netloc, path, "", "")), said
+    return urlunsplit((parts.scheme, netloc, path, parts.query, "")), said
 
 
 def _builtin(name: str) -> Endpoint:
@@ -176,7 +206,8 @@ def _from_entry(
             f"`{entry.alias}` is of the type `{entry.type}`, which is not an OpenAI-compatible one",
             hint="give the OpenAI-compatible address of the same service",
         )
-    url, changed = clean_url(base_url or entry.url)
+    address, changed = clean_url(base_url or entry.url)
+    url, _, query = address.partition("?")
     # A key or header written for one host is not sent to another one.
     own_host = base_url is None or urlsplit(url).netloc == urlsplit(entry.url).netloc
     source = KeySource.parse(key_var or OPENAI.key_var)
@@ -191,7 +222,9 @@ def _from_entry(
     said = _join(matched, changed, missing)
     headers = entry.headers if own_host else {}
     price = entry.price if own_host else None
-    return Endpoint(entry.model, url, key, headers, entry.alias, said=said, price=price)
+    return Endpoint(
+        entry.model, url, key, headers, entry.alias, said=said, price=price, query=query
+    )
 
 
 def _from_flags(
@@ -205,7 +238,8 @@ def _from_flags(
     if service.name == "prime" and key_var is None:
         _check_public_key(environ)
     default = environ.get("OPENAI_BASE_URL") if provider is None else None
-    url, changed = clean_url(base_url or default or service.url)
+    address, changed = clean_url(base_url or default or service.url)
+    url, _, query = address.partition("?")
     source = KeySource.parse(key_var or service.key_var)
     key, missing = _key_for(url, source, environ)
     found = f"OPENAI_BASE_URL is set: {url} is called" if default and not base_url else None
@@ -213,7 +247,7 @@ def _from_flags(
     team = environ.get("PRIME_TEAM_ID", "").strip()
     if service.name == "prime" and team not in ("", PERSONAL):
         headers["X-Prime-Team-ID"] = team
-    return Endpoint(name, url, key, headers, said=_join(found, changed, missing))
+    return Endpoint(name, url, key, headers, said=_join(found, changed, missing), query=query)
 
 
 def _key_for(url: str, source: KeySource, environ: Mapping[str, str]) -> tuple[Secret, str | None]:

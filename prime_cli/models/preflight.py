@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
+from yarl import URL
 
-from prime_cli.core.errors import NotAllowed, NotLoggedIn, Unreachable
+from prime_cli.core.errors import Unreachable
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.refusals import refusal
 from prime_cli.models.gateway.upstream import authorized, proxy_for
 from prime_cli.models.price_book import stated_price
 from prime_cli.models.prices import Price
@@ -57,7 +59,7 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: 
     where = urlsplit(endpoint.url).netloc
     try:
         async with session.get(
-            f"{endpoint.url}/models",
+            URL(endpoint.url_of("models"), encoded=True),
             headers=authorized(endpoint, {}),
             allow_redirects=False,
             proxy=proxy_for(endpoint.url),
@@ -75,22 +77,11 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: 
         why = error or type(error).__name__
         found.warnings.append(f"{where} was asked for its models and hung up: {why}")
         return
-    _check_status(endpoint, where, status)
+    refused = refusal(endpoint, status)
+    if refused is not None:
+        raise refused
     if status == HTTPStatus.OK:
         _check_listed(endpoint, where, body, found)
-
-
-def _check_status(endpoint: Endpoint, where: str, status: int) -> None:
-    if status == HTTPStatus.UNAUTHORIZED:
-        raise NotLoggedIn(
-            f"{where} refused the key for `{endpoint.model}`",
-            hint="check the variable that `-k` or the registry's `key` names",
-        )
-    if status == HTTPStatus.FORBIDDEN:
-        raise NotAllowed(
-            f"{where} does not let this key use its models",
-            hint="check the account's rights, or name another key with `-k VARIABLE`",
-        )
 
 
 def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight) -> None:

@@ -1,5 +1,6 @@
 """Which price holds for an endpoint, of all that name one."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -124,25 +125,35 @@ def load_prices() -> PriceBook:
 
 
 def stated_price(pricing: object, host: str) -> Price | None:
-    """The price in an item of GET /models as OpenRouter writes it: USD per token, as text.
+    """The price in an item of GET /models, as OpenRouter or Prime Inference write it.
 
-    None where it is no price by tokens alone: negative (it varies), or with a fee per request.
+    The former says USD per token, as text, the latter USD per million tokens. None where it is no
+    price by tokens alone: negative (it varies), or with a fee per request.
     """
     if not isinstance(pricing, Mapping) or _per_million(pricing, "request") not in (None, 0.0):
         return None
-    asked, said = _per_million(pricing, "prompt"), _per_million(pricing, "completion")
-    thought = _per_million(pricing, "internal_reasoning")
+    asked, said = _amount(pricing, "input_usd_per_mtok"), _amount(pricing, "output_usd_per_mtok")
+    cached = thought = None
+    if asked is None or said is None:
+        asked, said = _per_million(pricing, "prompt"), _per_million(pricing, "completion")
+        thought = _per_million(pricing, "internal_reasoning")
+        cached = _per_million(pricing, "input_cache_read")
     if asked is None or said is None or min(asked, said) < 0 or thought not in (None, 0.0, said):
         return None
-    cached = _per_million(pricing, "input_cache_read")
     return Price(asked, said, cached or None, f"stated by {host}")
 
 
 def _per_million(pricing: Mapping[str, Any], name: str) -> float | None:
+    amount = _amount(pricing, name)
+    return None if amount is None else round(amount * 1e6, 6)
+
+
+def _amount(pricing: Mapping[str, Any], name: str) -> float | None:
     try:
-        return round(float(pricing[name]) * 1e6, 6)
+        amount = float(pricing[name])
     except (KeyError, TypeError, ValueError):
         return None
+    return amount if math.isfinite(amount) else None
 
 
 def _record(url: str, model: str, price: Price) -> PriceRecord:

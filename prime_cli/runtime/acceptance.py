@@ -3,13 +3,12 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.runtime.sandbox import Sandbox
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.variables import Variables, share
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
@@ -42,7 +41,8 @@ class Verdict:
 
     `generation` is `v0`, `v1` or None when the module has the symbol of neither; `missing` are
     names of verifiers that the code uses and this verifiers lacks. `exposes`: the module has a
-    `load_environment`, or a class in `__all__`.
+    `load_environment`, or a class in `__all__`. `asked` are variables that its code asked for and
+    was not given.
     """
 
     verifiers: str | None = None
@@ -51,6 +51,7 @@ class Verdict:
     missing: tuple[str, ...] = ()
     exposes: bool = True
     raised: Raised | None = None
+    asked: tuple[str, ...] = ()
 
     @property
     def imports(self) -> bool:
@@ -90,22 +91,30 @@ def try_import(
     module: str,
     names: tuple[tuple[str, str], ...] = (),
     *,
-    env: Mapping[str, str] | None = None,
+    variables: Variables | None = None,
     sandbox: Sandbox | None = None,
 ) -> Verdict:
     """Import `module` in the interpreter at `python` and look for the symbol of its generation.
 
-    `load_environment` is not called: it may download, or need keys or arguments. `env` adds
-    variables. Nothing that the module prints is shown.
+    `load_environment` is not called: it may download, or need keys or arguments. `variables` are
+    those of the run, else what any environment is given. Nothing that the module prints is shown.
     """
-    request = json.dumps({"module": module, "names": names})
+    shared = variables or share(os.environ, walled=sandbox is not None)
+    request = json.dumps(
+        {
+            "module": module,
+            "names": names,
+            "withheld": [*shared.secret],
+            "left_out": [*shared.others],
+        }
+    )
     command = [str(python), "-I", str(_SCRIPT), request]
-    variables = process_variables(os.environ, {**_STAND_INS, **(env or {})})
+    env = {**_STAND_INS, **shared.given}
     if sandbox is not None:
-        command, variables = sandbox.wrap(command), sandbox.variables(variables)
+        command, env = sandbox.wrap(command), sandbox.variables(env)
     with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
         try:
-            completed = run(command, cwd=Path(folder), env=variables, timeout=_LONGEST_SECONDS)
+            completed = run(command, cwd=Path(folder), env=env, timeout=_LONGEST_SECONDS)
         except TimedOut as error:
             words = f"not done after {_LONGEST_SECONDS} seconds"
             return Verdict(raised=Raised("TimeoutError", words, error.partial.last_lines()))
@@ -126,4 +135,5 @@ def _verdict(completed: Completed) -> Verdict:
         exposes=result.get("exposes", True),
         missing=tuple(".".join(filter(None, pair)) for pair in result.get("missing", ())),
         raised=Raised(**error) if error else None,
+        asked=tuple(result.get("asked", ())),
     )

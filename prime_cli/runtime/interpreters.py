@@ -1,6 +1,6 @@
 """The interpreter in which an environment runs: reused in milliseconds, or searched and made."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from prime_cli.runtime.request import Request
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.search import Found, search
+from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 
@@ -61,7 +62,7 @@ def prepare_interpreter(
     extra_wheels: Callable[[], Sequence[WheelPackage]] | None = None,
     offline: bool = False,
     progress: Progress,
-    env: Mapping[str, str] | None = None,
+    variables: Variables | None = None,
     sandbox: Sandbox | None = None,
 ) -> Interpreter:
     """An isolated interpreter for `package`, the one made before if there is one.
@@ -69,7 +70,7 @@ def prepare_interpreter(
     `lock` is the one kept beside the version on its hub, or, where it `is_pinned`, the only one
     that counts; `verifiers` and `python` are what the user asked for by flag. `extra_wheels` gives
     wheels of required packages that no index has; it is called only when an interpreter must be
-    made. `env` adds variables for the one import that shows that it can be done; with a `sandbox`
+    made. `variables` are given to the one import that shows that it can be done; with a `sandbox`
     it is done within. Says each step of the search in one line.
 
     Raises ResolveFailed when nothing fits, LoadFailed when the environment's own code raises at
@@ -84,7 +85,7 @@ def prepare_interpreter(
         verifiers=specifier,
         python=python,
         offline=offline,
-        env=dict(env or {}),
+        variables=variables,
         home=home,
         sandbox=sandbox,
     )

@@ -5,10 +5,10 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -23,7 +23,7 @@ from prime_cli.runtime.protocol import (
     decode_event,
     encode_message,
 )
-from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import without_network
 from prime_cli.runtime.worker_log import Scrub, WorkerLog
 
 # One event holds a whole conversation; the worker itself shortens what is longer than this.
@@ -32,11 +32,28 @@ SECONDS_TO_END = 5.0
 _SIGNALLED = 128
 
 
+class Walls(Protocol):
+    """What a process is started behind: a Sandbox, or a NetworkNamespace."""
+
+    @property
+    def door(self) -> Path | None:
+        """Where the gateway's socket is behind them."""
+
+    def with_socket(self, socket: Path) -> Self:
+        """The same, with a door to the gateway."""
+
+    def wrap(self, command: Sequence[str]) -> list[str]:
+        """`command` behind them."""
+
+    def variables(self, env: Mapping[str, str]) -> dict[str, str]:
+        """`env` as it holds behind them."""
+
+
 class Worker:
     """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
 
     `env` is all that the process gets as environment variables. What it prints is appended to
-    `log_path`, each line through `scrub`. With a `sandbox` it all happens within. Leaving the
+    `log_path`, each line through `scrub`. With `walls` it all happens behind them. Leaving the
     context ends the process and everything that it started; so does the end of this process, since
     the worker watches its stdin.
     """
@@ -49,13 +66,13 @@ class Worker:
         env: Mapping[str, str],
         log_path: Path,
         scrub: Scrub = bytes,
-        sandbox: Sandbox | None = None,
+        walls: Walls | None = None,
     ) -> None:
         self.interpreter_python = interpreter_python
         self.spec = spec
         self.env = dict(env)
         self.log_path = log_path
-        self._sandbox = sandbox
+        self._walls = walls
         self._log = WorkerLog(log_path, scrub)
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
@@ -148,9 +165,11 @@ class Worker:
         python = str(self.interpreter_python)
         command = [python, "-I", "-X", "utf8", str(script), str(write_end)]
         variables = self.env
-        if self._sandbox is not None:
-            command = self._sandbox.wrap(command)
-            variables = self._sandbox.variables(variables)
+        if self._walls is not None:
+            command = self._walls.wrap(command)
+            variables = self._walls.variables(variables)
+        elif self.spec.only_gateway:
+            variables = without_network(variables)
         try:
             return await asyncio.create_subprocess_exec(
                 *command,
@@ -212,7 +231,7 @@ class Worker:
         self._forget_questions()
         code = await self._running().wait()
         await self._log.drain(1.0)
-        how = _how_it_died(code, walled=self._sandbox is not None)
+        how = _how_it_died(code, walled=self._walls is not None)
         return WorkerDied(
             f"The environment's process died ({how})",
             hint=f"see {self.log_path}",

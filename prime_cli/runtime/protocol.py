@@ -13,7 +13,7 @@ import msgspec
 PROTOCOL = 1
 
 ErrorClass = Literal["infra", "model", "environment"]
-Stage = Literal["import", "load", "arguments", "data", "run", "interrupted"]
+Stage = Literal["import", "load", "arguments", "harness", "data", "run", "interrupted"]
 
 
 class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
@@ -26,12 +26,17 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     it calls a model.
     `args` are load_environment's keywords (v1: the taskset's knobs), `extra` is set on the loaded
     environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
-    with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id;
-    None takes the environment's own, else a plain chat loop. Without `answers` the gold answers
+    with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id for
+    every agent; None takes the environment's own. `uv` is the folder of a uv, for harnesses that
+    fetch packages, which none may where `offline`. Without `answers` the gold answers
     stay with the worker. For `prime env check`, `first` runs only so many of the n examples,
-    `survey` asks for a Survey, `watch_network` for Network events. `saved` is a file of rollouts
-    that are scored in place of running any (v0). Seconds: `timeout_s` for one rollout with its
-    scoring, `score_s` for its scoring, `blocked_s` for code that never awaits; None is no limit.
+    `survey` asks for a Survey, `watch_network` for a Network event also where a name is only looked
+    up. `only_gateway` refuses connections to anything else; without `has_network` there are none.
+    `saved` is a file of rollouts that are scored in place of running any (v0); with `run_rest` the
+    others are run. `withheld` names variables of the user's that look like secrets, `left_out`
+    others that are not given: what the code asks for of them becomes AskedVariable events. Seconds:
+    `timeout_s` for one rollout with its scoring, `score_s` for its scoring, `blocked_s` for code
+    that never awaits; None is no limit.
     """
 
     module: str
@@ -66,7 +71,14 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     first: int | None = None
     survey: bool = False
     watch_network: bool = False
+    only_gateway: bool = False
+    has_network: bool = True
     saved: str | None = None
+    run_rest: bool = False
+    offline: bool = False
+    uv: str | None = None
+    withheld: list[str] = []
+    left_out: list[str] = []
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):
@@ -85,7 +97,7 @@ class OracleAsk(msgspec.Struct, tag_field="t", tag="oracle", frozen=True):
 class RolloutError(msgspec.Struct, rename={"kind": "class"}, kw_only=True):
     """Why a rollout has no reward. `kind` (on the wire: `class`) says whose fault it is:
     `infra` (endpoint down, rate limit, sandbox), `model` (refused or unusable answers) or
-    `environment` (its own code raised).
+    `environment` (its own code raised). `in_scoring`: the model had said all by then.
     """
 
     kind: ErrorClass
@@ -93,6 +105,7 @@ class RolloutError(msgspec.Struct, rename={"kind": "class"}, kw_only=True):
     message: str
     retryable: bool = False
     traceback: str | None = None
+    in_scoring: bool | None = None
 
 
 class EndError(msgspec.Struct, kw_only=True):
@@ -122,13 +135,29 @@ class Hello(msgspec.Struct, tag_field="t", tag="hello", kw_only=True):
     env_version: str | None = None
 
 
+class Seat(msgspec.Struct, kw_only=True):
+    """What plays one agent of a v1 environment: a harness by its id, in a type of runtime.
+
+    `in_process` says that the harness runs in the worker. `instead_of` is the runtime that
+    verifiers would have taken by default, where that is another one. `runs_commands` says that the
+    model may run shell commands there.
+    """
+
+    name: str
+    harness: str
+    runtime: str
+    in_process: bool = False
+    instead_of: str | None = None
+    runs_commands: bool = False
+
+
 class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     """The environment is loaded and rollouts begin.
 
     `planned` counts all n * r rollouts, `owed` those that were not in `Spec.done`.
     `answers` maps an example's index to its gold answer, where it has one. `fingerprint` is the
-    sha256 of the examples in order. `harness` is "in-process" where a v1 taskset runs without
-    processes of its own, else the harness's id; None for v0. `weights` are those of the reward
+    sha256 of the examples in order. `agents` play a v1 environment, and `harness` says the same in
+    words (`null, in-process`); None for v0. `weights` are those of the reward
     functions; None where they cannot be told, or no survey was asked for.
     """
 
@@ -138,6 +167,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     owed: int = 0
     family: str | None = None
     harness: str | None = None
+    agents: list[Seat] = []
     concurrency: int = 0
     answers: dict[str, Any] = {}
     oracle: bool = False
@@ -159,21 +189,41 @@ class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):
 
 
 class Network(msgspec.Struct, tag_field="t", tag="network", kw_only=True):
-    """The environment asked for a host outside this machine, for the first time in this phase."""
+    """The environment connected to a host beside the gateway, for the first time in this phase.
+
+    `host` is `localhost` for a server of this machine that the environment has not started. A
+    `proxy` is one that the variables of the process name. What was `refused` came to nothing.
+    """
 
     phase: Literal["load", "rollout"]
     host: str
     port: int | None = None
+    proxy: bool = False
+    refused: bool = False
+
+
+class AskedVariable(msgspec.Struct, tag_field="t", tag="asked", kw_only=True):
+    """The code asked for a variable that is set and was not given, for the first time.
+
+    `by` is the top-level module that asked. With a `host` the gateway's token, which stands in for
+    the variable, was sent to that host and refused there.
+    """
+
+    name: str
+    by: str | None = None
+    host: str | None = None
 
 
 class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):
     """One finished rollout. `reward` is None exactly when `error` is set; `timing` in seconds;
-    tool calls in the messages are objects. `example_id` is the index in the dataset.
+    tool calls in the messages are objects. `example_id` is the index in the dataset. `again` is
+    why this worker made more than one attempt: `infra`, or `group` for the others of a group.
     """
 
     example_id: int
     rollout: int
     attempt: int = 1
+    again: str | None = None
     reward: float | None = None
     metrics: dict[str, float | None] = {}
     prompt: Any = None
@@ -211,7 +261,7 @@ class End(msgspec.Struct, tag_field="t", tag="end", kw_only=True):
     error: EndError | None = None
 
 
-Event = Hello | Start | Survey | Network | Rollout | OracleReply | Log | End
+Event = Hello | Start | Survey | Network | AskedVariable | Rollout | OracleReply | Log | End
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

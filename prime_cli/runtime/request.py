@@ -1,12 +1,12 @@
 """What an interpreter is searched for."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 
@@ -25,7 +25,7 @@ class Request:
     python: str | None = None
     beside: tuple[WheelPackage, ...] = ()
     offline: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
+    variables: Variables | None = None
     sandbox: Sandbox | None = None
 
     @property

@@ -4,6 +4,7 @@ Inside is a read-only system, an interpreter, an empty home and an empty /tmp. T
 no other process to be seen, no capability, and no file of the user's.
 """
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.layers import base_of, below_of
-from prime_cli.runtime.variables import PROXIES
+from prime_cli.runtime.variables import without_network
 
 HOME = "/tmp/home"  # noqa: S108 - of the sandbox's own, which is empty
 GATEWAY = Path("/run/prime/gateway.sock")
@@ -28,6 +29,11 @@ _SYSTEM = (
     "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
     "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust",
 )  # fmt: skip
+_MASKED = (
+    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+    "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+)  # fmt: skip
+"""What tells of the machine beyond the process: `maskedPaths` of a default OCI runtime's config."""
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf")
 _WORKER = Path(__file__).parent / "worker"
 _OF_PYTHON = ("bin/python*", "lib/python*", "lib64/python*", "lib/libpython*", "lib64/libpython*")
@@ -37,6 +43,14 @@ _OF_PYTHON = ("bin/python*", "lib/python*", "lib64/python*", "lib/libpython*", "
 _LEFT_OUT = frozenset(
     "TMPDIR TEMP TMP UV_CACHE_DIR XDG_CONFIG_HOME XDG_DATA_HOME SHELL "
     "HF_HUB_CACHE HF_DATASETS_CACHE NLTK_DATA".split()
+)
+
+# A user of its own without capabilities, also where root runs this; --new-session keeps it from
+# typing into the terminal (TIOCSTI).
+_WALLS = (
+    "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
+    " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
+    f" --tmpfs /tmp --dir {HOME} --tmpfs /run --dir {GATEWAY.parent}"
 )
 
 _PROBE_SECONDS = 30
@@ -57,15 +71,18 @@ class Sandbox:
     readable: tuple[Path, ...] = ()
     socket: Path | None = None
 
+    @property
+    def door(self) -> Path | None:
+        """Where the gateway's socket is within."""
+        return None if self.socket is None else GATEWAY
+
     def with_socket(self, socket: Path) -> "Sandbox":
         """The same, with a door to the gateway."""
         return replace(self, socket=socket)
 
     def wrap(self, command: Sequence[str]) -> list[str]:
         """`command`, whose first word is a Python in a virtual environment, within."""
-        words = [str(self.program), *_walls(network=self.network)]
-        for place in (*_SYSTEM, *(_NETWORK if self.network else ())):
-            words += ["--ro-bind-try", place, place]
+        words = self._walls()
         for folder in (*_interpreter_folders(Path(command[0])), _WORKER, *self.readable):
             words += ["--ro-bind", str(folder), str(folder)]
         words += ["--bind", str(self.data), str(DATA)]
@@ -73,14 +90,23 @@ class Sandbox:
             words += ["--ro-bind", str(self.socket), str(GATEWAY)]
         return [*words, "--chdir", HOME, "--", *command]
 
+    def wrap_bare(self, command: Sequence[str]) -> list[str]:
+        """`command`, a program of the system's, within: no interpreter, no data, no gateway."""
+        return [*self._walls(), "--", *command]
+
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` without what points to places that are not there."""
-        left_out = _LEFT_OUT if self.network else _LEFT_OUT | PROXIES
-        kept = {name: value for name, value in env.items() if name not in left_out}
+        kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
         own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
-        if not self.network:
-            own |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
-        return kept | own
+        return (kept if self.network else without_network(kept)) | own
+
+    def _walls(self) -> list[str]:
+        words = [str(self.program), *_WALLS.split(), *_proc()]
+        if self.network:
+            words.append("--share-net")
+        for place in (*_SYSTEM, *(_NETWORK if self.network else ())):
+            words += ["--ro-bind-try", place, place]
+        return words
 
 
 def find_sandbox(data: Path, *, network: bool) -> Sandbox:
@@ -96,7 +122,7 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
             hint=where or "it exists for Linux alone: use a virtual machine or a container there",
         )
     sandbox = Sandbox(Path(found), data, network=network)
-    refusal = _try(sandbox)
+    refusal = try_program(sandbox.wrap_bare(["/usr/bin/env", "true"]))
     if refusal is not None:
         raise UsageError(
             f"`--sandbox` cannot be had on this system: {refusal}",
@@ -105,11 +131,8 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
     return sandbox
 
 
-def _try(sandbox: Sandbox) -> str | None:
-    """Why nothing can be run within; None when it can."""
-    walls = _walls(network=sandbox.network)
-    binds = [word for place in _SYSTEM for word in ("--ro-bind-try", place, place)]
-    command = [str(sandbox.program), *walls, *binds, "--", "/usr/bin/env", "true"]
+def try_program(command: Sequence[str]) -> str | None:
+    """Why bubblewrap cannot run `command`, which does nothing; None when it can."""
     try:
         completed = run(command, timeout=_PROBE_SECONDS)
     except TimedOut:
@@ -117,13 +140,19 @@ def _try(sandbox: Sandbox) -> str | None:
     return None if completed.ok else completed.last_lines(1) or f"exit code {completed.code}"
 
 
-def _walls(*, network: bool) -> list[str]:
-    # A user of its own without capabilities, also where root runs this; --new-session keeps it
-    # from typing into the terminal (TIOCSTI).
-    words = "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
-    words += " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
-    words += f" --tmpfs /tmp --dir {HOME} --tmpfs /run --dir {GATEWAY.parent}"
-    return [*words.split(), *(["--share-net"] if network else [])]
+def _proc() -> list[str]:
+    """Make /proc read-only: the kernel lets uid 0 of the machine write /proc/sys from within too.
+
+    bubblewrap's own covers of /proc/sys are left out where the folder itself cannot be written,
+    which is so for root without capabilities, whatever can be done to the files in it.
+    """
+    words: list[str] = []
+    for place in filter(os.path.exists, _MASKED):
+        if Path(place).is_dir():
+            words += ["--tmpfs", place, "--remount-ro", place]
+        else:
+            words += ["--ro-bind", os.devnull, place]
+    return [*words, "--remount-ro", "/proc"]
 
 
 def _interpreter_folders(python: Path) -> list[Path]:

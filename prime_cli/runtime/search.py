@@ -195,7 +195,7 @@ class _Search:
             top.python,
             self._module,
             self._reading.names,
-            env=request.env,
+            variables=request.variables,
             sandbox=request.sandbox,
         )
         if verdict.imports:
@@ -270,10 +270,12 @@ class _Search:
 
     def _load_failure(self, verdict: Verdict) -> LoadFailed:
         trace = verdict.raised.traceback if verdict.raised else ""
+        cause = "the cause is in the environment's own code or in a package that it does not name"
+        names = ",".join(verdict.asked)
         return LoadFailed(
             f"{self._package.facts.name} {self._package.facts.version} cannot be loaded: "
             f"{verdict.reason(self._module)}",
-            hint="the cause is in the environment's own code or in a package that it does not name",
+            hint=f"it asked for {names}: allow it with `--env-var {names}`" if names else cause,
             detail="\n".join(trace.strip().splitlines()[-12:]),
         )
 

@@ -1,14 +1,28 @@
-"""The environment variables that an environment's own processes see: an allow-list, without keys.
+"""Which of the user's environment variables the processes of an environment are given.
 
-Where programs are, where caches and proxies are, and what keeps libraries quiet.
+Ordinary ones, as any program is; what looks like a secret is withheld until the user allows it by
+name. It keeps honest code from a key by accident. Within a sandbox the rule is an allow-list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prime_cli.core.secret_names import leads_to_credentials, names_a_secret
+from prime_cli.core.secret_shapes import holds_credential
 
 PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy".split())
-"""Addresses of proxies, which may hold a password."""
+"""Addresses of proxies, which may hold a password, and without which there may be no network."""
 
-_PASSED_ON = PROXIES | frozenset(
+_OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+
+# Of the parent's Python, which is another one than the environment's and its children's.
+_OF_THIS_PYTHON = frozenset(
+    "PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONPLATLIBDIR PYTHONEXECUTABLE "
+    "PYTHONINSPECT PYTHONWARNINGS PYTHONSAFEPATH PYTHONPYCACHEPREFIX __PYVENV_LAUNCHER__ "
+    "VIRTUAL_ENV VIRTUAL_ENV_PROMPT UV_PROJECT_ENVIRONMENT UV_PYTHON".split()
+)
+
+_WITHIN_WALLS = PROXIES | frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP TERM NO_PROXY no_proxy "
     "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NIX_SSL_CERT_FILE "
     "XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME LD_LIBRARY_PATH DYLD_LIBRARY_PATH "
@@ -17,7 +31,7 @@ _PASSED_ON = PROXIES | frozenset(
     # Windows cannot start a process, or find a home folder, without these.
     "SYSTEMROOT SYSTEMDRIVE COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE".split()
 )
-_PASSED_ON_PREFIXES = ("LC_",)
+_WITHIN_WALLS_PREFIXES = ("LC_",)
 
 # No progress bars in logs, no uploads of traces, no telemetry.
 _QUIET = {
@@ -29,14 +43,95 @@ _QUIET = {
     "PRIME_TRACES_OPT_OUT": "1",
 }
 
+_SHORTEST = 8
+"""Shorter keys (`x`, `EMPTY`) are placeholders, and other values may be the same by chance."""
+_LONG = 16
+"""Shorter secrets may be words, which other values hold by chance."""
+
+
+@dataclass(frozen=True)
+class KnownKeys:
+    """Keys beyond what custom tells: names of variables, and values."""
+
+    names: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Variables:
+    """What processes of an environment are given, and the names of what they are not.
+
+    `allowed` are those that the user allowed by name. `secret` are withheld as they look like a
+    secret, `others` stay out for another reason.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    allowed: frozenset[str] = frozenset()
+    secret: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+def share(
+    base: Mapping[str, str],
+    allowed: Mapping[str, str] | None = None,
+    *,
+    keys: KnownKeys | None = None,
+    walled: bool = False,
+) -> Variables:
+    """Sort the variables of `base`; all of `allowed` are given, whatever they are.
+
+    A variable looks like a secret by its name or its value; `keys` are more of both. For a process
+    that is `walled` in only an allow-list is given.
+    """
+    allowed = allowed or {}
+    secret = frozenset(_secret_among(base, keys or KnownKeys())).difference(allowed)
+    kept = {
+        name: value
+        for name, value in base.items()
+        if name not in secret and (_passes_walls(name) if walled else name not in _OF_THIS_PYTHON)
+    }
+    given = {**kept, **_QUIET, **allowed}
+    others = base.keys() - given.keys() - secret
+    return Variables(given, frozenset(allowed), tuple(sorted(secret)), tuple(sorted(others)))
+
 
 def process_variables(
     base: Mapping[str, str], own: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Those of `base` that are allowed, what keeps libraries quiet, then all of `own`."""
-    passed = {
-        name: value
-        for name, value in base.items()
-        if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
-    }
-    return {**passed, **_QUIET, **(own or {})}
+    """What is given of `base` where nothing more is known, and all of `own`."""
+    return dict(share(base, own).given)
+
+
+def without_network(env: Mapping[str, str]) -> dict[str, str]:
+    """`env` for a process that reaches nothing: no proxies, and data sets as they lie here."""
+    return {name: value for name, value in env.items() if name not in PROXIES} | _OFFLINE
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable looks like a secret, by its name or its value.
+
+    A proxy never does: programs need it, and its password is known to the scrubber.
+    """
+    if name in PROXIES:
+        return False
+    return names_a_secret(name) or leads_to_credentials(name) or holds_credential(value)
+
+
+def _secret_among(base: Mapping[str, str], keys: KnownKeys) -> Iterator[str]:
+    by_itself = {name for name, value in base.items() if is_secret(name, value)}
+    same = {value for value in keys.values if len(value) >= _SHORTEST}
+    values = same | {base[name] for name in by_itself if names_a_secret(name)}
+    known = tuple(value for value in values if len(value) >= _LONG)
+    for name, value in base.items():
+        is_same = name not in PROXIES and (value in same or _holds_any(value, known))
+        if name in by_itself or name in keys.names or is_same:
+            yield name
+
+
+def _holds_any(value: str, known: Collection[str]) -> bool:
+    """A key in another variable is a key: `AUTH=Bearer sk-…`."""
+    return len(value) >= _LONG and any(secret in value for secret in known)
+
+
+def _passes_walls(name: str) -> bool:
+    return name in _WITHIN_WALLS or name.startswith(_WITHIN_WALLS_PREFIXES)

@@ -18,7 +18,7 @@ from rich.table import Column
 from rich.text import Text
 
 from prime_cli.core.progress import Task
-from prime_cli.terminal.progress import Talk
+from prime_cli.terminal.progress import Talk, count_text
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import clean, width
 
@@ -29,7 +29,6 @@ _ECHO = 4
 _LEAST_BAR, _LEAST_NOTE, _LEAST_TEXT, _CLOCK, _GAPS = 8, 10, 4, 7, 4
 _CUT = ".."
 """In ASCII, as every console has it: an ellipsis would take three cells on some, one on others."""
-_STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
 
 class Drawer(Talk, Protocol):
@@ -204,23 +203,27 @@ class Bar:
         self._unit = unit
         self._done = 0
         self._total = total
+        self._note = self._alert = ""
 
     def advance(self, amount: int = 1) -> None:
         """Move the bar."""
         self._done += amount
         self._live.update(self.id, advance=amount, count=self._count())
 
-    def update(self, *, total: int | None = None, note: str | None = None) -> None:
-        """Learn the total, or change the note."""
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
+        """Learn the total, or change the note; an alert stands in its place."""
         if total is not None:
             self._total = total
             self._live.update(self.id, total=total, count=self._count())
-        if note is not None:
-            self._live.update(self.id, note=note)
+        self._note = self._note if note is None else note
+        self._alert = self._alert if alert is None else alert
+        # One of them: 80 columns do not hold both.
+        self._live.update(self.id, note=self._alert or self._note)
 
     def _count(self) -> str:
-        shown = size_text if self._unit == "bytes" else str
-        return shown(self._done) + (f"/{shown(self._total)}" if self._total else "")
+        return count_text(self._done, self._total, self._unit)
 
 
 def cut(text: str, room: int) -> str:
@@ -232,11 +235,3 @@ def cut(text: str, room: int) -> str:
     while text and width(text) + len(_CUT) > room:
         text = text[:-1]
     return f"{text}{_CUT}" if text else ""
-
-
-def size_text(size: int) -> str:
-    """Bytes as people read them: `3.2 MB`."""
-    for step, name in _STEPS:
-        if size >= step:
-            return f"{size / step:.1f} {name}"
-    return f"{size} B"

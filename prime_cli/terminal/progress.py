@@ -1,7 +1,8 @@
-"""Progress without a terminal: what was decided, and one line for work that takes a while."""
+"""Progress without a terminal: what was decided, and lines for work that takes a while."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -9,6 +10,11 @@ from prime_cli.core.progress import Task
 
 PATIENCE_S = 1.0
 """Work shorter than this is not worth a line in a log."""
+
+LINE_EVERY_S = 30.0
+"""How often work that goes on says how far it is; also the least time between two alerts."""
+
+_STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
 
 class Talk(Protocol):
@@ -27,7 +33,9 @@ class Untold:
     def advance(self, amount: int = 1) -> None:
         """Nothing is shown."""
 
-    def update(self, *, total: int | None = None, note: str | None = None) -> None:
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
         """Nothing is shown."""
 
 
@@ -52,22 +60,99 @@ class Quiet:
         self._talk.warn(message, hint=hint)
 
 
+class LineTask:
+    """A Task that says every half minute how far it is, and at once what keeps it from going on.
+
+    It looks at the clock when it is told something: work of which nothing is heard has no news.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        clock: Callable[[], float],
+        description: str,
+        total: int | None,
+        unit: str,
+    ) -> None:
+        self._say = say
+        self._clock = clock
+        self._description = description
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._note = self._alert = ""
+        self._due = clock() + LINE_EVERY_S
+        self._alert_due = clock()
+
+    def advance(self, amount: int = 1) -> None:
+        """Some more is done."""
+        self._done += amount
+        self._say_if_due()
+
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
+        """Learn the total, or change what is said beside it."""
+        self._total = self._total if total is None else total
+        self._note = self._note if note is None else note
+        new = bool(alert) and not self._alert
+        self._alert = self._alert if alert is None else alert
+        if new and self._clock() >= self._alert_due:
+            self._due = self._clock()
+        self._say_if_due()
+
+    def _say_if_due(self) -> None:
+        now = self._clock()
+        if now < self._due:
+            return
+        self._due = now + LINE_EVERY_S
+        if self._alert:
+            self._alert_due = self._due
+        words = [word for word in (self._count(), self._note, self._alert) if word]
+        if words:
+            self._say(f"{self._description}: {', '.join(words)}")
+
+    def _count(self) -> str:
+        if not self._done and not self._total:
+            return ""
+        count = count_text(self._done, self._total, self._unit)
+        return f"{count} rollouts" if self._unit == "rollouts" else count
+
+
 class Lines(Quiet):
-    """One line for each piece of work that is still under way after a second."""
+    """A line for work that is still under way after a second, and one each half minute then."""
+
+    def __init__(self, talk: Talk, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(talk)
+        self._clock = clock
 
     @contextmanager
     def task(
         self, description: str, *, total: int | None = None, unit: str = "items"
     ) -> Iterator[Task]:
-        """Name the work once, if it takes longer than `PATIENCE_S`."""
+        """Name the work once, if it takes longer than `PATIENCE_S`, then say how it goes on."""
         timer = threading.Timer(PATIENCE_S, self._talk.say, [f"{description} …"])
         timer.daemon = True
         timer.start()
         try:
-            yield Untold()
+            yield LineTask(self._talk.say, self._clock, description, total, unit)
         finally:
             timer.cancel()
 
     def say(self, message: str) -> None:
         """One line on stderr."""
         self._talk.say(message)
+
+
+def count_text(done: int, total: int | None, unit: str) -> str:
+    """How much of it is done: `231/800`, `3.2 MB`."""
+    shown = size_text if unit == "bytes" else str
+    return shown(done) + (f"/{shown(total)}" if total else "")
+
+
+def size_text(size: int) -> str:
+    """Bytes as people read them: `3.2 MB`."""
+    for step, name in _STEPS:
+        if size >= step:
+            return f"{size / step:.1f} {name}"
+    return f"{size} B"

@@ -44,7 +44,7 @@ STARTERS = {
 ALLOWED = {
     "core/process.py": "the one place, which strips credentials",
     "envs/signing/ssh.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
-    "runtime/launch.py": "the worker, whose variables are an allow-list",
+    "runtime/launch.py": "the worker, which is given variables by runtime/variables.py",
     "hub/compute/local/launching.py": "a keeper, which outlives us, with a path and its mark alone",
     "hub/compute/local/keeper/server.py": "the sshd of a pod, with a path and its mark alone",
     "pods/ssh/copying.py": "scp, which shows its progress at the terminal",

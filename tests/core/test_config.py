@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import PRIME_API_URL, load_config
+from prime_cli.core.config.editing import set_entry
+from prime_cli.core.config.registry import find_setting
 from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 
@@ -222,3 +224,31 @@ def test_an_address_that_is_not_a_url_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PRIME_API_BASE_URL", "hub.example.org")
     with pytest.raises(UsageError, match=r"PRIME_API_BASE_URL is `hub\.example\.org`"):
         load_config()
+
+
+def test_variables_of_an_environment_are_a_table_and_shown(file: Path) -> None:
+    set_entry(file, "env_vars", "ada/wordle", ["A_KEY", "B_KEY"])
+    assert '[env_vars]\n"ada/wordle" = ["A_KEY", "B_KEY"]\n' in file.read_text(encoding="utf-8")
+    (shown,) = load_config().env_vars.values()
+    assert (shown.name, shown.value) == ("env_vars.ada/wordle", ("A_KEY", "B_KEY"))
+    assert shown in load_config().settings()
+    set_entry(file, "env_vars", "ada/wordle", None)
+    assert load_config().env_vars == {}
+    assert "env_vars" not in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["env_vars = 1\n", '[env_vars]\n"ada/w" = "A=1"\n'])
+def test_variables_that_are_written_otherwise_are_refused(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="env_vars"):
+        load_config()
+
+
+def test_a_setting_of_an_environment_is_found_by_its_name() -> None:
+    known = find_setting("env-vars.ada/wordle")
+    assert known.name == "env_vars.ada/wordle"
+    assert known.to_toml("A_KEY, B_KEY") == ["A_KEY", "B_KEY"]
+    with pytest.raises(UsageError, match="names no variable"):
+        known.to_toml("A=secret")
+    with pytest.raises(UsageError, match="is not an environment"):
+        find_setting("env-vars.a/b/c")

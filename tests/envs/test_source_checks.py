@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.archive.limits import Limits
-from prime_cli.archive.sources import list_sources
+from prime_cli.archive.sources import SourceFile, list_sources
 from prime_cli.core.errors import UnsafeContent
 from prime_cli.envs.source_checks import check_sources
 from tests.helpers.wild import write_project
@@ -24,3 +24,10 @@ def test_too_many_bytes_are_refused_and_the_largest_file_named(tmp_path: Path) -
     (folder / "data" / "large.bin").write_bytes(b"\0" * 5000)
     with pytest.raises(UnsafeContent, match=r"the largest is data/large\.bin"):
         check_sources(list_sources(folder), limits=Limits(total_bytes=5000))
+
+
+def test_files_that_are_one_on_other_systems_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text("[]")
+    files = [SourceFile(f"data/{name}", tmp_path / "rows.json", 2) for name in ("Rows", "rows")]
+    with pytest.raises(UnsafeContent, match="names both `data/Rows` and `data/rows`"):
+        check_sources(files)

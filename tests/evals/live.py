@@ -51,6 +51,7 @@ def run_live(
     price: Price | None = None,
     resumed: RunFolder | None = None,
     budget: Budget | None = None,
+    retry_errors: bool = False,
     **plan: Any,
 ) -> EvalResult:
     """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`.
@@ -62,7 +63,9 @@ def run_live(
     endpoint = Endpoint(model, builtin=True)
     if url:
         endpoint = Endpoint(model, url, Secret(KEY), price=price)
-    inputs = RunInputs(planned, interpreter, endpoint, Registry(), passed or {})
+    inputs = RunInputs(
+        planned, interpreter, endpoint, Registry(), passed or {}, retry_errors=retry_errors
+    )
     around = Surroundings(folder, os.environ, progress or Silent(), budget=budget)
     return run_with(inputs, around, resumed=resumed)
 

@@ -65,7 +65,11 @@ def test_the_newest_run_of_the_same_model_is_taken_before_a_newer_one(tmp_path: 
     mine = earlier(tmp_path, when=1)
     other = earlier(tmp_path, model="other/model", when=2)
     assert estimate(wanted(), PRICE, tmp_path).like == mine.run_id
-    assert estimate(wanted(model="third/model"), PRICE, tmp_path).like == other.run_id
+    guess = estimate(wanted(model="third/model"), PRICE, tmp_path)
+    assert guess.like == other.run_id
+    assert guess.words().endswith(f"as run {other.run_id} used with another model, `other/model`")
+    same = estimate(wanted(model="other/model"), PRICE, tmp_path)
+    assert same.words().endswith(f"as run {other.run_id} used")
 
 
 def test_runs_that_counted_words_or_had_other_arguments_are_not_gone_by(tmp_path: Path) -> None:

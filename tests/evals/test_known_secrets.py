@@ -13,6 +13,14 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import KeySource, Secret
 from prime_cli.models.registry import Entry, Registry
 
+
+def test_a_key_in_the_query_of_an_address_is_a_secret_and_an_api_version_is_none() -> None:
+    endpoint = Endpoint("m", "https://host/v1", query="api-version=2024-10-21&key=pl%2Banted")
+    found = secrets_of(endpoint, {}, {}).values()
+    assert {"pl%2Banted", "pl+anted"} <= set(found)
+    assert "2024-10-21" not in found
+
+
 BUILTIN = Endpoint("m", builtin=True)
 AWKWARD = 'pä"ss\\wo/rd+=\n&\t%'
 

@@ -14,6 +14,7 @@ from tests.evals.episodes import ID, episode, node, save_traces, task, trace
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.venvs import venv_python
 
+JUDGE = {"name": "judge", "trainable": False}
 ERROR = {"type": "TaskError", "message": "scoring: boom", "traceback": "line 1"}
 
 
@@ -49,11 +50,48 @@ def test_episode_that_failed_has_an_error_and_no_reward() -> None:
 
 def test_agents_that_do_not_train_are_named_and_not_averaged() -> None:
     of = task(0)
-    judge = trace(of, agent={"name": "judge", "trainable": False}, rewards={"fair": {"score": 9.0}})
-    solvers = [trace(of, rewards={"won": {"score": score}}) for score in (1.0, 0.0)]
+    judge = trace(
+        of,
+        agent={"name": "judge", "trainable": False},
+        rewards={"fair": {"score": 9.0}},
+        metrics={},
+    )
+    wons = [{"won": {"score": score}} for score in (1.0, 0.0)]
+    solvers = [trace(of, rewards=won, metrics={}) for won in wons]
     row = row_of_episode(episode(0, judge, *solvers), 0, 0)
     assert row.reward == 0.5
-    assert (row.metrics["won"], row.metrics["judge/fair"]) == (1.0, 9.0)
+    assert row.metrics == {
+        "judge/fair": 9.0,
+        "judge/reward": 9.0,
+        "agent#1/won": 1.0,
+        "agent#1/reward": 1.0,
+        "agent#2/won": 0.0,
+        "agent#2/reward": 0.0,
+        "agent/reward": 0.5,
+    }
+
+
+def test_the_only_agent_that_trains_keeps_the_names_of_its_metrics() -> None:
+    of = task(0)
+    judge = trace(
+        of, agent={"name": "judge", "trainable": False}, rewards={}, metrics={"long": 3.0}
+    )
+    row = row_of_episode(episode(0, trace(of), judge), 0, 0)
+    assert row.reward == 2.5
+    assert row.metrics == {
+        "correct": 1.0,
+        "kind": 0.5,
+        "length": 9.0,
+        "agent/reward": 2.5,
+        "judge/long": 3.0,
+    }
+
+
+def test_an_agent_that_failed_is_not_averaged_where_the_episode_stands() -> None:
+    of = task(0)
+    won = trace(of, rewards={"won": {"score": 1.0}})
+    failed = trace(of, rewards={"won": None}, ok=False, errors=[ERROR])
+    assert row_of_episode(episode(0, won, failed), 0, 0).reward == 1.0
 
 
 def test_last_branch_of_a_conversation_is_shown() -> None:

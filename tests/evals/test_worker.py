@@ -13,11 +13,13 @@ from prime_cli.evals.worker import passed_keys, worker_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.runtime.protocol import End, EndError
+from prime_cli.runtime.variables import share
 from tests.evals.saving import PLAN
 from tests.helpers.wild import write_wheel
 
 ENVIRON = {
     "PATH": "/bin",
+    "GRADER_MODE": "strict",
     "OPENAI_API_KEY": "sk-the-users",
     "PRIME_API_KEY": "pk-the-users",
     "JUDGE_KEY": "jk-the-users",
@@ -29,13 +31,14 @@ def naming(*names: str) -> object:
     return msgspec.structs.replace(PLAN, env_vars=names)
 
 
-def test_the_worker_sees_an_allow_list_and_the_gateway() -> None:
+def test_the_worker_sees_ordinary_variables_and_the_gateway_and_no_key() -> None:
     seen = worker_variables(
-        ENVIRON, {}, base_url="http://127.0.0.1:1/v1", token="tok", python=Path("/v/bin/python")
+        share(ENVIRON), base_url="http://127.0.0.1:1/v1", token="tok", python=Path("/v/bin/python")
     )
     assert seen["OPENAI_API_KEY"] == "tok"
     assert seen["OPENAI_BASE_URL"] == "http://127.0.0.1:1/v1"
     assert seen["PRIME_TRACES_OPT_OUT"] == "1"
+    assert seen["GRADER_MODE"] == "strict"
     assert not {"PRIME_API_KEY", "JUDGE_KEY", "AWS_SECRET_ACCESS_KEY"} & set(seen)
 
 
@@ -47,8 +50,17 @@ def test_a_named_variable_is_passed_and_said() -> None:
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "PRIME_API_KEY"])
-def test_the_run_s_own_keys_are_not_passed_even_when_named(name: str) -> None:
-    assert passed_keys(naming(name), (name,), ENVIRON, Silent()) == {}  # type: ignore[arg-type]
+def test_the_run_s_own_keys_are_passed_when_named_and_not_when_declared(name: str) -> None:
+    assert passed_keys(PLAN, (name,), ENVIRON, Silent()) == {}
+    passed = passed_keys(naming(name), (name,), ENVIRON, Silent())  # type: ignore[arg-type]
+    assert passed == {name: ENVIRON[name]}
+
+
+def test_an_allowed_key_is_the_users_own_and_default_clients_still_call_the_gateway() -> None:
+    variables = share(ENVIRON, {"OPENAI_API_KEY": "sk-the-users"})
+    seen = worker_variables(variables, base_url="http://g/v1", token="tok", python=Path("/v/bin/p"))
+    assert seen["OPENAI_API_KEY"] == "sk-the-users"
+    assert seen["OPENAI_BASE_URL"] == "http://g/v1"
 
 
 def test_a_named_variable_that_is_not_set_is_refused() -> None:

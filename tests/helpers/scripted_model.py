@@ -13,7 +13,7 @@ import asyncio
 import json
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -49,6 +49,7 @@ class Received:
 class Reply:
     """What is sent back. `status` other than 200 sends an error body; `raw` replaces any body.
 
+    `model` is what it says answered, by default what was asked for.
     An answer that is `cut` promises more bytes than come before the connection is closed.
     """
 
@@ -64,6 +65,8 @@ class Reply:
     raw: bytes | None = None
     finish_reason: str | None = None
     usage: JSON | None = None
+    model: str | None = None
+    fingerprint: str | None = None
 
 
 Answer = Reply | str | Callable[[Received], Reply | str]
@@ -86,6 +89,26 @@ def tool_call(name: str, arguments: JSON, *, id: str = "call_1") -> JSON:  # noq
     """One entry for `Reply.tool_calls`."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {"id": id, "type": "function", "function": function}
+
+
+class PerConversation:
+    """Answers by what was said so far and by how often that was sent, whoever else is calling.
+
+    `answer` takes the request and the number of earlier ones with the same messages (system
+    messages apart, in which programs say where they run). Two programs that ask the same are told
+    the same, in whatever order they ask.
+    """
+
+    def __init__(self, answer: Callable[[Received, int], Reply | str]) -> None:
+        self._answer = answer
+        self._seen: Counter[str] = Counter()
+
+    def __call__(self, request: Received) -> Reply | str:
+        said = [(m.get("role"), m.get("content")) for m in request.messages]
+        key = json.dumps([each for each in said if each[0] != "system"], sort_keys=True)
+        count = self._seen[key]
+        self._seen[key] += 1
+        return self._answer(request, count)
 
 
 HANG = Reply(hang=True)
@@ -246,9 +269,10 @@ def _usage(request: Received, reply: Reply) -> JSON:
     return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
 
-def _head(request: Received, kind: str) -> JSON:
-    model = request.body.get("model", "scripted")
-    return {"id": "chatcmpl-1", "object": kind, "created": 1_700_000_000, "model": model}
+def _head(request: Received, reply: Reply, kind: str) -> JSON:
+    model = reply.model or request.body.get("model", "scripted")
+    head = {"id": "chatcmpl-1", "object": kind, "created": 1_700_000_000, "model": model}
+    return head | ({"system_fingerprint": reply.fingerprint} if reply.fingerprint else {})
 
 
 def _completion(request: Received, reply: Reply) -> JSON:
@@ -263,11 +287,11 @@ def _completion(request: Received, reply: Reply) -> JSON:
         choice = {"index": 0, "message": message, "finish_reason": reason}
         kind = "chat.completion"
     choice["logprobs"] = None
-    return _head(request, kind) | {"choices": [choice], "usage": _usage(request, reply)}
+    return _head(request, reply, kind) | {"choices": [choice], "usage": _usage(request, reply)}
 
 
 def _chunks(request: Received, reply: Reply) -> Iterator[JSON]:
-    head = _head(request, "chat.completion.chunk")
+    head = _head(request, reply, "chat.completion.chunk")
     reason = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
     words = (reply.content or "").split(" ") if reply.content else []
     deltas: list[JSON] = [{"role": "assistant", "content": None}]

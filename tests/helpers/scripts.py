@@ -14,7 +14,8 @@ Built [..].whl
 [exit 2]                        its exit code, when that is not 0
 ```
 
-$MODEL_PORT, in files and commands, is the port of a model server that echoes. `[..]` stands for
+$MODEL_PORT, in files and commands, is the port of a model server that echoes, and refuses the key
+`wrong-key`. `[..]` stands for
 anything within a line, a line `...` for any lines, and a gap between columns for a gap of any
 width. Only `prime` is run.
 """

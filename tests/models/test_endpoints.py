@@ -191,3 +191,32 @@ def test_headers_are_parsed_and_their_values_kept_quiet() -> None:
     with pytest.raises(UsageError) as caught:
         parse_headers(["secret-without-colon"])
     assert "secret" not in caught.value.message
+
+
+AZURE = "https://ada.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "environ"),
+    [
+        ("gpt", AZURE, {}),
+        ("gpt", AZURE.replace("?", "/chat/completions?"), {}),
+        ("gpt", None, {"OPENAI_BASE_URL": AZURE}),
+        ("azure", None, {}),
+    ],
+)
+def test_the_query_of_an_address_is_on_every_call(
+    model: str, base_url: str | None, environ: dict[str, str]
+) -> None:
+    registry = Registry(entries=(Entry("azure", "gpt", AZURE, EMPTY),))
+    endpoint = resolve_endpoint(model, base_url, None, registry, KEYED | environ)
+    assert endpoint.url_of("models") == AZURE.replace("?", "/models?")
+    assert endpoint.url_of("models", "limit=2").endswith("?api-version=2024-10-21&limit=2")
+    assert endpoint.shown == endpoint.address == AZURE
+
+
+def test_a_key_in_an_address_is_sent_and_not_shown() -> None:
+    url = "https://example.com/v1?key=planted&alt=json"
+    endpoint = resolve_endpoint("m", url, None, Registry(), KEYED)
+    assert endpoint.address == url
+    assert endpoint.shown == "https://example.com/v1?key=…&alt=json"

@@ -32,7 +32,7 @@ def test_every_shipped_price_has_a_host_a_source_and_the_day_it_was_seen() -> No
         assert row.seen
         assert row.seen <= table.date
         assert row.price.source
-        assert 0 < row.price.input < row.price.output
+        assert 0 < row.price.input <= row.price.output
         assert row.price.cached is None or row.price.cached < row.price.input
 
 
@@ -154,6 +154,9 @@ def test_no_table_of_ones_own_is_fine(tmp_path: Path) -> None:
         ({"prompt": "0.000001", "completion": "1e-6", "internal_reasoning": "2e-6"}, None),
         ({"prompt": "cheap", "completion": "0"}, None),
         ("free", None),
+        ({"input_usd_per_mtok": 0.2, "output_usd_per_mtok": 0.6}, (0.2, 0.6, None)),
+        ({"input_usd_per_mtok": "nan", "output_usd_per_mtok": 0.6}, None),
+        ({"input_usd_per_mtok": -1, "output_usd_per_mtok": 0.6}, None),
         (None, None),
     ],
 )
@@ -162,3 +165,19 @@ def test_a_stated_price_is_taken_only_where_tokens_tell_the_cost(
 ) -> None:
     found = stated_price(pricing, "models.example")
     assert (found and (found.input, found.output, found.cached)) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "url"),
+    [
+        ("gpt-5.4-mini", OPENAI),
+        ("claude-haiku-4-5", "https://api.anthropic.com/v1"),
+        ("gemini-2.5-flash", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("grok-4.7", "https://api.x.ai/v1"),
+        ("openai/gpt-oss-120b", "https://api.groq.com/openai/v1"),
+        ("codestral-latest", "https://api.mistral.ai/v1"),
+        ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "https://api.together.xyz/v1"),
+    ],
+)
+def test_the_common_services_have_prices(model: str, url: str) -> None:
+    assert price(PriceBook(shipped_table(), PriceTable("none")), model, url) is not None

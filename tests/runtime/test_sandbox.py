@@ -15,7 +15,7 @@ from prime_cli.runtime.acceptance import try_import
 from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
-from tests.helpers.tools import needs_bubblewrap
+from tests.helpers.tools import needs_bubblewrap, needs_root, require
 from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import (
@@ -25,6 +25,22 @@ from tests.runtime.worker.runs import (
     small_spec,
     spec_for,
 )
+
+OPEN_ALL_FOR_WRITING = """
+import os
+opened = []
+for top in ("/proc", "/sys"):
+    for folder, _, names in os.walk(top):
+        for path in (os.path.join(folder, name) for name in names):
+            try:
+                os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+            except OSError:
+                continue
+            opened.append(path)
+print(len(list(os.scandir("/proc"))), *opened)
+"""
+"""Says how much there is, and what can be written of it; nothing is written, nothing truncated."""
+AS_USER = ("setpriv", "--reuid=65533", "--regid=65533", "--clear-groups")
 
 
 @pytest.fixture
@@ -48,7 +64,7 @@ def findings(sandbox: Sandbox, tmp_path: Path) -> dict[str, Any]:
         path = tmp_path / "g.sock"
         with unix_socket_of(model, path):
             walls = sandbox.with_socket(path)
-            ended = run_worker(spec, tmp_path / "worker.log", sandbox=walls).ended
+            ended = run_worker(spec, tmp_path / "worker.log", walls=walls).ended
     assert ended.error is not None
     found: dict[str, Any] = json.loads(ended.error.message)
     return found
@@ -69,6 +85,27 @@ def test_only_its_own_tmp_can_be_written(findings: dict[str, Any], tmp_path: Pat
     assert writes.pop("/tmp") is True
     assert set(writes.values()) <= {"OSError", "PermissionError", "FileNotFoundError"}
     assert not (tmp_path / "the users own folder" / "prime-was-here").exists()
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("who", [pytest.param("root", marks=needs_root), "a user"])
+def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -> None:
+    python = require("/usr/bin/python3")
+    within = sandbox.wrap_bare([python, "-I", "-c", OPEN_ALL_FOR_WRITING])
+    prefix = AS_USER if who == "a user" and os.geteuid() == 0 else ()
+    said = run([*prefix, *within], cwd=Path("/"))
+    assert said.ok, said.err
+    entries, *writable = said.out.split()
+    assert int(entries) > 10, "there is no /proc to look at"
+    assert writable == []
+
+
+@needs_bubblewrap
+@needs_root
+def test_what_tells_of_the_machine_is_not_read_by_root(sandbox: Sandbox) -> None:
+    look = "for f in /proc/keys /proc/timer_list; do head -c 1 $f && echo $f; done; ls /proc/acpi"
+    said = run(sandbox.wrap_bare(["/bin/sh", "-c", look]), cwd=Path("/"))
+    assert said.out == ""
 
 
 @needs_bubblewrap
@@ -99,7 +136,7 @@ def test_rollouts_reach_the_model_through_the_socket_alone(
     path = tmp_path / "g.sock"
     with ScriptedModel() as model, unix_socket_of(model, path):
         spec = small_spec(model, n=2, socket=str(GATEWAY))
-        said = run_worker(spec, tmp_path / "w.log", sandbox=sandbox.with_socket(path))
+        said = run_worker(spec, tmp_path / "w.log", walls=sandbox.with_socket(path))
         assert {call.headers["x-prime-example"] for call in model.calls} == {"0", "1"}
     assert said.ended.ok, said.ended
     assert len(said.rollouts) == 2

@@ -88,7 +88,7 @@ BARS = {
     ("commands/eval/hugging_face.py", "Pushing to the Hugging Face Hub"): (
         f"{_BARS}::test_a_push_to_the_hugging_face_hub_is_shown"
     ),
-    ("commands/eval/power.py", "Reading runs"): _RUNS,
+    ("commands/eval/power.py", "Planning"): _RUNS,
     ("commands/eval/show.py", "Reading "): _RUNS,
     ("commands/hub/migrate.py", "Migrating"): _HUBS,
     ("envs/build.py", "Building "): f"{_BARS}::test_building_is_shown",

@@ -96,7 +96,7 @@ def test_what_is_done_with_runs_is_shown(box: Path) -> None:
     watch("eval", "show", two, cwd=box, shown=f"Reading {two}")
     watch("eval", "gate", two, "--fail-under", "0.1", cwd=box, shown=f"Reading {two}")
     watch("eval", "compare", one, two, cwd=box, shown="Comparing", columns=40)
-    watch("eval", "power", one, "-d", "0.1", cwd=box, shown="Reading runs", columns=40)
+    watch("eval", "power", one, "-d", "0.1", "--icc", "0.5", cwd=box, shown="Planning", columns=40)
     watch("eval", "export", one, "--force", cwd=box, shown="Exporting", columns=40)
 
 

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from prime_cli.terminal import progress
-from prime_cli.terminal.bars import size_text
 from prime_cli.terminal.output import Output
+from prime_cli.terminal.progress import LineTask, size_text
 from prime_cli.terminal.words import width
 from tests.terminal.test_output import Terminal
 
@@ -31,6 +31,68 @@ def test_quick_work_is_not_mentioned() -> None:
     with Output(out=io.StringIO(), err=err).progress.task("Building wordle") as task:
         task.advance()
     assert err.getvalue() == ""
+
+
+class Clock:
+    """Time that passes when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def line_task(clock: Clock, total: int | None = None) -> tuple[LineTask, list[str]]:
+    said: list[str] = []
+    return LineTask(said.append, clock, "wordle with gpt", total, "rollouts"), said
+
+
+def test_long_work_says_every_half_minute_how_far_it_is() -> None:
+    clock = Clock()
+    task, said = line_task(clock)
+    task.update(total=800)
+    for _ in range(95):
+        clock.now += 1
+        task.advance(2)
+        task.update(note="reward 0.512, 3 errors, $0.42")
+    assert said == [
+        "wordle with gpt: 60/800 rollouts, reward 0.512, 3 errors, $0.42",
+        "wordle with gpt: 120/800 rollouts, reward 0.512, 3 errors, $0.42",
+        "wordle with gpt: 180/800 rollouts, reward 0.512, 3 errors, $0.42",
+    ]
+
+
+def test_what_keeps_work_from_going_on_is_said_at_once_and_then_no_more_often() -> None:
+    clock = Clock()
+    task, said = line_task(clock, 800)
+    for second in range(61):
+        task.update(note="reward 0.5", alert="waiting on 429: 12 of 64" if second % 3 else "")
+        clock.now += 1
+    assert said == ["wordle with gpt: 0/800 rollouts, reward 0.5, waiting on 429: 12 of 64"] * 2
+
+
+def test_work_of_which_nothing_is_known_has_no_line() -> None:
+    clock = Clock()
+    task, said = line_task(clock)
+    clock.now += 100
+    task.update(note="")
+    assert said == []
+
+
+@pytest.mark.parametrize("alerts", [["429"], ["429", ""]])
+def test_a_bar_shows_an_alert_in_place_of_its_note(
+    alerts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    with Output(out=io.StringIO(), err=err).progress.task("Evaluating", total=5) as task:
+        task.update(note="rest")
+        for alert in alerts:
+            task.update(alert=alert)
+    assert ("429" in err.getvalue()) == bool(alerts[-1])
+    assert ("rest" in err.getvalue()) != bool(alerts[-1])
 
 
 def test_a_bar_shows_count_and_note_and_lines_appear_above_it(

@@ -5,7 +5,14 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.config.registry import as_text, refuse_secret, unknown_setting
+from prime_cli.core.config import DEFAULT, Setting
+from prime_cli.core.config.registry import (
+    as_text,
+    env_vars_of,
+    environment_in,
+    refuse_secret,
+    unknown_setting,
+)
 
 
 def get(
@@ -30,7 +37,12 @@ def get(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     refuse_secret(name)
     settings = {each.name: each for each in session.config.settings()}
-    found = settings.get(name.replace("-", "_").lower())
+    environment = environment_in(name)
+    wanted = name.replace("-", "_").lower()
+    if environment is not None:
+        wanted = env_vars_of(environment).name
+        settings.setdefault(wanted, Setting(wanted, None, DEFAULT))
+    found = settings.get(wanted)
     if found is None:
         raise unknown_setting(name, list(settings))
     session.output.text(as_text(found.value) or "\n", record=found)

@@ -1,6 +1,6 @@
 """What `prime config set` and `unset` share."""
 
-from prime_cli.core.config import load_config
+from prime_cli.core.config import DEFAULT, Setting, load_config
 from prime_cli.core.config.registry import CONTEXT, as_text
 from prime_cli.session import Session
 
@@ -16,7 +16,8 @@ def team_context(session: Session) -> str:
 def report(session: Session, name: str, written: object) -> None:
     """Say what is set now, and who has the last word if that is not config.toml."""
     config = load_config(context=None if name == CONTEXT.name else session.context_name or None)
-    (now,) = (each for each in config.settings() if each.name == name)
+    unset = Setting(name, None, DEFAULT)
+    now = next((each for each in config.settings() if each.name == name), unset)
     told = f"{name} is {as_text(written)} now" if written is not None else f"{name} is unset"
     session.output.done(told, value=now)
     if now.source.startswith("PRIME_"):

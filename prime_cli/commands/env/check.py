@@ -23,7 +23,8 @@ from prime_cli.evals.checking.check import (
     check_environment,
 )
 from prime_cli.evals.checking.verdict import require_passed
-from prime_cli.evals.request import parse_names, parse_object
+from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.request import parse_object
 
 
 def check(
@@ -70,11 +71,12 @@ def check(
     See also: `prime env upload --require-check`, `prime env build`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    given = given_variables(env_var or [])
     options = CheckOptions(
         examples=num_examples,
         rollout_seconds=timeout,
         env_args=parse_object(env_args, "-a/--env-args") or {},
-        env_vars=parse_names(env_var or []),
+        env_vars=given.names,
         verifiers=verifiers,
         python=python,
         judges=judges,
@@ -83,7 +85,7 @@ def check(
         environment,
         options,
         session.places(gate_of(session, yes=yes)),
-        session.surroundings(),
+        session.surroundings(given=given.values),
         hub_only=hub,
     )
     show_report(session.output, checked.report)

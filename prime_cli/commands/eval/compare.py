@@ -93,9 +93,11 @@ def _show(output: Output, report: Report) -> None:
     else:
         output.table(report_columns(report), report_rows(report), records=comparisons, page=report)
         for each in comparisons:
+            names = f"{each.other.name} and {each.first.name}"
             if each.verdict == UNDECIDED:
-                names = f"{each.other.name} and {each.first.name}"
                 output.say(f"{names}: {UNDECIDED}; {detectable_words(each)}")
+            if each.disagreement:
+                output.say(f"{names}: {each.disagreement}")
     for name in report.unmatched:
         output.warn(f"{name} has no counterpart and is left out")
     flipped = next((each for each in comparisons if each.flips), None)

@@ -84,7 +84,13 @@ HeaderOpt = Annotated[
 ]
 EnvVarOpt = Annotated[
     list[str] | None,
-    typer.Option("--env-var", metavar="NAME", help="Let the environment read it; repeatable."),
+    typer.Option(
+        "--env-var", metavar="NAME[=VALUE]", help="Pass a variable to the environment; repeatable."
+    ),
+]
+EnvFileOpt = Annotated[
+    Path | None,
+    typer.Option("--env-file", metavar="FILE", help="Pass a .env file to the environment."),
 ]
 StateColumnsOpt = Annotated[
     list[str] | None,
@@ -95,17 +101,29 @@ IndependentOpt = Annotated[
     typer.Option("--independent-scoring", "-i", help="Score each rollout without its group."),
 ]
 RetriesOpt = Annotated[
-    int, typer.Option("--max-retries", help="New attempts at a rollout that errored.")
+    int, typer.Option("--max-retries", help="Retries of a rollout without an answer.")
 ]
 ErrorRateOpt = Annotated[
     float,
     typer.Option("--max-error-rate", help="Share of errored rollouts above which to exit 3."),
+]
+FailFastOpt = Annotated[
+    bool | None,
+    typer.Option(
+        "--fail-fast/--no-fail-fast",
+        help="Stop when the first rollouts all fail alike.",
+        show_default="fail-fast",
+    ),
 ]
 ResumeOpt = Annotated[
     str | None,
     typer.Option(
         "--resume", "-R", metavar="[RUN]", help="Go on with RUN, or the newest of this plan."
     ),
+]
+RetryErrorsOpt = Annotated[
+    bool,
+    typer.Option("--retry-errors", help="With --resume, rerun all errored rollouts."),
 ]
 NewOpt = Annotated[bool, typer.Option("--new", help="Begin anew; offer no unfinished run.")]
 FailUnderOpt = Annotated[
@@ -182,6 +200,9 @@ SandboxOpt = Annotated[
 AllowNetOpt = Annotated[
     bool, typer.Option("--allow-net", help="Leave it the network, in the sandbox.")
 ]
+OnlyGatewayOpt = Annotated[
+    bool, typer.Option("--only-gateway", help="Refuse connections that bypass the gateway.")
+]
 HubOnlyOpt = Annotated[bool, typer.Option("--hub", help="Do not look into local folders.")]
 SaveOpt = Annotated[
     bool,
@@ -220,5 +241,12 @@ WorkersOpt = Annotated[
     typer.Option(
         "--num-workers", "-w", hidden=True, help="Accepted: one worker holds all rollouts."
     ),
+]
+TagOpt = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Tag the run; repeatable."),
+]
+NoteOpt = Annotated[
+    str | None, typer.Option("--note", metavar="TEXT", help="Attach a note to the run.")
 ]
 VerboseOpt = Annotated[bool, typer.Option("--verbose", "-v", help="Print the plan first.")]

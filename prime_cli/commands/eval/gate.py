@@ -15,6 +15,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.evals.asked_again import AskedAgain
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.gates.limits import Judgement, Outcome
 from prime_cli.evals.listing import find_run
@@ -31,6 +32,7 @@ class GateReport(msgspec.Struct, frozen=True):
     counts: Counts
     reward: Reward
     gates: list[Outcome]
+    asked_again: AskedAgain | None = None
     comparison: Comparison | None = None
 
 
@@ -97,6 +99,7 @@ def _report(summary: Summary, judgement: Judgement, max_error_rate: float) -> Ga
         counts=summary.counts,
         reward=summary.reward,
         gates=judgement.outcomes,
+        asked_again=summary.asked_again,
         comparison=judgement.comparison,
     )
 
@@ -108,5 +111,6 @@ def _lines(report: GateReport) -> list[tuple[str, str]]:
         ("Run", report.run_id),
         ("Reward", mean),
         ("Rollouts", f"{counts.scored} scored, {counts.errored} errored"),
+        *((("Asked again", again.words),) if (again := report.asked_again) and again.words else ()),
         *((each.gate, "passed" if each.passed else "missed") for each in report.gates),
     ]

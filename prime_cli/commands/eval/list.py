@@ -14,11 +14,13 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.errors import UsageError
 from prime_cli.evals.listing import RunItem, list_runs
+from prime_cli.evals.request import parse_names
 from prime_cli.models.budget import dollars
 
 _HUB_ROWS = 20
-_COLUMNS = (
+_COLUMNS: tuple[str, ...] = (
     "Run",
     "Environment",
     "Model",
@@ -47,6 +49,10 @@ def list_saved(
     hub: Annotated[
         bool, typer.Option("--hub", help="Those on the hub; so too with --context.")
     ] = False,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="Only runs with this tag; repeatable."),
+    ] = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -59,19 +65,31 @@ def list_saved(
     \b
     Example:
       prime eval list --output json
+      prime eval list --tag baseline
       prime eval list --hub --env ada/wordle
     \b
     See also: `prime eval show`, `prime eval get`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if hub or context is not None:
+        if tag:
+            raise UsageError("`--tag` looks among the runs that are saved here, not on a hub")
         list_pushed(session, num=num or _HUB_ROWS, page=page, environment=env)
         return
-    found = [item for item in list_runs(Path.cwd()) if env is None or item.is_of(env)]
+    wanted = set(parse_names(tag or []))
+    found = [
+        item
+        for item in list_runs(Path.cwd())
+        if (env is None or item.is_of(env)) and wanted <= set(item.tags)
+    ]
     start = (page - 1) * (num or 0)
     items = found[start:][:num]
     whole = {"evaluations": items, "total": len(found)}
-    session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=whole)
+    columns, rows = _COLUMNS, [_row(item) for item in items]
+    if any(item.tags for item in items):
+        columns = (*_COLUMNS, "Tags")
+        rows = [[*row, ", ".join(item.tags)] for row, item in zip(rows, items, strict=True)]
+    session.output.table(columns, rows, records=items, page=whole)
     if not found:
         session.output.hint("make one: `prime eval run starter/alphabet-sort -m builtin/oracle`")
 

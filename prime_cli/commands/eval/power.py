@@ -1,8 +1,10 @@
 """`prime eval power`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
@@ -11,13 +13,17 @@ from prime_cli.evals.comparison.compare import ALPHA, require_statistics
 from prime_cli.evals.comparison.planning import (
     Need,
     Question,
-    Variation,
     need_of,
     need_of_discordance,
     need_of_pair,
-    variation_of,
 )
 from prime_cli.evals.comparison.sides import side_of
+from prime_cli.evals.comparison.variation import (
+    ALIKE_HINT,
+    ALIKE_UNKNOWN,
+    Variation,
+    variation_of,
+)
 from prime_cli.evals.listing import find_run
 
 _MOST_RUNS = 2
@@ -38,8 +44,15 @@ def power(
         int | None, typer.Option("--examples", "-n", min=2, help="Ask what so many show.")
     ] = None,
     rollouts: Annotated[
-        int, typer.Option("--rollouts", "-r", min=1, help="Of each example and model.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--rollouts",
+            "-r",
+            min=1,
+            help="Rollouts per example and model.",
+            show_default="those of two runs, else 1",
+        ),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option("--rate", min=0, max=1, help="Mean of rewards of 0 and 1.")
     ] = None,
@@ -51,9 +64,15 @@ def power(
         typer.Option("--discordance", min=0, max=1, help="Share of 0/1 examples that change."),
     ] = None,
     correlation: Annotated[
-        float,
-        typer.Option("--correlation", min=0, max=1, help="Of both models' expected rewards."),
-    ] = _CORRELATION,
+        float | None,
+        typer.Option(
+            "--correlation",
+            min=0,
+            max=1,
+            help="Correlation of the two models' mean rewards.",
+            show_default=str(_CORRELATION),
+        ),
+    ] = None,
     icc: Annotated[
         float | None,
         typer.Option("--icc", min=0, max=1, help="Correlation of rollouts of one example."),
@@ -70,11 +89,12 @@ def power(
     """Tell how many examples show a difference, or the reverse.
 
     The variation of rewards comes from numbers, from one run (between and within its examples), or
-    from two runs that were compared. Needs `prime-cli[stats]`.
+    from two runs that were compared. The answer is for the test that `prime eval compare` uses.
+    Needs `prime-cli[stats]`.
 
     \b
     Example:
-      prime eval power --rate 0.6 --difference 0.05
+      prime eval power --rate 0.6 --icc 0.5 --difference 0.05
       prime eval power 1f2e3d4c --examples 200 --rollouts 4
     \b
     See also: `prime eval compare`, `prime eval run`.
@@ -82,56 +102,78 @@ def power(
     session = open_session(ctx, output=output, quiet=quiet)
     question = Question(difference, examples, rollouts, alpha, power_)
     question.check()
+    given = Given(rate, sd, discordance, correlation, icc)
+    given.check(runs or [])
     require_statistics("Planning a comparison")
-    if runs:
-        with session.progress.task("Reading runs"):
-            need = _from_runs(runs, question, correlation)
-    elif discordance is not None:
-        need = need_of_discordance(question, discordance, "the given discordance")
-    else:
-        need = need_of(question, _given(rate, sd, icc, correlation, rollouts))
+    with session.progress.task("Planning"):
+        need = _need(runs or [], question, given)
     session.output.show(need, lines=_lines(need))
 
 
-def _from_runs(names: list[str], question: Question, correlation: float) -> Need:
-    if len(names) > _MOST_RUNS:
-        raise UsageError("The variation comes from one run or two", hint="name one or two")
-    sides = [side_of(find_run(name, Path.cwd())) for name in names]
-    if len(sides) == 1:
-        return need_of(question, variation_of(sides[0], correlation))
-    return need_of_pair(question, *sides)
+@dataclass(frozen=True)
+class Given:
+    """What was said of how rewards vary, by option; None where it was not."""
 
+    rate: float | None
+    sd: float | None
+    discordance: float | None
+    correlation: float | None
+    icc: float | None
 
-def _given(
-    rate: float | None, sd: float | None, icc: float | None, correlation: float, rollouts: int
-) -> Variation:
-    match rate, sd:
-        case float() as mean, None:
-            variance, source = mean * (1 - mean), f"a rate of {mean:g}"
-        case None, float() as deviation:
-            variance, source = deviation * deviation, f"a standard deviation of {deviation:g}"
-        case _:
+    def check(self, runs: list[str]) -> None:
+        """Raise UsageError unless there is one source, and for options that it has no use for."""
+        if len(runs) > _MOST_RUNS:
+            raise UsageError("The variation comes from one run or two", hint="name one or two")
+        sources = {"--rate": self.rate, "--sd": self.sd, "--discordance": self.discordance}
+        named = [name for name, value in sources.items() if value is not None]
+        if len(named) + bool(runs) != 1:
             raise UsageError(
                 "Say how rewards vary: either `--rate`, `--sd`, `--discordance` or a RUN",
-                hint="as in `prime eval power --rate 0.6 --difference 0.05`",
+                hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
             )
-    if rollouts > 1 and icc is None:
-        raise UsageError(
-            "What more rollouts add depends on how alike those of one example are",
-            hint="give `--icc`, or a RUN with several rollouts that tells it",
-        )
-    # With one rollout, what varies within an example cannot be told from what varies between them.
-    within = 1.0 if icc is None else icc
-    return Variation(variance, within, correlation, source, rate, is_binary=rate is not None)
+        if self.discordance is not None:
+            self._refuse("A discordance holds what `{}` would tell", correlation=True, icc=True)
+        if len(runs) == _MOST_RUNS:
+            self._refuse("Two runs tell themselves what `{}` would", correlation=True)
+
+    def _refuse(self, sentence: str, *, correlation: bool = False, icc: bool = False) -> None:
+        for name, refused in (("correlation", correlation), ("icc", icc)):
+            if refused and getattr(self, name) is not None:
+                raise UsageError(sentence.format(f"--{name}"), hint=f"omit `--{name}`")
+
+
+def _need(runs: list[str], question: Question, given: Given) -> Need:
+    sides = [side_of(find_run(name, Path.cwd())) for name in runs]
+    if len(sides) == _MOST_RUNS:
+        return need_of_pair(question, sides[0], sides[1], given.icc)
+    if given.discordance is not None:
+        return need_of_discordance(question, given.discordance, "the given discordance")
+    correlation = _CORRELATION if given.correlation is None else given.correlation
+    known = variation_of(sides[0], correlation, given.icc) if sides else _given(given, correlation)
+    told = "assumed" if given.correlation is None else "given"
+    return need_of(question, msgspec.structs.replace(known, correlation_from=told))
+
+
+def _given(given: Given, correlation: float) -> Variation:
+    if given.icc is None:
+        raise UsageError(ALIKE_UNKNOWN, hint=ALIKE_HINT)
+    if given.rate is not None:
+        variance, source = given.rate * (1 - given.rate), f"a rate of {given.rate:g}"
+    else:
+        deviation = given.sd or 0.0
+        variance, source = deviation**2, f"a standard deviation of {deviation:g}"
+    binary = given.rate is not None
+    return Variation(variance, given.icc, correlation, source, given.rate, is_binary=binary)
 
 
 def _lines(need: Need) -> list[tuple[str, str]]:
     size = f"{need.rollouts} rollout" + ("s" if need.rollouts > 1 else "")
+    chance = need.power if need.expected_power is None else need.expected_power
     lines = [
         ("Examples", "over 10 million" if need.examples is None else f"{need.examples:,}"),
         ("", f"each with {size} of each model"),
         ("Difference", "none" if need.difference is None else f"{need.difference:.4g}"),
-        ("", f"found in {need.power:.0%} of cases at alpha {need.alpha:g}"),
+        ("", f"found in {chance:.1%} of cases at alpha {need.alpha:g}"),
         ("From", need.source),
     ]
     if need.spread is not None:
@@ -139,8 +181,10 @@ def _lines(need: Need) -> list[tuple[str, str]]:
     if need.discordance is not None:
         lines.append(("", f"{need.discordance:.1%} of examples change"))
     if need.correlation is not None:
-        lines.append(("Assumed", f"expected rewards of both models correlate {need.correlation:g}"))
+        told = f"{need.correlation:.3g} ({need.correlation_from})"
+        lines.append(("Correlation", f"of both models' expected rewards {told}"))
     if need.icc is not None:
-        lines.append(("", f"rollouts of one example correlate {need.icc:.3g}"))
-    lines.append(("Method", need.method))
+        label = "" if need.correlation is not None else "Correlation"
+        lines.append((label, f"of rollouts of one example {need.icc:.3g} ({need.icc_from})"))
+    lines.append(("Test", need.method))
     return lines

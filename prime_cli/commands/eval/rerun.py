@@ -17,7 +17,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.caps import check_cap
-from prime_cli.evals.request import EvalRequest, parse_names
+from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.verdict import check_errors
 
 
@@ -43,6 +44,7 @@ def rerun(
     cache: flags.CacheOpt = False,
     sandbox: flags.SandboxOpt = False,
     allow_net: flags.AllowNetOpt = False,
+    only_gateway: flags.OnlyGatewayOpt = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
@@ -66,6 +68,7 @@ def rerun(
     See also: `prime eval rescore`, `prime eval compare`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    given = given_variables(env_var or [])
     from prime_cli.evals.again.rerun import prepare_again, run_again
     from prime_cli.evals.again.source import find_source
 
@@ -79,16 +82,17 @@ def rerun(
         endpoints_path=endpoints_path,
         provider=provider,
         headers=tuple(header or ()),
-        env_vars=parse_names(env_var or []),
+        env_vars=given.names,
         max_cost=max_cost,
         token_budget=token_budget,
         cache=cache,
         sandbox=sandbox,
         allow_net=allow_net,
+        only_gateway=only_gateway,
     )
     source = find_source(run, places.cwd, places.hub)
     again = prepare_again(source, request, places, os.environ, session.progress, force=force)
-    result = run_again(again, session.surroundings())
+    result = run_again(again, session.surroundings(given=given.values))
     show_again(session, result, source)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

@@ -17,7 +17,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.caps import check_cap
-from prime_cli.evals.request import parse_names, parse_object
+from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.request import parse_object
 from prime_cli.evals.verdict import check_errors
 
 
@@ -48,6 +49,7 @@ def rescore(
     cache: flags.CacheOpt = False,
     sandbox: flags.SandboxOpt = False,
     allow_net: flags.AllowNetOpt = False,
+    only_gateway: flags.OnlyGatewayOpt = False,
     force: Annotated[
         bool, typer.Option("--force", help="Score on the packages and data of today.")
     ] = False,
@@ -70,6 +72,7 @@ def rescore(
     See also: `prime eval rerun`, `prime eval compare`, `prime eval show`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    given = given_variables(env_var or [])
     from prime_cli.evals.again.rescore import Changes, prepare_rescoring
     from prime_cli.evals.again.rescore import rescore as score_again
     from prime_cli.evals.again.source import find_source
@@ -82,7 +85,8 @@ def rescore(
         "cache": cache or None,
         "sandbox": sandbox or None,
         "allow_net": allow_net or None,
-        "env_vars": parse_names(env_var or []) or None,
+        "only_gateway": only_gateway or None,
+        "env_vars": given.names or None,
     }
     changes = Changes(
         environment=environment,
@@ -95,7 +99,7 @@ def rescore(
     source = find_source(run, places.cwd, places.hub)
     rescoring = prepare_rescoring(source, changes, places, session.progress)
     registry = load_registry(endpoints_path, places.cwd, os.environ)
-    result = score_again(rescoring, registry, session.surroundings())
+    result = score_again(rescoring, registry, session.surroundings(given=given.values))
     show_again(session, result, source, resumable=False, only=changes.examples)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

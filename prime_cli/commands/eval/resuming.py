@@ -6,9 +6,13 @@ from prime_cli.core.errors import UsageError
 from prime_cli.evals.locate import Places
 from prime_cli.evals.prepare import Prepared, prepare
 from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.resuming.candidates import interrupted_run, newest_run, scored_of
+from prime_cli.evals.resuming.candidates import (
+    interrupted_run,
+    is_complete,
+    newest_run,
+    scored_of,
+)
 from prime_cli.evals.resuming.recall import manifest_of, recalled
-from prime_cli.evals.resuming.sameness import is_complete
 from prime_cli.evals.saved import SavedRun
 from prime_cli.session import Session
 
@@ -22,6 +26,7 @@ def prepare_run(
     """
     if resume is not None and new:
         raise UsageError("`--resume` and `--new` exclude each other")
+    require_resume(request, resume)
     if resume:
         return _prepare_named(session, request, places, resume)
     if not request.environment:
@@ -32,6 +37,15 @@ def prepare_run(
     if resume is None:
         return prepared, _offered(session, prepared, places)
     return _find(session, request, prepared, places)
+
+
+def require_resume(request: EvalRequest, resume: str | None) -> None:
+    """Raise UsageError for what only a resume can do."""
+    if resume is None and request.retry_errors:
+        raise UsageError(
+            "`--retry-errors` asks again for rollouts of a run that is there",
+            hint="name it: `prime eval run --resume RUN --retry-errors`",
+        )
 
 
 def _what_to_name(places: Places) -> str:
@@ -60,10 +74,11 @@ def _prepare_named(
 
 def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> None:
     manifest, plan = manifest_of(run), prepared.plan
-    if is_complete(manifest, plan):
+    retry = prepared.retry_errors
+    if is_complete(run, plan, retry_errors=retry):
         return
     verb, size = "Resuming", ""
-    if is_complete(manifest, manifest.plan):
+    if is_complete(run, manifest.plan, retry_errors=retry):
         examples = "all" if plan.num_examples < 0 else plan.num_examples
         verb, size = "Growing", f", {examples} x {plan.rollouts_per_example} wanted"
     session.output.say(f"{verb} {run.folder.run_id} ({_done(run)} done{size})")
@@ -72,7 +87,7 @@ def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> No
 def _find(
     session: Session, request: EvalRequest, prepared: Prepared, places: Places
 ) -> tuple[Prepared, SavedRun | None]:
-    run = newest_run(prepared.plan, places.cwd)
+    run = newest_run(prepared.plan, places.cwd, retry_errors=request.retry_errors)
     if run is None:
         session.output.say("No run of this plan is here to be resumed: a new one begins")
         return prepared, None

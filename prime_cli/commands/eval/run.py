@@ -28,10 +28,12 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.deadlines import parse_deadlines
+from prime_cli.evals.given_variables import given_variables
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.request import EvalRequest, parse_names, parse_object
 from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult, run_evaluation
+from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.verdict import check_errors, check_gates
 from prime_cli.models.gateway.limits.place import limits_folder, limits_words
 from prime_cli.session import Session
@@ -55,10 +57,12 @@ def run(
     provider: flags.ProviderOpt = None,
     header: flags.HeaderOpt = None,
     env_var: flags.EnvVarOpt = None,
+    env_file: flags.EnvFileOpt = None,
     state_columns: flags.StateColumnsOpt = None,
     independent_scoring: flags.IndependentOpt = False,
     max_retries: flags.RetriesOpt = 0,
     max_error_rate: flags.ErrorRateOpt = 0.0,
+    fail_fast: flags.FailFastOpt = None,
     max_cost: flags.MaxCostOpt = None,
     token_budget: flags.TokenBudgetOpt = None,
     call_timeout: flags.CallTimeoutOpt = None,
@@ -66,6 +70,7 @@ def run(
     rollout_timeout: flags.RolloutTimeoutOpt = None,
     cache: flags.CacheOpt = False,
     resume: flags.ResumeOpt = None,
+    retry_errors: flags.RetryErrorsOpt = False,
     new: flags.NewOpt = False,
     fail_under: flags.FailUnderOpt = None,
     baseline: flags.BaselineOpt = None,
@@ -76,7 +81,10 @@ def run(
     python: PythonOpt = None,
     sandbox: flags.SandboxOpt = False,
     allow_net: flags.AllowNetOpt = False,
+    only_gateway: flags.OnlyGatewayOpt = False,
     hub: flags.HubOnlyOpt = False,
+    tag: flags.TagOpt = None,
+    note: flags.NoteOpt = None,
     save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
     push: flags.PushOpt = False,
     save_to_hf_hub: flags.SaveToHubOpt = False,
@@ -107,6 +115,7 @@ def run(
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    given = given_variables(env_var or [], env_file)
     request = EvalRequest(
         environment=environment or "",
         model=model,
@@ -123,20 +132,25 @@ def run(
         endpoints_path=endpoints_path,
         provider=provider,
         headers=tuple(header or ()),
-        env_vars=parse_names(env_var or []),
+        env_vars=given.names,
         state_columns=parse_names(state_columns or []),
         independent_scoring=independent_scoring,
         max_retries=max_retries,
         max_error_rate=max_error_rate,
+        fail_fast=fail_fast,
         verifiers=verifiers,
         python=python,
         hub_only=hub,
         sandbox=sandbox,
         allow_net=allow_net,
+        only_gateway=only_gateway,
         deadlines=parse_deadlines(call_timeout, score_timeout, rollout_timeout),
         max_cost=max_cost,
         token_budget=token_budget,
         cache=cache,
+        retry_errors=retry_errors,
+        tags=parse_names(tag or []),
+        note=note,
     )
     if request.environment.endswith(".toml"):
         for_one = (fail_under, baseline, max_drop, junit, github_summary, hf_hub_dataset_name)
@@ -152,6 +166,7 @@ def run(
             resume=resume,
             new=new,
             push=push,
+            given=given.values,
         )
         return
     if save_to_hf_hub:
@@ -166,8 +181,9 @@ def run(
         junit=junit,
         github_summary=github_summary,
     )
-    result = _evaluate(session, request, resume=resume, new=new, verbose=verbose, yes=yes)
-    _show(session, result)
+    around = session.surroundings(given=given.values)
+    result = _evaluate(session, request, around, resume=resume, new=new, verbose=verbose, yes=yes)
+    _show(session, result, verbose=verbose)
     judgement = hold_to(gates, session, result.folder.path, result.summary)
     if push:
         push_at_end(session, result.folder.path)
@@ -181,6 +197,7 @@ def run(
 def _evaluate(
     session: Session,
     request: EvalRequest,
+    around: Surroundings,
     *,
     resume: str | None,
     new: bool,
@@ -198,7 +215,7 @@ def _evaluate(
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {limits_words(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
-    return run_evaluation(prepared, session.surroundings(), resumed)
+    return run_evaluation(prepared, around, resumed)
 
 
 def _remember(model: str | None, prepared: Prepared) -> None:
@@ -216,7 +233,11 @@ def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
     )
 
 
-def _show(session: Session, result: EvalResult) -> None:
+def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
     session.output.show(result.summary, lines=summary_lines(result.summary))
+    for error in result.summary.errors if verbose else ():
+        if error.traceback:
+            session.output.say(f"{error.kind} error {error.type}, {error.count} x, the first:")
+            session.output.say(error.traceback.rstrip())
     command = resume_command(result.summary.run_id, result.plan)
     leave_if_signalled(session, result.signal, command)

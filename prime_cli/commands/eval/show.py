@@ -9,6 +9,7 @@ from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.listing import find_run
+from prime_cli.evals.reducers import THRESHOLD, Reducer, parse_reducers
 from prime_cli.evals.results import official_row
 from prime_cli.evals.rows import Row
 from prime_cli.evals.saved import SavedRun
@@ -32,6 +33,23 @@ def show(
     errors: Annotated[
         bool, typer.Option("--errors", help="Print the rollouts that ended in an error.")
     ] = False,
+    reduce: Annotated[
+        str | None,
+        typer.Option(
+            "--reduce",
+            metavar="LIST",
+            help="Reduce k rollouts: pass@4, pass^4, maj@4, best@4.",
+            show_default="pass@k and pass^k where rewards are 0 and 1",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            help="Lowest reward that passes.",
+            show_default=str(THRESHOLD),
+        ),
+    ] = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
@@ -43,12 +61,16 @@ def show(
     Example:
       prime eval show
       prime eval show 1f2e3d4c --rollout 0.1
+      prime eval show 1f2e3d4c --reduce pass@8,maj@8
     \b
     See also: `prime eval list`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
     if sum((rollout is not None, example is not None, errors)) > 1:
         raise UsageError("`--rollout`, `--example` and `--errors` exclude each other")
+    reducers = _reducers(reduce, threshold)
+    if reducers is not None and (rollout is not None or example is not None or errors):
+        raise UsageError("`--reduce` is of the whole run and goes with no rollouts of it")
     saved = find_run(run, Path.cwd())
     if rollout is not None:
         _show_rows(session.output, _at(saved, *parse_position(rollout)))
@@ -64,8 +86,19 @@ def show(
             session.output.show(official_row(row))
     else:
         with session.progress.task(f"Reading {saved.folder.run_id}"):
-            summary = saved.summary()
+            summary = saved.summary(reducers)
         session.output.show(summary, lines=summary_lines(summary))
+
+
+def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | None:
+    if words is not None:
+        return parse_reducers(words, THRESHOLD if threshold is None else threshold)
+    if threshold is not None:
+        raise UsageError(
+            "`--threshold` says from where on rollouts pass, for `--reduce`",
+            hint=f"as in `prime eval show --reduce pass@4 --threshold {threshold:g}`",
+        )
+    return None
 
 
 def _at(saved: SavedRun, example: int, rollout: int) -> list[Row]:

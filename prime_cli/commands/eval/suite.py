@@ -1,14 +1,17 @@
 """`prime eval run SUITE.toml`: many evaluations as one."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.commands.eval.interruption import leave_if_signalled
 from prime_cli.commands.eval.push import push_at_end
+from prime_cli.commands.eval.resuming import require_resume
 from prime_cli.commands.eval.standings import show_leaderboard
 from prime_cli.commands.eval.views import from_here
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.evals.locate import Places
 from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.saved import open_run
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -21,6 +24,7 @@ from prime_cli.evals.suites.record import (
 )
 from prime_cli.evals.suites.running import SuiteResult, SuiteRun, begin_record
 from prime_cli.evals.suites.spending import budget_for, resume_command
+from prime_cli.evals.verdict import check_error_rate
 from prime_cli.session import Session
 
 
@@ -32,19 +36,24 @@ def run_suite(
     resume: str | None,
     new: bool,
     push: bool,
+    given: Mapping[str, str],
 ) -> None:
-    """Run the suite that `request` names; its other fields win over the file's."""
+    """Run the suite that `request` names; its other fields win over the file's.
+
+    `given` are variables for its environments alone.
+    """
     path = Path(request.environment)
     if not path.is_file():
         raise NotFound(f"There is no {path}", hint="name the TOML file of a suite")
     if resume is not None and new:
         raise UsageError("`--resume` and `--new` exclude each other")
+    require_resume(request, resume)
     suite = load_suite(path).overridden(request)
     folder, before = _folder(session, suite, places.cwd, resume)
     record = begin_record(suite, folder, before)
     budget = budget_for(suite.limits, record, places.cwd)
     session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")
-    around = session.surroundings(budget)
+    around = session.surroundings(budget, given=given)
     result = SuiteRun(suite, folder, record, places, around).execute()
     show_leaderboard(session.output, result.leaderboard)
     session.output.say(f"Saved in {from_here(str(folder.path))}")
@@ -52,7 +61,7 @@ def run_suite(
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
                 push_at_end(session, places.cwd / cell.path)
-    _end(session, result, suite)
+    _end(session, result, suite, places.cwd)
 
 
 def _folder(
@@ -71,7 +80,7 @@ def _folder(
     return new_suite_folder(suite, cwd), None
 
 
-def _end(session: Session, result: SuiteResult, suite: Suite) -> None:
+def _end(session: Session, result: SuiteResult, suite: Suite, cwd: Path) -> None:
     """Exit as the suite ended; a cap, a failure and too many errors are partial results."""
     command = resume_command(result.record)
     leave_if_signalled(session, result.signal, command)
@@ -85,15 +94,13 @@ def _end(session: Session, result: SuiteResult, suite: Suite) -> None:
             + (" and others" if len(failed) > 1 else ""),
             hint=again,
         )
-    _check_errors(result, suite, again)
+    _check_errors(result, suite, cwd, command)
 
 
-def _check_errors(result: SuiteResult, suite: Suite, again: str) -> None:
+def _check_errors(result: SuiteResult, suite: Suite, cwd: Path, command: str) -> None:
     limits = {cell.key: cell.request.max_error_rate for cell in suite.cells}
+    again = f"`{command}` asks again where there was no answer, elsewhere with `--retry-errors`"
     for line in result.leaderboard.standings:
-        finished = line.scored + line.errored
-        if finished and line.errored / finished > limits[line.key]:
-            raise PartialResult(
-                f"{line.errored} of {finished} rollouts of `{line.key}` ended in an error",
-                hint=f"see what happened with `prime eval show {line.run_id} --errors`, {again}",
-            )
+        if line.errored and line.path is not None:
+            summary = open_run(cwd / line.path).summary()
+            check_error_rate(summary, limits[line.key], again=again, key=line.key)

@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from prime_cli.evals.labels import Labels
+from prime_cli.evals.reducers import THRESHOLD, Reduced
+from prime_cli.evals.served import served_words
 from prime_cli.evals.spending import spend_of
 from prime_cli.evals.summary import Reward, Summary
 from prime_cli.models.budget import cost_words
 
 _MOST_SHOWN = 12
 """Rewards of one rollout index that are printed; the rest is in the files."""
+
+_MOST_HOSTS = 5
 
 _USAGE = ("calls", "input", "cached", "output", "reasoning", "input_tokens", "output_tokens")
 
@@ -20,6 +25,8 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     lines = [
         ("Environment", _environment(summary)),
         ("Model", summary.model),
+        *(("  answered by", words) for words in served_words(summary.served)),
+        *_labels(summary.labels),
         ("Rollouts", _rollouts(summary)),
     ]
     if summary.status != "finished":
@@ -29,11 +36,13 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
     )
     if summary.reward.stderr is not None:
-        lines.append(("", _precision(summary.reward)))
+        lines.extend(("", words) for words in _precision(summary.reward))
     if counts.errored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
         lines.append(("", f"between {low} and {high}, as errors are counted as 0 or left out"))
     lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
+    for reduced in summary.reduced:
+        lines.extend(_reduced(reduced))
     lines.extend(
         (name, f"avg {_number(metric.mean)}, std {_number(metric.std)}")
         for name, metric in summary.metrics.items()
@@ -42,8 +51,15 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         (f"{error.kind} error", f"{error.count} x {error.type}: {error.message}")
         for error in summary.errors
     )
+    lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
+    if summary.asked_again_words:
+        lines.append(("Asked again", summary.asked_again_words))
     if summary.usage:
-        lines.extend(_spent(summary.usage))
+        lines.extend(_spent(summary.usage, summary.uncounted))
+    elif summary.uncounted:
+        lines.append(("Cost", f"unknown{_beside(summary.uncounted)}"))
+    if summary.refused:
+        lines.append(("Refused", f"connections to {_listed(summary.refused)}"))
     if summary.seconds is not None:
         lines.append(("Time", f"{summary.seconds:.1f} s"))
     lines.append(("Saved in", from_here(summary.path)))
@@ -57,6 +73,12 @@ def _environment(summary: Summary) -> str:
     return facts.ref + on + (f", harness {facts.harness}" if facts.harness else "") + walls
 
 
+def _labels(labels: Labels) -> list[tuple[str, str]]:
+    commit = str(labels.revision or "")
+    lines = [("Tags", ", ".join(labels.tags)), ("Note", labels.note or ""), ("Commit", commit)]
+    return [(name, text) for name, text in lines if text]
+
+
 def _rollouts(summary: Summary) -> str:
     counts = summary.counts
     parts = [f"{counts.planned} planned", f"{counts.scored} scored", f"{counts.errored} errored"]
@@ -65,12 +87,36 @@ def _rollouts(summary: Summary) -> str:
     return ", ".join(parts)
 
 
-def _precision(reward: Reward) -> str:
-    told = f"standard error {_number(reward.stderr)} over examples"
-    if reward.interval is None:
-        return told
-    low, high = reward.interval
-    return f"{told}, 95 % interval {_number(low)} to {_number(high)}"
+def _precision(reward: Reward) -> list[str]:
+    told = [f"standard error {_number(reward.stderr)} over examples"]
+    if reward.stderr == 0:
+        equal = "all rewards are equal" if reward.std == 0 else "all examples earned the same"
+        told[0] += f", as {equal}"
+    if reward.interval is not None:
+        low, high = reward.interval
+        told.append(f"95 % interval {_number(low)} to {_number(high)} ({reward.interval_method})")
+    if reward.interval is not None and reward.stderr == 0:
+        told.append("which allows for what examples that were not drawn might earn")
+    return told
+
+
+def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
+    told = _number(reduced.value)
+    if reduced.interval is not None:
+        low, high = reduced.interval
+        told += f", 95 % interval {_number(low)} to {_number(high)} ({reduced.interval_method})"
+    lines = [(reduced.name, told)]
+    if reduced.threshold not in (None, THRESHOLD):
+        lines.append(("", f"a rollout passes from a reward of {_number(reduced.threshold)} on"))
+    if reduced.left_out:
+        short = f"with fewer than {reduced.k} scored rollouts left out"
+        lines.append(("", f"{reduced.left_out} of {_examples(reduced)} {short}"))
+    return lines
+
+
+def _examples(reduced: Reduced) -> str:
+    count = reduced.examples + reduced.left_out
+    return f"{count} example" + ("s" if count > 1 else "")
 
 
 def _rewards(rewards: Sequence[float | None]) -> str:
@@ -79,7 +125,7 @@ def _rewards(rewards: Sequence[float | None]) -> str:
     return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
 
 
-def _spent(usage: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str, str]]:
     """Tokens and cost in all; below them the judges' part, and that of each model of several."""
     lines = [("Tokens", _tokens(usage))]
     roles = {role: counts for role, counts in usage.get("roles", {}).items() if role != "policy"}
@@ -89,8 +135,20 @@ def _spent(usage: Mapping[str, Any]) -> list[tuple[str, str]]:
         calls = usage["hits"] + usage.get("calls", 0)
         lines.append(("Cache", f"{usage['hits']:,} of {calls:,} calls from the cache"))
     if "cost" in usage:
-        lines.append(("Cost", cost_words(spend_of(usage))))
+        lines.append(("Cost", cost_words(spend_of(usage)) + _beside(uncounted)))
     return lines
+
+
+def _beside(uncounted: Sequence[str]) -> str:
+    return f", and calls to {_listed(uncounted)} that were not counted" if uncounted else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`, the first few of many."""
+    shown = list(names[:_MOST_HOSTS])
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _tokens(usage: Mapping[str, Any]) -> str:

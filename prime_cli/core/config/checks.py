@@ -3,6 +3,7 @@
 `source` names where the text was found, as a message has it.
 """
 
+import re
 from collections.abc import Callable
 
 from prime_cli.core.config.addresses import hub_address
@@ -57,6 +58,17 @@ def address_or_none(word: str, source: str) -> str | None:
 def names(words: str, source: str) -> tuple[str, ...]:
     """Names with commas between."""
     return tuple(text(word.strip(), source) for word in words.split(",") if word.strip())
+
+
+def variables(words: str, source: str) -> tuple[str, ...]:
+    """Names of variables with commas between."""
+    found = names(words, source)
+    for name in found:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise UsageError(
+                f"{source} names no variable: `{name[:40]}`", hint="write names, and no values"
+            )
+    return found
 
 
 def one_of(*choices: str) -> Callable[[str, str], str]:

@@ -101,6 +101,21 @@ def set_value(file: Path, name: str, value: str | bool | list[str]) -> bool:  # 
     return edit(file, change)
 
 
+def set_entry(file: Path, table: str, key: str, value: list[str] | None) -> bool:
+    """Write `key = value` into `[table]` of `file`, or take it away; False if it was so already."""
+
+    def change(whole: Table) -> None:
+        if value is not None:
+            _child(whole, table, file)[key] = value
+        elif table in whole:
+            entries = _child(whole, table, file)
+            entries.pop(key, None)
+            if not entries:
+                del whole[table]
+
+    return edit(file, change)
+
+
 def unset_value(file: Path, name: str) -> bool:
     """Take `name` out of the top of `file`; False if it was not there."""
 

@@ -2,13 +2,15 @@
 
 import getpass
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from prime_cli.core.config import registry
 from prime_cli.core.config.contexts import Context, choose_context
 from prime_cli.core.config.settings import DEFAULT, Setting, read_table, read_text
+from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import prime_home
 from prime_cli.core.refs import slugify
 
@@ -18,7 +20,8 @@ class Config:
     """Everything that is set, decided once at the start of a command.
 
     `owner` is whose environments are published on the local hub, `current` the context that
-    config.toml names, and `storage` where keys are to be kept.
+    config.toml names, and `storage` where keys are to be kept. `env_vars` are the variables that
+    environments may read, by `owner/name`.
     """
 
     home: Setting[Path]
@@ -34,6 +37,7 @@ class Config:
     ssh_key_path: Setting[str | None]
     sky: Setting[str | None]
     sky_infra: Setting[tuple[str, ...]]
+    env_vars: Mapping[str, Setting[tuple[str, ...]]] = field(default_factory=dict)
 
     @property
     def offline(self) -> bool:
@@ -64,6 +68,7 @@ class Config:
             self.ssh_key_path,
             self.sky,
             self.sky_infra,
+            *self.env_vars.values(),
         ]
 
 
@@ -92,7 +97,20 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         ssh_key_path=registry.SSH_KEY_PATH.choose(table, environ, file),
         sky=registry.SKY.choose(table, environ, file),
         sky_infra=registry.SKY_INFRA.choose(table, environ, file),
+        env_vars=_env_vars(table, file),
     )
+
+
+def _env_vars(table: dict[str, Any], file: Path) -> dict[str, Setting[tuple[str, ...]]]:
+    """What `[env_vars]` allows; raises UsageError where it is none."""
+    allowed = table.get(registry.ENV_VARS, {})
+    if not isinstance(allowed, dict):
+        raise UsageError(f"{registry.ENV_VARS} in {file} must be a table")
+    found = {}
+    for environment in sorted(allowed):
+        known = registry.env_vars_of(environment)
+        found[environment] = known.choose({known.name: allowed[environment]}, {}, file)
+    return found
 
 
 def _with_system_user(owner: Setting[str]) -> Setting[str]:

@@ -4,6 +4,7 @@ Reading them, `prime config`, its completion and docs/settings.md all come from 
 """
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from prime_cli.core.errors import UsageError
 T = TypeVar("T")
 
 _KINDS: dict[type, str] = {str: "text", bool: "true or false", list: 'a list, as ["ada"]'}
+_ENVIRONMENT = re.compile(r"(?:[\w.-]+/)?[\w.-]+")
 _SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 
 
@@ -207,9 +209,42 @@ SETTINGS: tuple[Known[Any], ...] = (
 )
 
 
+ENV_VARS = "env_vars"
+"""The table of variables that environments are allowed: `env_vars.owner/name`."""
+
+
+def env_vars_of(environment: str) -> Known[tuple[str, ...]]:
+    """The variables that one environment may read, of those that look like secrets."""
+    return Known(
+        f"{ENV_VARS}.{environment}",
+        "Variables that this environment may read",
+        checks.variables,
+        default=(),
+        usual="none",
+        kind=list,
+        form="names of variables, with commas between",
+    )
+
+
+def environment_in(name: str) -> str | None:
+    """The environment in `env-vars.owner/name`; None for other settings."""
+    table, dot, environment = name.strip().partition(".")
+    if not dot or table.lower().replace("-", "_") != ENV_VARS:
+        return None
+    if not _ENVIRONMENT.fullmatch(environment):
+        raise UsageError(
+            f"`{environment}` is not an environment",
+            hint="write `env-vars.owner/name`, or `env-vars.name` of a local one",
+        )
+    return environment
+
+
 def find_setting(name: str) -> Known[Any]:
     """The setting `name`, with `-` or `_`; raises UsageError for secrets and unknown names."""
     refuse_secret(name)
+    environment = environment_in(name)
+    if environment is not None:
+        return env_vars_of(environment)
     wanted = name.strip().lower().replace("-", "_")
     for known in SETTINGS:
         if known.name == wanted:

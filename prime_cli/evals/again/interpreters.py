@@ -10,6 +10,7 @@ from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 
@@ -18,6 +19,7 @@ def interpreter_again(
     subject: Subject,
     around: Surroundings,
     sandbox: Sandbox | None,
+    variables: Variables,
     *,
     before: InterpreterFacts | None,
     lock: Lock | None,
@@ -29,7 +31,9 @@ def interpreter_again(
     `choose_interpreter` raises.
     """
     with around.turn:
-        interpreter = choose_interpreter(plan, subject, around, sandbox, before=before, pinned=lock)
+        interpreter = choose_interpreter(
+            plan, subject, around, sandbox, before=before, pinned=lock, variables=variables
+        )
     found = [] if before is None else list(package_differences(before, facts_of(interpreter)))
     if found and not force:
         raise Conflict(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from prime_cli.evals.asked_again import AskedAgain
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.tally import Pair, Tally
@@ -17,7 +18,7 @@ class Origin:
 
     The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
     are not made again, `kept` those that `lay_out` takes over as they are. With `is_direct`
-    rewards are given to the completions that `lay_out` saved.
+    rewards are given to the completions that `lay_out` saved, whose run asked again `asked_again`.
     """
 
     rerun_of: str | None = None
@@ -28,3 +29,4 @@ class Origin:
     kept: frozenset[Pair] = field(default_factory=frozenset)
     lay_out: LayOut | None = None
     is_direct: bool = False
+    asked_again: AskedAgain | None = None

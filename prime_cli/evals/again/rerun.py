@@ -14,6 +14,7 @@ from prime_cli.evals.again.source import Source
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.locate import Places
 from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.own_clients import warn_of_uncounted
 from prime_cli.evals.plan import ALL, EvalPlan
 from prime_cli.evals.prepare import Prepared, prepare_with
 from prime_cli.evals.request import EvalRequest
@@ -22,7 +23,7 @@ from prime_cli.evals.resuming.sameness import require_headers
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.setup import RunInputs, Surroundings
-from prime_cli.evals.worker import passed_keys
+from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.wire.locks import Lock
 
 
@@ -108,13 +109,16 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
     source, prepared = again.source, again.prepared
     plan, before = prepared.plan, source.manifest
     sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, prepared.subject.package.path, around.budget, around.progress)
     declared = declared_keys(prepared.subject.package.path)
-    passed = passed_keys(plan, declared, around.environ, around.progress)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
     interpreter = interpreter_again(
         plan,
         prepared.subject,
         around,
         sandbox,
+        shared_variables(plan, passed, around.variables, keys),
         before=before.interpreter,
         lock=again.lock,
         force=again.force,
@@ -129,6 +133,7 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
         asked=prepared.asked,
         prices=prepared.prices,
         recording=prepared.recording,
+        labels=prepared.labels,
         origin=Origin(
             rerun_of=source.name,
             examples=min(before.examples or 0, _size(plan, before)),

@@ -18,13 +18,14 @@ from prime_cli.evals.again.source import Source
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.locate import Places, locate
+from prime_cli.evals.own_clients import warn_of_uncounted
 from prime_cli.evals.plan import ALL, EvalPlan
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.saved import open_run
 from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.subject import Subject, obtain
-from prime_cli.evals.worker import passed_keys
+from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
@@ -101,13 +102,16 @@ def rescore(rescoring: Rescoring, registry: Registry, around: Surroundings) -> E
     """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
     source, plan, changes = rescoring.source, rescoring.plan, rescoring.changes
     sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, rescoring.subject.package.path, around.budget, around.progress)
     declared = declared_keys(rescoring.subject.package.path)
-    passed = passed_keys(plan, declared, around.environ, around.progress)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(Endpoint(plan.model, builtin=True), registry, around.environ)
     interpreter = interpreter_again(
         plan,
         rescoring.subject,
         around,
         sandbox,
+        shared_variables(plan, passed, around.variables, keys),
         before=None if changes.environment else source.manifest.interpreter,
         lock=rescoring.lock,
         force=changes.force,
@@ -152,6 +156,7 @@ def rescore_in(
         kept=selection.kept,
         lay_out=selection.lay_out,
         is_direct=is_direct,
+        asked_again=source.asked_again(),
     )
     inputs = RunInputs(
         plan,

@@ -12,12 +12,10 @@ from prime_cli.evals.again.source import Source
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.journal import Journal
 from prime_cli.evals.resuming.orders import GROUP
+from prime_cli.evals.resuming.retry_policy import is_scorable
 from prime_cli.evals.rows import Row
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.tally import Pair, Tally
-
-_IN_SCORING = frozenset({"RewardFailed", "ScoringTimeout", "NoReward", "ValueError"})
-"""Errors of rollouts whose conversation had come to its end (v0); NaN as a reward is the last."""
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -67,9 +65,9 @@ class Selection:
                 error = row.error.type if row.error is not None else None
                 before.write(_line(EarlierReward(*pair, row.reward, error)))
                 if pair in self.scored:
-                    saved.write(_line(_saved(row)))
+                    saved.write(_line(saved_line(row)))
                 else:
-                    kept = msgspec.structs.replace(row, attempt=1, apart={})
+                    kept = msgspec.structs.replace(row, attempt=1, again=None, apart={})
                     journal.append(kept)
                     tally.add(kept)
 
@@ -105,18 +103,8 @@ def select(source: Source, examples: frozenset[int] | None) -> Selection:
     )
 
 
-def is_scorable(row: Row) -> bool:
-    """Whether a rollout has all that the model said: it was scored, or failed in scoring."""
-    if not row.completion:
-        return False
-    if row.error is None:
-        return True
-    if row.error.kind != "environment" or row.error.type not in _IN_SCORING:
-        return False
-    return row.error.type != "ValueError" or row.error.message.startswith("the reward is not")
-
-
-def _saved(row: Row) -> SavedLine:
+def saved_line(row: Row) -> SavedLine:
+    """What the worker scores `row` by."""
     return SavedLine(
         row.example_id,
         row.rollout,

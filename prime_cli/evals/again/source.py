@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.asked_again import AskedAgain
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.listing import find_run
 from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.rows import Row
+from prime_cli.evals.saved import SavedRun
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -23,6 +25,12 @@ class Source:
     manifest: Manifest
     rows: Callable[[], Iterator[Row]]
     folder: RunFolder | None = None
+
+    def asked_again(self) -> AskedAgain | None:
+        """The rollouts whose model was asked more than once."""
+        if self.folder is None:
+            return self.manifest.asked_again
+        return SavedRun(self.folder, self.manifest).asked_again()
 
 
 def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Source:

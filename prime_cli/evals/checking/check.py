@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from prime_cli.evals.checking.inspection import (
 from prime_cli.evals.checking.scoring import of_interest
 from prime_cli.evals.checking.sounding import Bench, Sounding, sound
 from prime_cli.evals.declared import declared_keys
+from prime_cli.evals.given_variables import with_always_allowed
 from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject, obtain
-from prime_cli.evals.worker import passed_keys
+from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.models.registry import Registry, load_registry
@@ -88,7 +89,9 @@ def check_environment(
         build = failed("build", error.message, error.hint or "see what the build backend says")
         report = _report(str(located), [build], wheel_sha256=None)
         return Checked(report, error)
-    return check_subject(subject, options, around)
+    allowed = places.env_vars.get(subject.environment.slug, ())
+    names = with_always_allowed(options.env_vars, allowed, around.variables)
+    return check_subject(subject, replace(options, env_vars=names), around)
 
 
 def check_subject(subject: Subject, options: CheckOptions, around: Surroundings) -> Checked:
@@ -104,8 +107,10 @@ class _Checking:
         self._declaration: Declaration = read_declaration(subject.pyproject)
         self._declared = declared_keys(subject.package.path)
         self._plan = _plan(subject, options)
-        self._passed = passed_keys(self._plan, self._declared, around.environ, around.progress)
-        self._scrub = Scrubber(secrets_of(_ENDPOINT, around.environ, self._passed))
+        passed = passed_keys(self._plan, self._declared, around.variables, around.progress)
+        keys = known_keys(_ENDPOINT, Registry(), around.environ)
+        self._variables = shared_variables(self._plan, passed, around.variables, keys)
+        self._scrub = Scrubber(secrets_of(_ENDPOINT, around.environ, passed))
 
     def run(self) -> Checked:
         checks = {
@@ -137,6 +142,7 @@ class _Checking:
             extra_wheels=subject.beside,
             offline=around.offline,
             progress=progress,
+            variables=self._variables,
         )
         with tempfile.TemporaryDirectory(prefix="prime-check-") as folder:
             fresh = make_anew(interpreter, subject.package, subject.beside(), Path(folder))
@@ -162,8 +168,7 @@ class _Checking:
             interpreter=interpreter,
             first=options.examples,
             rollout_seconds=options.rollout_seconds,
-            environ=around.environ,
-            passed=self._passed,
+            variables=self._variables,
             scrub=self._scrub,
             log=log,
             judges=judges,

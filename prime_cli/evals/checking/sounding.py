@@ -11,6 +11,7 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.scrub import Scrubber
+from prime_cli.evals.withheld_variables import Asks
 from prime_cli.evals.worker import make_spec, worker_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
@@ -19,12 +20,23 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import End, Event, Log, Network, Rollout, Spec, Start, Survey
+from prime_cli.runtime.protocol import (
+    AskedVariable,
+    End,
+    Event,
+    Log,
+    Network,
+    Rollout,
+    Spec,
+    Start,
+    Survey,
+)
+from prime_cli.runtime.variables import Variables
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a sounding needs; `passed` are variables that the environment may read.
+    """What a sounding needs; `variables` are what the environment is given and is not.
 
     `judges` are the variables and the registry by which other models than the one of the check
     are found: empty ones unless they may be called.
@@ -34,8 +46,7 @@ class Bench:
     interpreter: Interpreter
     first: int
     rollout_seconds: float
-    environ: Mapping[str, str]
-    passed: Mapping[str, str]
+    variables: Variables
     scrub: Scrubber
     log: Path
     judges: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +91,7 @@ class _Run:
         self._task = task
         self._found = Sounding()
         self._gold = GoldAnswers()
+        self._asks = Asks(bench.variables, progress)
         self._worker: Worker
 
     async def run(self, without: tuple[Probe, ...]) -> Sounding:
@@ -94,8 +106,7 @@ class _Run:
             spec = _spec(bench, gateway, without)
             python = bench.interpreter.python
             variables = worker_variables(
-                bench.environ,
-                bench.passed,
+                bench.variables,
                 base_url=gateway.base_url,
                 token=gateway.token,
                 python=python,
@@ -116,6 +127,8 @@ class _Run:
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
             case Survey():
                 found.survey = event
+            case AskedVariable():
+                self._asks.hear(event)
             case Network():
                 found.hosts[event.phase].append(event.host)
             case Rollout():
@@ -126,7 +139,9 @@ class _Run:
             case Log():
                 self._progress.say(self._bench.scrub.text(event.text))
             case End():
-                failure = failure_of(event, self._bench.plan, self._bench.scrub)
+                failure = failure_of(
+                    event, self._bench.plan, self._bench.scrub, asked=self._asks.hint()
+                )
                 if failure is not None:
                     raise failure
 
@@ -135,7 +150,9 @@ class _Run:
 
 
 def _spec(bench: Bench, gateway: Gateway, without: tuple[Probe, ...]) -> Spec:
-    spec = make_spec(bench.plan, bench.interpreter, gateway.base_url, gateway.token)
+    spec = make_spec(
+        bench.plan, bench.interpreter, gateway.base_url, gateway.token, variables=bench.variables
+    )
     return msgspec.structs.replace(
         spec,
         first=bench.first,

@@ -87,7 +87,15 @@ def _compare(first: Side, other: Side, terms: Terms) -> Comparison:
 
 def _facts(side: Side, rewards: Sequence[float]) -> SideFacts:
     mean = sum(rewards) / len(rewards)
-    return SideFacts(side.run, side.environment, side.model, mean, side.rollouts, side.errors)
+    return SideFacts(
+        side.run,
+        side.environment,
+        side.model,
+        mean,
+        side.rollouts,
+        side.errors,
+        side.asked_again,
+    )
 
 
 def _flips(pairs: Pairs) -> list[Flip]:
@@ -108,7 +116,11 @@ def _notes(first: Side, other: Side) -> list[str]:
         one, two = (msgspec.json.encode(side.settings[name]).decode() for side in (first, other))
         if first.settings[name] != other.settings[name]:
             notes.append(f"{name} differ: {one} and {two}")
-    return notes
+    return notes + [
+        f"{side.run} asked its model again for {side.asked_again.words}"
+        for side in (first, other)
+        if side.asked_again is not None and side.asked_again.rollouts
+    ]
 
 
 def _decided(comparison: Comparison, adjusted: float, alpha: float, together: int) -> Comparison:
@@ -120,7 +132,22 @@ def _decided(comparison: Comparison, adjusted: float, alpha: float, together: in
         p_adjusted=adjusted,
         verdict=verdict,
         sentence=_sentence(comparison, verdict, adjusted, together),
+        disagreement=_disagreement(comparison, adjusted, alpha),
     )
+
+
+def _disagreement(comparison: Comparison, adjusted: float, alpha: float) -> str | None:
+    if comparison.interval is None:
+        return None
+    low, high = comparison.interval
+    if low <= 0 <= high:
+        found = f"the interval includes 0, but p is not above {alpha:g}; p decides"
+        return found if adjusted <= alpha else None
+    if comparison.p > alpha:
+        return f"the interval excludes 0, but p is above {alpha:g}; p decides"
+    if adjusted > alpha:
+        return "the interval, which is of this comparison alone, excludes 0; Holm's p decides"
+    return None
 
 
 def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: int) -> str:

@@ -11,11 +11,8 @@ import numpy as np
 from scipy import stats
 
 from prime_cli.evals.comparison.pairing import Pairs
-from prime_cli.evals.comparison.power import (
-    POWER,
-    detectable_by_mcnemar,
-    detectable_by_t,
-)
+from prime_cli.evals.comparison.power import POWER, power_of_mcnemar, smallest_difference
+from prime_cli.evals.comparison.power_simulation import power_of_normal
 from prime_cli.evals.comparison.resampling import Floats, bootstrap_t, is_flat, sign_flip
 
 MCNEMAR = "exact McNemar"
@@ -98,12 +95,19 @@ def _detectable(pairs: Pairs, differences: Floats, method: str, alpha: float) ->
     if pairs.is_binary:
         # One more of each: no change in a few examples does not show that there is never any.
         discordance = (sum(_changes(pairs)) + 2) / (size + 2)
-        return detectable_by_mcnemar(discordance, size, alpha=alpha, power=POWER)
+        return smallest_difference(
+            lambda each: power_of_mcnemar(each, max(each, discordance), size, alpha=alpha),
+            POWER,
+            1.0,
+        )
     squares = float(np.sum((differences - np.mean(differences)) ** 2))
     adjusted = method == ADJUSTED_WALD
-    variance = (squares + 1) / (size + 2) if adjusted else squares / (size - 1)
-    found = detectable_by_t(variance**0.5, size, alpha=alpha, power=POWER)
-    return None if found is not None and found > 1 and _are_shares(pairs) else found
+    spread = ((squares + 1) / (size + 2) if adjusted else squares / (size - 1)) ** 0.5
+    return smallest_difference(
+        lambda each: power_of_normal(each, spread, size, alpha=alpha),
+        POWER,
+        1.0 if _are_shares(pairs) else np.inf,
+    )
 
 
 def _changes(pairs: Pairs) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """How large a comparison must be: `prime eval power`."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -8,30 +9,25 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.pairing import pair
 from prime_cli.evals.comparison.sides import Side
-from prime_cli.evals.statistics import spread
+from prime_cli.evals.comparison.variation import (
+    ALIKE_HINT,
+    ALIKE_UNKNOWN,
+    Variation,
+    variation_of_pair,
+)
 
-
-class Variation(msgspec.Struct, frozen=True):
-    """How rewards vary: their mean, the variance of one, and the part between examples.
-
-    `correlation` is that of both models' expected rewards over examples; `source` says where all
-    of it is from.
-    """
-
-    variance: float
-    icc: float
-    correlation: float
-    source: str
-    mean: float | None = None
-    is_binary: bool = False
+MCNEMAR = "exact McNemar, by enumeration"
+SIGN_FLIP = "sign-flip permutation"
 
 
 class Need(msgspec.Struct, frozen=True):
     """An answer: `examples` with `rollouts` each, for each model, show `difference`.
 
     `examples` is null where no number under 10 million does, `difference` where none is shown.
-    `spread` is the standard deviation of per-example differences, `discordance` the share of
-    examples that change (0/1 rewards with one rollout).
+    `power` is what was wanted, `expected_power` what so many examples have by the test that
+    `prime eval compare` will use. `spread` is the standard deviation of per-example differences,
+    `discordance` the share of examples that change (0/1 rewards with one rollout). `icc_from` is
+    `given` or `estimated`, null where icc plays no part; `correlation_from` also `assumed`.
     """
 
     difference: float | None
@@ -45,15 +41,21 @@ class Need(msgspec.Struct, frozen=True):
     discordance: float | None = None
     correlation: float | None = None
     icc: float | None = None
+    expected_power: float | None = None
+    icc_from: str | None = None
+    correlation_from: str | None = None
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is wanted: the examples for `difference`, or the difference that `examples` show."""
+    """What is wanted: the examples for `difference`, or the difference that `examples` show.
+
+    `rollouts` is None where it was not said: as many as the runs have, else one.
+    """
 
     difference: float | None
     examples: int | None
-    rollouts: int
+    rollouts: int | None
     alpha: float
     power: float
 
@@ -62,7 +64,7 @@ class Question:
         if (self.difference is None) == (self.examples is None):
             raise UsageError(
                 "Say either which difference or how many examples",
-                hint="as in `prime eval power --rate 0.6 --difference 0.05`",
+                hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
             )
         if self.difference is not None and not 0 < self.difference < math.inf:
             raise UsageError(f"`--difference {self.difference}` is not above 0")
@@ -73,147 +75,182 @@ class Question:
             raise UsageError(f"`--power {self.power}` is not above alpha ({self.alpha})")
 
 
-def variation_of(side: Side, correlation: float) -> Variation:
-    """The variation within and between the examples of a run (one-way analysis of variance).
+@dataclass(frozen=True)
+class _Plan:
+    """The power of (difference, examples); differences go up to `most`."""
 
-    With one rollout of each example nothing tells them apart: all of it counts as between.
-    """
-    clusters = [example.rewards for example in side.examples.values() if example.rewards]
-    rewards = [reward for cluster in clusters for reward in cluster]
-    if len(clusters) <= 1:
-        raise UsageError(f"Run {side.run} has fewer than two examples with a reward")
-    mean = math.fsum(rewards) / len(rewards)
-    between, within = _components(clusters, mean)
-    variance = between + within
-    if not variance:
-        raise UsageError(
-            f"All rewards of run {side.run} are the same",
-            hint="give the numbers: `prime eval power --rate 0.6 --difference 0.05`",
-        )
-    source = f"run {side.run}: {len(clusters)} examples, {len(rewards)} rewards"
-    binary = set(rewards) <= {0.0, 1.0}
-    return Variation(variance, between / variance, correlation, source, mean, binary)
-
-
-def _components(clusters: list[list[float]], mean: float) -> tuple[float, float]:
-    """Variance between and within clusters, of unequal sizes too (Searle, 1971, chapter 10)."""
-    total, count = sum(len(cluster) for cluster in clusters), len(clusters)
-    means = [math.fsum(cluster) / len(cluster) for cluster in clusters]
-    outer = math.fsum(
-        len(cluster) * (own - mean) ** 2 for cluster, own in zip(clusters, means, strict=True)
-    ) / (count - 1)
-    if total == count:
-        return outer, 0.0
-    inner = math.fsum(
-        (reward - own) ** 2
-        for cluster, own in zip(clusters, means, strict=True)
-        for reward in cluster
-    ) / (total - count)
-    size = (total - sum(len(cluster) ** 2 for cluster in clusters) / total) / (count - 1)
-    return max(0.0, (outer - inner) / size), inner
+    power: Callable[[float, int], float]
+    most: float
+    method: str
+    source: str
+    rollouts: int = 1
 
 
 def need_of(question: Question, variation: Variation) -> Need:
-    """Answer from a Variation; 0/1 rewards with one rollout by McNemar, others by Student's t."""
-    from prime_cli.evals.comparison.power import spread_of_differences
+    """Answer from a Variation: 0/1 rewards with one rollout by McNemar's test, others by flips."""
+    rollouts = question.rollouts or 1
+    told = {
+        "correlation": variation.correlation,
+        "correlation_from": variation.correlation_from,
+        "icc": variation.icc,
+        "icc_from": variation.icc_from,
+    }
+    if variation.is_binary and variation.mean is not None:
+        found = _need_of_shares(question, variation, variation.mean, rollouts)
+    else:
+        from prime_cli.evals.comparison.power import spread_of_differences
 
-    if variation.is_binary and variation.mean is not None and question.rollouts == 1:
-        return _binary_need(question, variation, variation.mean)
-    wide = spread_of_differences(
-        variation.variance,
-        icc=variation.icc,
-        correlation=variation.correlation,
-        rollouts=question.rollouts,
-    )
-    return msgspec.structs.replace(
-        need_of_spread(question, wide, variation.source),
-        correlation=variation.correlation,
-        icc=variation.icc,
-    )
+        wide = spread_of_differences(
+            variation.variance,
+            icc=variation.icc,
+            correlation=variation.correlation,
+            rollouts=rollouts,
+        )
+        found = need_of_spread(question, wide, variation.source, rollouts)
+    return msgspec.structs.replace(found, **told)
 
 
-def need_of_spread(question: Question, wide: float, source: str) -> Need:
+def need_of_spread(question: Question, wide: float, source: str, rollouts: int = 1) -> Need:
     """Answer from the standard deviation of per-example differences."""
-    from prime_cli.evals.comparison.power import detectable_by_t, examples_by_t
+    from prime_cli.evals.comparison.power_simulation import power_of_normal
 
-    terms = {"alpha": question.alpha, "power": question.power}
-    difference, examples = question.difference, question.examples
-    if difference is not None:
-        examples = examples_by_t(difference, wide, **terms) if wide else 2
-    elif examples is not None:
-        difference = detectable_by_t(wide, examples, **terms)
-    return _answer(question, difference, examples, "paired t-test", source, spread=wide)
+    if not wide:
+        raise UsageError(
+            "Differences between the models do not vary by these numbers",
+            hint="give an `--icc` or a `--correlation` below 1",
+        )
+
+    def power(difference: float, size: int) -> float:
+        return power_of_normal(difference, wide, size, alpha=question.alpha)
+
+    plan = _Plan(power, math.inf, SIGN_FLIP, source, rollouts)
+    return _answer(question, plan, spread=wide)
 
 
 def need_of_discordance(question: Question, discordance: float, source: str) -> Need:
-    """Answer for 0/1 rewards of which the share `discordance` changes."""
-    from prime_cli.evals.comparison.power import detectable_by_mcnemar, examples_by_mcnemar
+    """Answer for 0/1 rewards of which the share `discordance` changes, with one rollout."""
+    from prime_cli.evals.comparison.power import power_of_mcnemar
 
-    terms = {"alpha": question.alpha, "power": question.power}
-    difference, examples = question.difference, question.examples
-    if difference is not None:
-        if difference > discordance:
-            raise UsageError(
-                f"A difference of {difference} needs more than {discordance:g} of all examples "
-                "to change"
-            )
-        examples = examples_by_mcnemar(difference, discordance, **terms)
-    elif examples is not None:
-        difference = detectable_by_mcnemar(discordance, examples, **terms)
-    return _answer(
-        question, difference, examples, "McNemar (Connor)", source, discordance=discordance
-    )
+    if (question.rollouts or 1) > 1:
+        raise UsageError(
+            "A discordance is the share of single rollouts that change, and does not tell what "
+            f"{question.rollouts} rollouts show",
+            hint="give `--rate` and `--icc`, or runs with several rollouts of each example",
+        )
+    if question.difference is not None and question.difference > discordance:
+        raise UsageError(
+            f"A difference of {question.difference:g} needs more than {discordance:.3g} of all "
+            "examples to change",
+            hint="give a larger `--discordance`",
+        )
 
+    def power(difference: float, size: int) -> float:
+        changing = max(difference, discordance)
+        return power_of_mcnemar(difference, changing, size, alpha=question.alpha)
 
-def _binary_need(question: Question, variation: Variation, rate: float) -> Need:
-    from prime_cli.evals.comparison.power import discordance_of
-
-    # Up where there is room; the other way round is the same question.
-    change = question.difference or 0.0
-    other = rate + change if rate + change <= 1 else rate - change
-    if not 0 <= other <= 1:
-        raise UsageError(f"From a rate of {rate:g} nothing can change by {change:g}")
-    agreement = variation.icc * variation.correlation
-    changing = discordance_of(rate, other, agreement)
-    return msgspec.structs.replace(
-        need_of_discordance(question, changing, variation.source),
-        correlation=variation.correlation,
-        icc=variation.icc,
-    )
+    return _answer(question, _Plan(power, 1.0, MCNEMAR, source), discordance=discordance)
 
 
-def need_of_pair(question: Question, first: Side, other: Side) -> Need:
-    """Answer from two runs that may be compared, with as many rollouts as they have.
+def _need_of_shares(question: Question, variation: Variation, rate: float, rollouts: int) -> Need:
+    """Up where there is room; the other way round is the same question."""
+    from prime_cli.evals.comparison.power_simulation import Shares
 
-    Raises Conflict where they may not.
+    most = max(rate, 1 - rate)
+    if question.difference is not None and question.difference > most:
+        raise UsageError(f"From a rate of {rate:g} nothing can change by {question.difference:g}")
+
+    def shares(difference: float) -> Shares:
+        other = rate + difference if rate + difference <= 1 else rate - difference
+        return Shares(rate, other, variation.icc, variation.correlation, rollouts)
+
+    def power(difference: float, size: int) -> float:
+        return shares(difference).power(size, alpha=question.alpha)
+
+    method = MCNEMAR if rollouts == 1 else SIGN_FLIP
+    found = _answer(question, _Plan(power, most, method, variation.source, rollouts))
+    planned = shares(found.difference or 0.0)
+    if rollouts == 1:
+        return msgspec.structs.replace(found, discordance=planned.discordance())
+    return msgspec.structs.replace(found, spread=planned.spread())
+
+
+def need_of_pair(question: Question, first: Side, other: Side, icc: float | None = None) -> Need:
+    """Answer from two runs that may be compared, with as many rollouts as they have or are asked.
+
+    Raises Conflict where they may not, UsageError where they do not differ or do not tell enough.
     """
     pairs = pair(first, other)
     size = len(pairs.ids)
     source = f"the differences between runs {first.run} and {other.run}, {size} examples"
-    rollouts = max(1, round(other.rollouts / len(other.examples)))
-    asked = replace(question, rollouts=rollouts)
-    if pairs.is_binary:
+    seen = variation_of_pair(first, other, pairs, icc)
+    rollouts = question.rollouts or seen.rollouts
+    if pairs.is_binary and rollouts == 1:
+        if icc is not None:
+            raise UsageError("`--icc` plays no part in what single rollouts of two runs tell")
         changed = sum(difference != 0 for difference in pairs.differences)
-        return need_of_discordance(asked, changed / size, source)
-    wide = (spread(pairs.differences).std or 0.0) * math.sqrt(size / max(1, size - 1))
-    return need_of_spread(asked, wide, source)
+        return need_of_discordance(question, changed / size, source)
+    if not (_are_shares(first) and _are_shares(other)):
+        found = need_of_spread(question, seen.with_rollouts(rollouts), source, rollouts)
+        used = rollouts != seen.rollouts
+        return msgspec.structs.replace(
+            found, icc=seen.icc if used else None, icc_from=seen.icc_from if used else None
+        )
+    if seen.icc is None:
+        raise UsageError(ALIKE_UNKNOWN, hint=ALIKE_HINT)
+    rates = [math.fsum(means) / size for means in (pairs.first, pairs.other)]
+    variances = [rate * (1 - rate) for rate in rates]
+    steady = seen.with_rollouts(10**9) ** 2
+    common = 2 * seen.icc * math.sqrt(variances[0] * variances[1])
+    correlation = (seen.icc * sum(variances) - steady) / common if common else 0.0
+    variation = Variation(
+        variance=sum(variances) / 2,
+        icc=seen.icc,
+        correlation=min(1.0, max(0.0, correlation)),
+        source=source,
+        mean=rates[0],
+        is_binary=True,
+        icc_from=seen.icc_from,
+        correlation_from="estimated",
+    )
+    return need_of(replace(question, rollouts=rollouts), variation)
+
+
+def _are_shares(side: Side) -> bool:
+    return all(
+        reward in (0.0, 1.0) for example in side.examples.values() for reward in example.rewards
+    )
 
 
 def _answer(
     question: Question,
-    difference: float | None,
-    examples: int | None,
-    method: str,
-    source: str,
-    **known: float,
+    plan: _Plan,
+    *,
+    spread: float | None = None,
+    discordance: float | None = None,
 ) -> Need:
+    from prime_cli.evals.comparison.power import fewest_examples, smallest_difference
+
+    difference, examples = question.difference, question.examples
+    if examples is not None:
+        size = examples
+        difference = smallest_difference(
+            lambda each: plan.power(each, size), question.power, plan.most
+        )
+    elif difference is not None:
+        change = difference
+        examples = fewest_examples(lambda each: plan.power(change, each), question.power)
+    expected = None
+    if difference is not None and examples is not None:
+        expected = plan.power(difference, examples)
     return Need(
         difference=difference,
         examples=examples,
-        rollouts=question.rollouts,
+        rollouts=plan.rollouts,
         alpha=question.alpha,
         power=question.power,
-        method=method,
-        source=source,
-        **known,
+        method=plan.method,
+        source=plan.source,
+        expected_power=expected,
+        spread=spread,
+        discordance=discordance,
     )

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from prime_cli.evals.asked_again import AskedAgain
+
 HIGHER = "higher"
 LOWER = "lower"
 UNDECIDED = "not decisive"
@@ -10,7 +12,8 @@ UNDECIDED = "not decisive"
 class SideFacts(msgspec.Struct, frozen=True):
     """One of the two runs; `mean` is over the paired examples, each counting once.
 
-    `rollouts` and `errors` are of the whole run. `name` is a run's id, or a hub evaluation's.
+    `rollouts`, `errors` and `asked_again` are of the whole run. `name` is a run's id, or a hub
+    evaluation's.
     """
 
     name: str
@@ -19,6 +22,7 @@ class SideFacts(msgspec.Struct, frozen=True):
     mean: float
     rollouts: int
     errors: int
+    asked_again: AskedAgain | None = None
 
 
 class PairCounts(msgspec.Struct, frozen=True):
@@ -48,8 +52,9 @@ class Comparison(msgspec.Struct, frozen=True):
     `interval` is null where too few examples differ to tell; it is for this comparison alone.
     `p` is two-sided, `p_adjusted` Holm's over all of the report, which alone decides `verdict`:
     `higher`, `lower` or `not decisive`. `detectable` is the smallest true difference that as many
-    examples show in 80 of 100 cases. `flips` come largest change first. `notes` name what else is
-    not the same in both runs.
+    examples show in 80 of 100 cases. `disagreement` says in a sentence that the interval and the
+    verdict do not say the same of 0, null where they do. `flips` come largest change first.
+    `notes` name what else is not the same in both runs.
     """
 
     first: SideFacts
@@ -67,6 +72,7 @@ class Comparison(msgspec.Struct, frozen=True):
     detectable: float | None
     flips: list[Flip]
     notes: list[str] = []
+    disagreement: str | None = None
 
 
 class Report(msgspec.Struct, frozen=True):

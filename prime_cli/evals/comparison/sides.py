@@ -3,12 +3,13 @@
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from prime_cli.core.refs import normalize_name
+from prime_cli.evals.asked_again import AskedAgain
 from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.rows import Row
 from prime_cli.evals.saved import SavedRun
@@ -48,6 +49,7 @@ class Side:
     sha256: str | None = None
     fingerprint: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    asked_again: AskedAgain | None = None
 
     @property
     def errors(self) -> int:
@@ -62,7 +64,7 @@ def side_of(saved: SavedRun) -> Side:
     """Read a saved run; raises UsageError for a journal that cannot be read."""
     examples = gather(saved.rows())
     if saved.manifest is not None:
-        return own_side(saved.manifest, examples)
+        return replace(own_side(saved.manifest, examples), asked_again=saved.asked_again())
     metadata = saved.official or {}
     return Side(
         run=saved.folder.run_id,
@@ -87,6 +89,7 @@ def own_side(manifest: Manifest, examples: Mapping[int, Example]) -> Side:
         sha256=plan.environment.sha256,
         fingerprint=manifest.fingerprint or None,
         settings={"sampling": plan.sampling, "arguments": plan.env_args | plan.extra_args},
+        asked_again=manifest.asked_again,
     )
 
 

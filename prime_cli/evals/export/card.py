@@ -62,6 +62,8 @@ def _figures(summary: Summary) -> dict[str, str]:
         "Errored": str(counts.errored),
         "Truncated": str(counts.truncated),
     }
+    if summary.asked_again_words:
+        shown["Asked again"] = summary.asked_again_words
     metrics = {name: _number(metric.mean) for name, metric in summary.metrics.items()}
     return shown | spent_of(summary.usage) | metrics
 

@@ -20,7 +20,7 @@ from prime_cli.evals.export.embedding import data_element
 from prime_cli.evals.export.spent import parts_of, spent_of
 from prime_cli.evals.export.texts import as_json
 from prime_cli.evals.rows import Row
-from prime_cli.evals.summary import Summary
+from prime_cli.evals.summary import ErrorCount, Summary
 
 MOST_TRANSCRIPTS = 20_000
 _SCRIPTS = "data summary charts grid transcript list start".split()
@@ -53,12 +53,17 @@ def write_page(
 def _run(summary: Summary, facts: Mapping[str, str], kept: Kept) -> dict[str, Any]:
     return {
         # Rewards are in the index; where the run lies is nobody's business to whom a page is sent.
-        "summary": msgspec.structs.replace(summary, rollouts={}, path=""),
+        "summary": msgspec.structs.replace(summary, rollouts={}, path="", errors=_brief(summary)),
         "facts": [*facts.items(), ("Exported by", f"prime {__version__}")],
         "spent": spent_of(summary.usage),
         "parts": parts_of(summary.usage),
         "notes": notes(summary, kept),
     }
+
+
+def _brief(summary: Summary) -> list[ErrorCount]:
+    """Without tracebacks, which are in the transcripts."""
+    return [msgspec.structs.replace(error, traceback=None) for error in summary.errors]
 
 
 def notes(summary: Summary, kept: Kept) -> list[str]:
@@ -70,6 +75,8 @@ def notes(summary: Summary, kept: Kept) -> list[str]:
     missing = summary.counts.planned - kept.rollouts
     if missing > 0:
         found.append(f"{missing} of {summary.counts.planned} planned rollouts are not in it.")
+    if summary.asked_again_words:
+        found.append(f"The model was asked again for {summary.asked_again_words}.")
     if kept.left_out:
         found.append(
             f"Only the first {kept.transcripts} of {kept.rollouts} transcripts are in this file; "

@@ -40,6 +40,7 @@ def summary_markdown(summary: Summary, judgement: Judgement) -> str:
     rows = [
         ("Reward", _reward(summary)),
         ("Rollouts", _rollouts(summary)),
+        *((("Asked again", again),) if (again := summary.asked_again_words) else ()),
         *((f"Gate {each.gate}", _gate(each)) for each in judgement.outcomes),
     ]
     comparison = judgement.comparison

@@ -7,8 +7,9 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.folder import is_being_written, runs_folder
 from prime_cli.evals.manifest import FINISHED, RUNNING, Manifest
 from prime_cli.evals.plan import EvalPlan
+from prime_cli.evals.resuming.orders import owed_again
 from prime_cli.evals.resuming.recall import manifest_of
-from prime_cli.evals.resuming.sameness import content_differences, differences, is_complete
+from prime_cli.evals.resuming.sameness import content_differences, differences
 from prime_cli.evals.saved import SavedRun, open_run
 
 
@@ -21,7 +22,26 @@ def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
     return None
 
 
-def newest_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
+def is_complete(run: SavedRun, plan: EvalPlan, *, retry_errors: bool = False) -> bool:
+    """Whether a resume of `run` by `plan`, the same or a larger one, would have nothing to do.
+
+    Errors that a resume keeps as they are leave nothing to do, unless with `retry_errors`.
+    """
+    before = manifest_of(run)
+    counts = before.counts
+    if before.status != FINISHED or counts is None:
+        return False
+    grows = plan.num_examples not in (before.plan.num_examples, before.examples)
+    if grows or plan.rollouts_per_example != before.plan.rollouts_per_example:
+        return False
+    if counts.scored >= counts.planned:
+        return True
+    tally = run.tally()
+    again = owed_again(tally, before.unit, plan.rollouts_per_example, retry_errors=retry_errors)
+    return not again and tally.finished >= counts.planned
+
+
+def newest_run(plan: EvalPlan, cwd: Path, *, retry_errors: bool = False) -> SavedRun | None:
     """The newest run of this plan, else of a smaller one: one with something left before the rest.
 
     A complete run of the size that is asked for comes before a smaller one that could grow, so that
@@ -32,7 +52,7 @@ def newest_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
     same = [(run, manifest) for run, manifest in runs if _is_same(manifest, plan)]
     for group in ([each for each in same if _is_of_size(each[1], plan)], same):
         for run, manifest in group:
-            if not is_complete(manifest, manifest.plan):
+            if not is_complete(run, manifest.plan, retry_errors=retry_errors):
                 return run
         if group:
             return group[0][0]

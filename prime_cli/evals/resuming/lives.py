@@ -5,11 +5,13 @@ is set aside, and runs at the end, one at a time: a rollout that is alone when i
 what killed it. It is an error, and the rest of the run is none the worse.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import groupby, islice
 
 from prime_cli.core.errors import WorkerDied
-from prime_cli.evals.resuming.orders import GROUP, Orders, next_attempts, scored, settled
+from prime_cli.evals.asked_again import SCORED, WORKER_DIED
+from prime_cli.evals.resuming.orders import GROUP, Orders, next_attempts, owed_again, settled
 from prime_cli.evals.tally import Pair, Tally
 from prime_cli.runtime.protocol import Start
 
@@ -21,7 +23,8 @@ class Lives:
     """What the next worker is to run; `tally` holds what was finished by then.
 
     `blamed` are rollouts, of one unit, in which a worker died while nothing else was running.
-    `left_out` are rollouts that no worker runs.
+    `left_out` are rollouts that no worker runs. With `retry_errors` every rollout that ended in an
+    error in an earlier session is asked for again.
     """
 
     def __init__(
@@ -32,16 +35,16 @@ class Lives:
         concurrency: int,
         unit: str | None = None,
         left_out: Collection[Pair] = (),
+        retry_errors: bool = False,
     ) -> None:
         self._tally = tally
         self._left_out = frozenset(left_out)
         self._rollouts = rollouts
         self._unit = unit
-        done = scored(tally, unit, rollouts)
-        attempts = next_attempts(tally, done)
-        if left_out:
-            done = sorted({*done, *left_out})
-        self._orders = Orders(concurrency, done, attempts)
+        again = owed_again(tally, unit, rollouts, retry_errors=retry_errors)
+        done = {last.pair for last in tally.attempts()} - again.keys()
+        attempts = next_attempts(tally, again)
+        self._orders = Orders(concurrency, sorted(done | self._left_out), attempts, again)
         self._since = self._orders.attempts
         self._deaths = 0
         self._suspects: set[Pair] = set()
@@ -71,19 +74,24 @@ class Lives:
         self._deaths += 1
         if start is None or self._deaths > MOST_DEATHS:
             raise death
-        self._unit = start.unit
         # Units are taken in their order, so that those in flight are the first that lack a row.
-        first = self._unfinished(start)[: max(1, start.concurrency)]
-        in_flight = {pair for unit in first for pair in unit}
+        in_flight = {pair for unit in self.next_units(start, start.concurrency) for pair in unit}
         if self._alone:
             self.blamed = sorted(in_flight)
             self._aside -= in_flight
         else:
             self._aside |= in_flight & self._suspects
             self._suspects = in_flight - self._aside
-        if not self._alone and not self._unfinished(start):
+        self._note_asked(in_flight)
+        if not self._alone and not self.next_units(start, 1):
             return self.after_end(start)
-        return self._continue(start) if self._unfinished(start) else None
+        return self._continue(start) if self.next_units(start, 1) else None
+
+    def _note_asked(self, in_flight: set[Pair]) -> None:
+        """The model may have answered rollouts that were in flight, whatever was said is lost."""
+        again = dict(self._orders.again)
+        again.update({p: WORKER_DIED for p in in_flight if again.get(p) != SCORED})
+        self._orders = replace(self._orders, again=again)
 
     def _continue(self, start: Start) -> Orders:
         kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
@@ -98,17 +106,23 @@ class Lives:
         )
         return self._orders
 
-    def _unfinished(self, start: Start) -> list[list[Pair]]:
-        """What this worker had not finished, unit by unit in the order in which it takes them."""
-        kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
-        mine = self._aside if self._alone else set(self._all(start)) - self._aside
-        owed = [pair for pair in self._all(start) if pair in mine and pair not in kept]
-        if self._unit != GROUP:
-            return [[pair] for pair in owed]
-        examples = dict.fromkeys(example for example, _ in owed)
-        return [[(example, r) for r in range(self._rollouts)] for example in examples]
+    def next_units(self, start: Start, count: int) -> list[list[Pair]]:
+        """The first `count` units, at least one, that this worker has not finished, in order."""
+        self._unit = start.unit
+        return list(islice(self._unfinished(start), max(1, count)))
 
-    def _all(self, start: Start) -> list[Pair]:
+    def _unfinished(self, start: Start) -> Iterator[list[Pair]]:
+        """What this worker has not finished, unit by unit in the order in which it takes them."""
+        kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
+        aside, alone = self._aside, self._alone
+        owed = (pair for pair in self._all(start) if pair not in kept and (pair in aside) == alone)
+        if self._unit != GROUP:
+            yield from ([pair] for pair in owed)
+            return
+        for example, _ in groupby(owed, key=lambda pair: pair[0]):
+            yield [(example, r) for r in range(self._rollouts)]
+
+    def _all(self, start: Start) -> Iterator[Pair]:
         examples = start.planned // self._rollouts
         pairs = ((example, r) for example in range(examples) for r in range(self._rollouts))
-        return [pair for pair in pairs if pair not in self._left_out]
+        return (pair for pair in pairs if pair not in self._left_out)

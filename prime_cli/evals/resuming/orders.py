@@ -1,13 +1,17 @@
 """Which rollouts a worker owes, after earlier sessions or after a worker that died."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from prime_cli.evals import asked_again
+from prime_cli.evals.resuming.retry_policy import OnResume, Step
 from prime_cli.evals.tally import Attempt, Pair, Tally
 
 GROUP = "group"
 """The unit of environments that score the rollouts of an example together."""
+
+_ASKED = frozenset({asked_again.INFRA, asked_again.REQUESTED})
 
 
 @dataclass(frozen=True)
@@ -15,44 +19,99 @@ class Orders:
     """What a worker is told beside the plan.
 
     `done` need not run; `attempts` are the numbers of the attempts that others begin with, where
-    it is not 1. The first `prefix` examples must have `fingerprint`.
+    it is not 1. `again` is why an attempt is not the first (`Row.again`). The first `prefix`
+    examples must have `fingerprint`.
     """
 
     concurrency: int
     done: list[Pair] = field(default_factory=list)
     attempts: dict[Pair, int] = field(default_factory=dict)
+    again: Mapping[Pair, str] = field(default_factory=dict)
     prefix: int = 0
     fingerprint: str | None = None
 
+    @property
+    def to_score(self) -> frozenset[Pair]:
+        """Those that are scored as they were saved."""
+        return frozenset(pair for pair, why in self.again.items() if why == asked_again.SCORED)
 
-def scored(tally: Tally, unit: str | None, rollouts: int) -> list[Pair]:
-    """The rollouts that a resume leaves alone; of a group all or none."""
-    return list(_settled(tally, unit, rollouts, {}, errors=False))
+
+def owed_again(
+    tally: Tally, unit: str | None, rollouts: int, *, retry_errors: bool = False
+) -> dict[Pair, str]:
+    """The rollouts in `tally` that another attempt is made at, and why (`Row.again`).
+
+    With `retry_errors` all that ended in an error are asked again. Of a group all or none.
+    """
+    if unit != GROUP:
+        reasons = ((a.pair, _reason(a.step, retry_errors=retry_errors)) for a in tally.attempts())
+        return {pair: reason for pair, reason in reasons if reason is not None}
+    found: dict[Pair, str] = {}
+    for group in _groups(tally):
+        found.update(_owed_group(group, rollouts, retry_errors=retry_errors))
+    return found
+
+
+def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
+    match step:
+        case None:
+            return None
+        case Step.ASK:
+            return asked_again.INFRA
+        case Step.SCORE | Step.KEEP if retry_errors:
+            return asked_again.REQUESTED
+        case Step.SCORE:
+            return asked_again.SCORED
+        case Step.KEEP:
+            return None
+
+
+def _owed_group(group: list[Attempt], rollouts: int, *, retry_errors: bool) -> dict[Pair, str]:
+    """What is scored together is asked together, or scored from what was saved of all of it."""
+    reasons = {last.pair: _reason(last.step, retry_errors=retry_errors) for last in group}
+    told = {reason for reason in reasons.values() if reason is not None}
+    if _is_whole(group, rollouts) and not told & _ASKED:
+        if not told or any(last.step is Step.KEEP for last in group):
+            return {}
+        return dict.fromkeys(reasons, asked_again.SCORED)
+    return {pair: why if why in _ASKED else asked_again.GROUP for pair, why in reasons.items()}
+
+
+def _groups(tally: Tally) -> Iterator[list[Attempt]]:
+    for _, members in groupby(tally.attempts(), key=lambda last: last.pair[0]):
+        yield list(members)
+
+
+def _is_whole(group: list[Attempt], rollouts: int) -> bool:
+    # Rewards of a group belong together: those of two attempts at it do not.
+    return len(group) == rollouts and len({last.number for last in group}) == 1
+
+
+def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
+    """What a resume does with the errors in `tally`."""
+    again = owed_again(tally, unit, rollouts)
+    errored = [last.pair for last in tally.attempts() if not last.scored]
+    score = sum(again.get(pair) == asked_again.SCORED for pair in errored)
+    ask = sum(pair in again for pair in errored) - score
+    return OnResume(ask, score, len(errored) - ask - score)
+
+
+def next_attempts(tally: Tally, again: Collection[Pair]) -> dict[Pair, int]:
+    """The numbers of the attempts that follow, of the rollouts that are to run `again`."""
+    return {last.pair: last.number + 1 for last in tally.attempts() if last.pair in again}
 
 
 def settled(tally: Tally, unit: str | None, rollouts: int, since: dict[Pair, int]) -> list[Pair]:
-    """The same and what ended in an error in this session, whose attempts began at `since`."""
-    return list(_settled(tally, unit, rollouts, since, errors=True))
+    """What this session need not run any more: its attempts began at `since`, else at 1."""
 
-
-def next_attempts(tally: Tally, done: list[Pair]) -> dict[Pair, int]:
-    """The numbers of the attempts that follow, of the rollouts that are not `done`."""
-    left_alone = set(done)
-    return {last.pair: last.number + 1 for last in tally.attempts() if last.pair not in left_alone}
-
-
-def _settled(
-    tally: Tally, unit: str | None, rollouts: int, since: dict[Pair, int], *, errors: bool
-) -> Iterator[Pair]:
     def is_settled(last: Attempt) -> bool:
-        return last.scored or (errors and last.number >= since.get(last.pair, 1))
+        return last.number >= since.get(last.pair, 1)
 
     if unit != GROUP:
-        yield from (last.pair for last in tally.attempts() if is_settled(last))
-        return
-    for _, members in groupby(tally.attempts(), key=lambda last: last.pair[0]):
-        group = list(members)
-        # Rewards of a group belong together: those of two attempts at it do not.
-        together = len(group) == rollouts and len({last.number for last in group}) == 1
-        if together and all(is_settled(last) for last in group):
-            yield from (last.pair for last in group)
+        return [last.pair for last in tally.attempts() if is_settled(last)]
+    return [
+        last.pair
+        for group in _groups(tally)
+        if _is_whole(group, rollouts) and all(map(is_settled, group))
+        for last in group
+    ]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.evals.manifest import FINISHED, InterpreterFacts, Manifest
+from prime_cli.evals.manifest import InterpreterFacts, Manifest
 from prime_cli.evals.plan import ALL, EvalPlan
 
 MAY_CHANGE = frozenset(
@@ -14,11 +14,13 @@ MAY_CHANGE = frozenset(
         "concurrency",
         "max_retries",
         "max_error_rate",
+        "fail_fast",
         "max_cost",
         "token_budget",
         "deadlines",
         "sandbox",
         "allow_net",
+        "only_gateway",
         "cache",
     }
 )
@@ -61,6 +63,15 @@ def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
         raise _refused(before.run_id, found, "begin a new run without `--resume`")
 
 
+def require_same_harness(before: Manifest, harness: str | None) -> None:
+    """Raise Conflict where the agents of a v1 environment would be played otherwise than before."""
+    # Up to 1.0 of prime the loop in the worker was given no other name.
+    was = "null, in-process" if before.harness == "in-process" else before.harness
+    if was is not None and was != harness:
+        found = list(_values("harness", was, harness))
+        raise _refused(before.run_id, found, "begin a new run without `--resume`")
+
+
 def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
     """What differs beside the environment's content; a run may only grow."""
     found: list[Difference] = []
@@ -75,15 +86,6 @@ def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
         sizes = str(before.plan.rollouts_per_example), str(plan.rollouts_per_example)
         found.append(Difference("rollouts_per_example", *sizes))
     return found
-
-
-def is_complete(before: Manifest, plan: EvalPlan) -> bool:
-    """Whether all that `plan`, which is the same or larger, asks for has a score."""
-    counts = before.counts
-    if before.status != FINISHED or counts is None or counts.scored < counts.planned:
-        return False
-    grows = plan.num_examples not in (before.plan.num_examples, before.examples)
-    return not grows and plan.rollouts_per_example == before.plan.rollouts_per_example
 
 
 def content_differences(was: EvalPlan, now: EvalPlan) -> list[Difference]:

@@ -49,6 +49,8 @@ def describe(
         model_name=summary.model,
         framework=str(metadata.get("framework") or "verifiers"),
         task_type=metadata.get("task_type"),
+        description=summary.labels.note,
+        tags=list(summary.labels.tags) or None,
         metadata=metadata,
         metrics=_metrics(summary),
         is_public=is_public,

@@ -4,6 +4,7 @@ from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.evals.manifest import FINISHED
 from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.summary import Summary
+from prime_cli.evals.verdict import resume_words
 
 _ANYWAY = "push it as it is with `--allow-partial`"
 
@@ -26,7 +27,8 @@ def require_whole(run: SavedRun, summary: Summary) -> None:
         )
     limit = run.manifest.plan.max_error_rate if run.manifest is not None else 0.0
     if summary.error_rate > limit:
+        again = resume_words(summary, f"prime eval run --resume {summary.run_id}")
         raise PartialResult(
             f"{counts.errored} of {done} rollouts of run {summary.run_id} ended in an error",
-            hint=resume if run.manifest is not None else _ANYWAY,
+            hint=f"{again}, or {_ANYWAY}" if again else _ANYWAY,
         )

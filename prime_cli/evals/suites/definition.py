@@ -142,7 +142,8 @@ def _varying(tables: list[dict[str, Any]]) -> list[str]:
     flat = [_flat(table) for table in tables]
     for name in {key for table in flat for key in table}:
         seen[name] = {msgspec.json.encode(table.get(name)).decode() for table in flat}
-    named = ("env_id", "model", "endpoint_id")
+    # Tags and notes do not make an evaluation another one: a resume may change them.
+    named = ("env_id", "model", "endpoint_id", "tags", "note")
     return sorted(name for name, values in seen.items() if len(values) > 1 and name not in named)
 
 

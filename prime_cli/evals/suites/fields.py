@@ -61,6 +61,7 @@ _FIELDS: dict[str, tuple[str, tuple[Check, str]]] = {
     "max_concurrent": ("max_concurrent", _WHOLE),
     "max_retries": ("max_retries", _WHOLE),
     "max_error_rate": ("max_error_rate", _NUMBER),
+    "fail_fast": ("fail_fast", _FLAG),
     "independent_scoring": ("independent_scoring", _FLAG),
     "state_columns": ("state_columns", _TEXTS),
     "header": ("headers", _TEXTS),
@@ -70,7 +71,10 @@ _FIELDS: dict[str, tuple[str, tuple[Check, str]]] = {
     "python": ("python", _TEXT),
     "sandbox": ("sandbox", _FLAG),
     "allow_net": ("allow_net", _FLAG),
+    "only_gateway": ("only_gateway", _FLAG),
     "cache": ("cache", _FLAG),
+    "tags": ("tags", _TEXTS),
+    "note": ("note", _TEXT),
 }
 """Name in the file (vf-eval's, where it has one): name in EvalRequest, and what it must be."""
 

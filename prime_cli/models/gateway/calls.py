@@ -55,12 +55,14 @@ class CallFailed(Exception):
 class Waits:
     """What the calls of a gateway wait for: `held` of `calls` for leave to call after a refusal.
 
-    No endpoint has answered for `silent_seconds`; 0 where none is asked.
+    The first of these is made again in `next_seconds`; 0 where nobody can tell. No endpoint has
+    answered for `silent_seconds`; 0 where none is asked.
     """
 
     calls: int = 0
     held: int = 0
     silent_seconds: float = 0.0
+    next_seconds: float = 0.0
 
 
 Handler = Callable[[Call], Awaitable[Reply]]

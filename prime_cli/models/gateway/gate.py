@@ -1,67 +1,135 @@
-"""Where calls stop when a budget is used up."""
+"""Where calls stop: when a budget is used up, a key is refused, or a run has no hope."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from urllib.parse import urlsplit
 
+from prime_cli.core.errors import PrimeError
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.ledger import COUNTED, PriceOf
+from prime_cli.models.gateway.refusals import Refusals
 from prime_cli.models.gateway.routing import Send
 
 _HARMLESS = ("GET", "HEAD", "OPTIONS")
 
 
 class Gate:
-    """The last step before an endpoint: calls pass as long as there is budget for them.
+    """The last step before an endpoint: calls pass until the budget ends or the gate is closed.
 
     Later ones are held, and never answered: an environment that saw them refused could take that
     for an answer and score it. Whoever runs the environment ends it once `in_flight` calls have
     come back. `held` are the rollouts that wait; `tainted` says that a call which belongs to none
-    of them was given up by its caller, so that no later score can be trusted.
+    of them was given up by its caller, so that no later score can be trusted. `failure` is why the
+    gate was closed; with `refusals` it closes itself where those say that a key is refused.
     """
 
-    def __init__(self, budget: Budget, price_of: PriceOf) -> None:
+    def __init__(
+        self, price_of: PriceOf, budget: Budget | None = None, refusals: Refusals | None = None
+    ) -> None:
         self.budget = budget
         self.in_flight = 0
         self.held: set[tuple[int, int]] = set()
         self.tainted = False
+        self.failure: PrimeError | None = None
         self._price_of = price_of
+        self._refusals = refusals
+        self._settled = asyncio.Event()
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def capped(self) -> str | None:
+        """Which cap is reached; None without one."""
+        return None if self.budget is None else self.budget.reason
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether there are no more calls."""
+        return self.failure is not None or self.capped is not None
+
+    def close(self, failure: PrimeError) -> None:
+        """No more calls, because of `failure`; the first one stands."""
+        if self.failure is not None:
+            return
+        self.failure = failure
+        self._settled.set()
+        for listener in self._listeners:
+            listener()
+
+    def on_close(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when no more calls may be made, in whatever thread that comes out."""
+        self._listeners.append(listener)
+        if self.budget is not None:
+            self.budget.on_stop(listener)
+
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Call `listener` no more."""
+        self._listeners.remove(listener)
+        if self.budget is not None:
+            self.budget.forget(listener)
 
     async def admit(self, call: Call, handler: Handler) -> Reply:
         """The step: hold a call for which there is no budget, or that cannot be counted."""
-        if call.method not in _HARMLESS and call.path not in COUNTED:
+        is_counted = call.method in _HARMLESS or call.path in COUNTED
+        if self.budget is not None and not is_counted:
             self.budget.stop(f"A call to {call.path} cannot be counted, and this run has a cap")
-        if self.budget.reason is None:
+        while not self.is_closed:
             try:
                 return await handler(call)
             except _Stopped:
                 pass
+            if not self.is_closed:
+                await self._settled.wait()
         return await self._hold(call)
 
     def guard(self, send: Send) -> Send:
         """`send` behind the gate, for where a call has its turn and its endpoint is chosen."""
 
         async def guarded(endpoint: Endpoint, call: Call) -> Reply:
-            if self.budget.needs_prices and self._price_of(endpoint) is None:
-                self.budget.stop(unpriced(endpoint))
-            if self.budget.reason is not None:
+            self._require_price(endpoint)
+            if self.is_closed or self._is_in_doubt():
                 raise _Stopped
             self.in_flight += 1
             try:
                 reply = await send(endpoint, call)
             except BaseException:
-                self.in_flight -= 1
+                self._come_back()
                 raise
+            if self._refusals is not None and call.path in COUNTED:
+                self._refusals.learn(endpoint, reply.status)
             if reply.chunks is None:
-                self.in_flight -= 1
+                self._come_back()
             else:
                 reply.chunks = self._until_end(reply.chunks)
             return reply
 
         return guarded
+
+    def _require_price(self, endpoint: Endpoint) -> None:
+        budget = self.budget
+        if budget is not None and budget.needs_prices and self._price_of(endpoint) is None:
+            budget.stop(unpriced(endpoint))
+
+    def _is_in_doubt(self) -> bool:
+        """Whether a key may be refused, which the calls in flight will tell."""
+        doubtful = self._refusals is not None and self._refusals.doubtful and self.in_flight > 0
+        if doubtful:
+            self._settled.clear()
+        return doubtful
+
+    def _come_back(self) -> None:
+        self.in_flight -= 1
+        refusals = self._refusals
+        if refusals is None:
+            return
+        if refusals.doubtful and not self.in_flight:
+            failure = refusals.verdict()
+            if failure is not None:
+                self.close(failure)
+        if not self.in_flight or not refusals.doubtful:
+            self._settled.set()
 
     async def _until_end(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         try:
@@ -69,7 +137,7 @@ class Gate:
                 async for chunk in chunks:
                     yield chunk
         finally:
-            self.in_flight -= 1
+            self._come_back()
 
     async def _hold(self, call: Call) -> Reply:
         example, rollout = call.identity.example, call.identity.rollout
@@ -84,10 +152,10 @@ class Gate:
 
 
 class _Stopped(CallFailed):
-    """A call had its turn when the budget was used up already."""
+    """A call had its turn when no more, or for the moment none, may pass."""
 
     def __init__(self) -> None:
-        super().__init__("The budget is used up", status=402, blame="infra", code="capped")
+        super().__init__("No more calls are made", status=402, blame="infra", code="stopped")
 
 
 def unpriced(endpoint: Endpoint) -> str:

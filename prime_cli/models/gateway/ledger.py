@@ -1,7 +1,9 @@
 """Counting what each rollout used, by role and model."""
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from http import HTTPStatus
+from typing import NamedTuple
 
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
@@ -35,6 +37,20 @@ _MOST_OPEN = 10_000
 after their rollout's row was written would pile up otherwise."""
 
 
+_MOST_SERVED = 64
+"""Models that are told apart: an endpoint may name another one in each of its answers."""
+_LONGEST_NAME = 200
+
+
+class Served(NamedTuple):
+    """Who answered calls of a role for a model: the names are those that the endpoint gives."""
+
+    role: str
+    requested: str
+    model: str | None
+    system_fingerprint: str | None
+
+
 def price_builtin(endpoint: Endpoint) -> Price | None:
     """Nothing but the built-in models, which cost nothing, has a price."""
     return FREE if endpoint.builtin else None
@@ -44,7 +60,7 @@ class Ledger:
     """The step that reads answers: it counts their usage and refuses nonsense.
 
     What a rollout used is held until `settle` takes it; only sums stay for ever. `own` are the
-    names of the run's model: calls to it count under the first.
+    names of the run's model: calls to it count under the first. `served` counts who answered.
     """
 
     def __init__(
@@ -61,6 +77,7 @@ class Ledger:
         self._open: dict[tuple[int, int], dict[int, Charges]] = {}
         self._apart: Charges = {}
         self._totals: Charges = {}
+        self.served: Counter[Served] = Counter()
 
     def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> Usage:
         """What one attempt used in one role, or in all roles together, and was not settled yet."""
@@ -110,9 +127,7 @@ class Ledger:
         """Count one call."""
         if self._budget is not None:
             self._budget.count(spend)
-        own = not model or model in self._own
-        role = OTHER if identity.role == POLICY and not own else identity.role
-        charge = {Payer(role, self._name if own else model or ""): spend}
+        charge = {self._payer(identity, model): spend}
         add_charges(self._totals, charge)
         example, rollout, attempt, _ = identity
         if example is None or rollout is None or attempt is None:
@@ -122,6 +137,11 @@ class Ledger:
         add_charges(attempts.setdefault(attempt, {}), charge)
         if len(self._open) > _MOST_OPEN:
             add_charges(self._apart, self.settle(*next(iter(self._open))))
+
+    def _payer(self, identity: Identity, model: str | None) -> Payer:
+        own = not model or model in self._own
+        role = OTHER if identity.role == POLICY and not own else identity.role
+        return Payer(role, self._name if own else model or "")
 
     def add_hit(self, identity: Identity, model: str | None) -> None:
         """Count one call that the cache answered."""
@@ -159,8 +179,21 @@ class Ledger:
                 self._budget.stop(f"The endpoint of `{call.head.model}` does not say what it used")
         else:
             usage = told.to_usage(estimated=reply.estimated)
+        self._note_served(call, answer, reply)
         price = None if reply.endpoint is None else self._price_of(reply.endpoint)
         self.add(call.identity, call.head.model, Spend.of(usage, price))
+
+    def _note_served(self, call: Call, answer: Answer | None, reply: Reply) -> None:
+        endpoint = reply.endpoint
+        if endpoint is None or endpoint.builtin or answer is None:
+            return
+        model = (answer.any_model or "")[:_LONGEST_NAME] or None
+        fingerprint = (answer.fingerprint or "")[:_LONGEST_NAME] or None
+        role = self._payer(call.identity, call.head.model).role
+        served = Served(role, endpoint.model, model, fingerprint)
+        if len(self.served) >= _MOST_SERVED and served not in self.served:
+            served = Served(role, endpoint.model, "others", None)
+        self.served[served] += 1
 
 
 def _nonsense(call: Call, body: bytes) -> CallFailed:

@@ -5,13 +5,13 @@ repeated is answered alike. Where the messages are not those that were recorded 
 any other turn would be one that no model ever gave there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
-from prime_cli.models.gateway.calls import CallFailed
+from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.identity import POLICY, Identity
 
 REFUSED = 422
@@ -38,6 +38,25 @@ class Recording(Protocol):
 
     def find(self, example: int, rollout: int) -> Recorded | None:
         """What was saved of a rollout, None where the run has none of that number."""
+
+
+class ReplayStep:
+    """Answers the policy's calls of the rollouts that `saved` has; others go on.
+
+    Nobody is asked for these, so it comes before all that counts, limits and caps calls.
+    """
+
+    def __init__(self, saved: Recording, answer: Callable[[Call, str], Awaitable[Reply]]) -> None:
+        self._saved = saved
+        self._answer = answer
+
+    async def __call__(self, call: Call, handler: Handler) -> Reply:
+        example, rollout, _, role = call.identity
+        if role != POLICY or example is None or rollout is None:
+            return await handler(call)
+        if self._saved.find(example, rollout) is None:
+            return await handler(call)
+        return await self._answer(call, self._saved.model)
 
 
 def replay(

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class RetryPolicy:
 class Retries:
     """The step that repeats a call; what fails to the end is passed on as it is.
 
-    `under_way` counts the calls within, `held` those of them that wait after a refusal.
+    `under_way` counts the calls within.
     """
 
     def __init__(
@@ -70,11 +71,23 @@ class Retries:
         policy: RetryPolicy,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.under_way = 0
-        self.held = 0
         self._policy = policy
         self._sleep = sleep
+        self._clock = clock
+        self._wakes: list[float] = []
+
+    @property
+    def held(self) -> int:
+        """How many of the calls wait after a refusal."""
+        return len(self._wakes)
+
+    @property
+    def next_seconds(self) -> float:
+        """When the first of these is made again; 0 where none waits."""
+        return max(0.0, min(self._wakes) - self._clock()) if self._wakes else 0.0
 
     async def __call__(self, call: Call, handler: Handler) -> Reply:
         self.under_way += 1
@@ -108,12 +121,15 @@ class Retries:
             await self._pause(kind, wait)
 
     async def _pause(self, kind: str, seconds: float) -> None:
-        refused = kind in _REFUSED
-        self.held += refused
+        if kind not in _REFUSED:
+            await self._sleep(seconds)
+            return
+        wake = self._clock() + seconds
+        self._wakes.append(wake)
         try:
             await self._sleep(seconds)
         finally:
-            self.held -= refused
+            self._wakes.remove(wake)
 
     def _backoff(self, tries: int) -> float:
         wait: float = min(self._policy.longest_s, self._policy.first_s * 2 ** (tries - 1))

@@ -117,7 +117,7 @@ class Router:
         if entries:
             return endpoint_of(entries, name, self._environ)
         found = resolve_endpoint(name, None, None, Registry(), self._environ)
-        known = {(member.url, member.key) for member in self._run.group}
-        if self._walled and (found.url, found.key) not in known:
+        known = {(member.address, member.key) for member in self._run.group}
+        if self._walled and (found.address, found.key) not in known:
             raise NotAllowed(f"a sandbox does not call {found.url} with a key that nobody named")
         return found

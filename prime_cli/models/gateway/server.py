@@ -26,7 +26,8 @@ from prime_cli.models.gateway.identity import read_identity
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.limits import Limits
 from prime_cli.models.gateway.oracle import GoldAnswers
-from prime_cli.models.gateway.replay import Recording
+from prime_cli.models.gateway.refusals import Refusals
+from prime_cli.models.gateway.replay import Recording, ReplayStep
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.routing import Router
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -45,7 +46,7 @@ class Gateway:
 
     Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
     listens, `token` is the bearer token that the worker is given in place of a key. `ledger` holds
-    what was spent, `gate` what a budget still lets through (None without one).
+    what was spent, `gate` what still passes. The rollouts that `saved` has are answered from there.
     """
 
     def __init__(
@@ -59,19 +60,22 @@ class Gateway:
         offline: bool = False,
         settings: GatewaySettings | None = None,
         recording: Recording | None = None,
+        saved: Recording | None = None,
     ) -> None:
         settings = settings or GatewaySettings()
         self.token = secrets.token_urlsafe(32)
+        self._accepted = [each.encode() for each in (self.token, settings.also_accepted) if each]
         self.base_url = ""
         self.socket_path: Path | None = None
         self._upstream = Upstream()
         self.ledger = Ledger(
             (endpoint.model, endpoint.alias), price_of=settings.price_of, budget=settings.budget
         )
-        self.gate = None if settings.budget is None else Gate(settings.budget, settings.price_of)
+        refusals = Refusals(endpoint) if settings.fail_fast else None
+        self.gate = Gate(settings.price_of, settings.budget, refusals)
         self._stack = AsyncExitStack()
         self._limits = Limits(
-            self._upstream.send if self.gate is None else self.gate.guard(self._upstream.send),
+            self.gate.guard(self._upstream.send),
             folder=settings.limits_folder,
             call_seconds=settings.call_seconds,
             idle_seconds=settings.idle_seconds,
@@ -90,13 +94,18 @@ class Gateway:
         cache = settings.cache and ResponseCache(
             settings.cache, router.group_of, self.ledger.add_hit
         )
+        replayed = None
+        if saved is not None:
+            builtin = BuiltinModels(gold or GoldAnswers(), run_id, saved)
+            replayed = ReplayStep(saved, builtin)
         steps = (
             *((only_answers,) if settings.walled else ()),
+            *((replayed,) if replayed else ()),
             ask_for_usage,
             # Before all that limits, counts and caps calls: a hit is none.
             *((cache.answer,) if cache else ()),
             self._retries,
-            *(() if self.gate is None else (self.gate.admit,)),
+            self.gate.admit,
             # Innermost: what is tried again, or found useless afterwards, was spent all the same.
             self.ledger.read_answers,
         )
@@ -134,6 +143,7 @@ class Gateway:
         return Waits(
             calls=self._retries.under_way,
             held=self._retries.held + self._limits.waiting,
+            next_seconds=max(self._retries.next_seconds, self._limits.next_seconds),
             silent_seconds=self._limits.silent_seconds,
         )
 
@@ -156,7 +166,8 @@ class Gateway:
         scheme, _, given = headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             given = headers.get("x-api-key", "")
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+        sent = given.encode("utf-8", "replace")
+        if not any(hmac.compare_digest(sent, accepted) for accepted in self._accepted):
             raise CallFailed(
                 "This gateway serves one run and its token only",
                 status=401,

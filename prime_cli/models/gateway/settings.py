@@ -23,6 +23,8 @@ class GatewaySettings:
     processes of this machine share what they know of an endpoint's limits; None shares nothing.
     `price_of` tells what calls cost; there are no more of them when the `budget` is used up. With
     `walled` only models are called, and no key is used that neither the run nor a registry names.
+    With `fail_fast` there are no more calls once the run's endpoint has refused the key.
+    `also_accepted` is a key of the user's that opens the gateway as its token does.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -33,3 +35,5 @@ class GatewaySettings:
     budget: Budget | None = None
     cache: ResponseStore | None = None
     walled: bool = False
+    fail_fast: bool = False
+    also_accepted: str | None = None

@@ -1,5 +1,7 @@
 """The parts of OpenAI's wire format that the gateway reads; everything else passes unread."""
 
+from typing import Any
+
 import msgspec
 
 from prime_cli.models.usage import Usage
@@ -74,6 +76,7 @@ class CompletedResponse(msgspec.Struct):
     """The object inside the last event of a Responses stream."""
 
     usage: UsageObject | None = None
+    model: Any = None
 
 
 class Answer(msgspec.Struct):
@@ -82,6 +85,20 @@ class Answer(msgspec.Struct):
     usage: UsageObject | None = None
     choices: list[msgspec.Raw] | None = None
     response: CompletedResponse | None = None
+    model: Any = None
+    system_fingerprint: Any = None
+
+    @property
+    def any_model(self) -> str | None:
+        """The model that says it answered; None where none is named."""
+        found = self.model or (self.response and self.response.model)
+        return found if isinstance(found, str) and found else None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """What the endpoint says of the system that the model ran on."""
+        found = self.system_fingerprint
+        return found if isinstance(found, str) and found else None
 
     @property
     def any_usage(self) -> UsageObject | None:

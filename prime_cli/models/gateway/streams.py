@@ -37,8 +37,12 @@ async def ask_for_usage(call: Call, handler: Handler) -> Reply:
 async def count_stream(
     chunks: AsyncGenerator[bytes, None], count: Callable[[Answer | None], None]
 ) -> AsyncGenerator[bytes, None]:
-    """The same bytes; `count` is called once, with the last event that held a usage, or None."""
+    """The same bytes; `count` is called once, with the last event that held a usage.
+
+    Where none did it is the first that named a model, or None.
+    """
     counted: Answer | None = None
+    named: Answer | None = None
     pending = b""
     try:
         async with aclosing(chunks):
@@ -46,9 +50,10 @@ async def count_stream(
                 yield chunk
                 *events, pending = _SEPARATOR.split(pending + chunk)
                 counted = _last_usage(events) or counted
+                named = named or _first_named(events)
         counted = _last_usage([pending]) or counted
     finally:
-        count(counted)
+        count(counted or named)
 
 
 async def hide_usage(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -79,6 +84,12 @@ def _last_usage(events: list[bytes]) -> Answer | None:
         if answer := _usage_event(text):
             return answer
     return None
+
+
+def _first_named(events: list[bytes]) -> Answer | None:
+    matches = (_DATA.search(text) for text in events if b'"model"' in text)
+    answers = (read_answer(match.group(1)) for match in matches if match)
+    return next((answer for answer in answers if answer and answer.any_model), None)
 
 
 def _only_usage(text: bytes) -> bool:

@@ -58,7 +58,7 @@ class Upstream:
         try:
             response = await self._session.request(
                 call.method,
-                _url(endpoint.url, call.path, call.query),
+                _parsed(endpoint.url_of(call.path, call.query)),
                 data=_payload(call.body),
                 headers=authorized(endpoint, _forwarded(call.headers)),
                 allow_redirects=False,
@@ -81,8 +81,8 @@ def _payload(body: bytes) -> bytes | io.BytesIO | None:
 
 
 @lru_cache(maxsize=256)
-def _url(base: str, path: str, query: str) -> URL:
-    return URL(f"{base}/{path}?{query}" if query else f"{base}/{path}", encoded=True)
+def _parsed(url: str) -> URL:
+    return URL(url, encoded=True)
 
 
 def authorized(endpoint: Endpoint, headers: Mapping[str, str]) -> dict[str, str]:

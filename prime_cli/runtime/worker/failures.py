@@ -4,9 +4,11 @@ Told by class names along the cause chain, since the classes themselves differ b
 of `verifiers` and `openai`, and none of them need be importable here.
 """
 
-import traceback
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from .tracebacks import traceback_of, was_raised
 
 CONNECTION = {
     "APIConnectionError", "APITimeoutError", "RateLimitError", "InternalServerError",
@@ -45,23 +47,45 @@ class BadArguments(Exception):
 
 
 class RewardFailed(Exception):
-    """A reward function raised, which verifiers logs and counts as 0."""
+    """A reward function raised `error`, which verifiers logs and counts as 0."""
+
+    def __init__(self, message: str, error: BaseException | None = None) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class HostRefused(PermissionError):
+    """A connection beside the gateway, where `--only-gateway` lets none through."""
 
 
 class GroupFailed(Exception):
     """Another rollout of the same group failed, so the group could not be scored."""
 
 
-def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as the `error` field of a rollout."""
+def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any]:
+    """An exception as the `error` field of a rollout; `in_scoring`: its answer was had by then."""
+    # Clients hide it behind a "Connection error." of their own.
+    error = next((link for link in chain(error) if isinstance(link, HostRefused)), error)
     kind, retryable = classify(error)
+    raised = error.error if isinstance(error, RewardFailed) and error.error else error
     return {
         "class": kind,
         "type": type(error).__name__,
         "message": message_of(error),
         "retryable": retryable,
-        "traceback": traceback_of(error) if kind == "environment" and error.__traceback__ else None,
+        "traceback": traceback_of(raised) if was_raised(raised) else None,
+        "in_scoring": in_scoring,
     }
+
+
+def error_in(state: Mapping[str, Any]) -> Any:
+    """What verifiers counts as the failure of a v0 rollout: `state["error"]`, whatever it is.
+
+    Up to 0.1.8 no line of verifiers reads that key: what an environment keeps there is its own.
+    The class `vf.Error` came with the meaning, in 0.1.9.
+    """
+    counts = hasattr(sys.modules.get("verifiers"), "Error")
+    return state.get("error") if counts else None
 
 
 def classify(error: BaseException) -> Verdict:
@@ -100,11 +124,6 @@ def message_of(error: BaseException) -> str:
     links = [str(link) for link in chain(error)]
     own = str(error) or next((text for text in links if text), "")
     return own[:2000]
-
-
-def traceback_of(error: BaseException) -> str:
-    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-20)
-    return "".join(lines)[-8000:]
 
 
 def _by_status(error: BaseException) -> Verdict | None:

@@ -19,6 +19,7 @@ class Generation(Protocol):
     unit: str
     family: str
     harness: str | None
+    agents: Sequence[dict[str, Any]]
     lanes: int
 
     @property

@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
+from .descendants import kill_descendants
 from .events import Events
 
 SECONDS_TO_LEAVE = 10.0
@@ -54,9 +55,12 @@ class Handlers:
 
 def kill_group() -> NoReturn:
     """End this process and all that it started, at once."""
+    with contextlib.suppress(Exception):  # whatever else fails, this process ends
+        kill_descendants()
     with contextlib.suppress(OSError):
-        if sys.platform != "win32" and os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)
+        # bubblewrap leads the group where it shares our processes with the machine.
+        if sys.platform != "win32" and os.getpgrp() in (os.getpid(), os.getppid()):
+            os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(1)
 
 
@@ -95,4 +99,5 @@ def leave(code: int) -> NoReturn:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
+        kill_descendants()
     os._exit(code)

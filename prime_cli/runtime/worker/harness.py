@@ -1,116 +1,138 @@
-"""A v1 harness that runs in the worker's own process: a chat loop without tools.
+"""verifiers' own `null` harness, without a process for each rollout.
 
-Upstream starts a Python process for each rollout, about 1.2 s of CPU and 50 MB each. Its contract
-for a harness asks for something else: that every model call goes to the interception server,
-which builds the trace; where the loop runs is the harness's own business. Tasks with tools,
-containers or a harness of their own do not come here.
+Its program is a PEP 723 script, a chat loop, that verifiers starts by uv: 1.2 s of CPU and 50 MB
+for each rollout. Here the very same text runs as a coroutine, with the very same arguments; all
+that it is given is a client which shares its connections. So messages, tools, compaction, the end
+at a full context, and exit codes are those of the release. A release whose program is of another
+shape gets its processes.
 """
 
-import asyncio
-import json
+import contextlib
+import functools
+import inspect
 import sys
-import types
+import traceback
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from .client import loopback_client
 from .identity import current
 
-MODULE = "prime_in_process"
-NAME = "in-process"
-RETRIED = {408, 409, 429}
-SERVER_FAULT = 500
-LONGEST_PAUSE_S = 8.0
-# How providers word "the prompt does not fit"; upstream's loop ends the rollout there, unfailed.
-OVERFLOW = ("context length", "context_length", "maximum model length", "prompt_too_long",
-            "prompt is too long", "context window")  # fmt: skip
+SOURCES = ("CHAT_PROGRAM_SOURCE", "PROGRAM_SOURCE")
+"""The script's name in the harness's module: from 0.4 on, and up to 0.3."""
+MESSAGES_FILE = "--initial-messages-file="
+
+arguments: ContextVar[list[str]] = ContextVar("prime_program_arguments")
 
 
-def register(call_retries: int) -> str:
-    """Make the harness known to verifiers by an id; returns the id."""
-    import verifiers.v1 as vf
-    from verifiers.v1.runtimes import ProgramResult
+def run_in_process(call_retries: int) -> bool:
+    """Make `null` run its program here, in a runtime that is this machine; whether it can be."""
+    from verifiers.v1.harnesses.null import harness as module
+    from verifiers.v1.runtimes import SubprocessRuntime
 
-    http = loopback_client()
-
-    class InProcessHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
-        APPENDS_SYSTEM_PROMPT = True
-        SUPPORTS_RESUME = True
-        EXECUTES_CODE = False
-        NEEDS_CONTAINER = False
-
-        async def launch(
-            self,
-            ctx: Any,
-            trace: Any,
-            runtime: Any,
-            endpoint: str,
-            secret: str,
-            mcp_urls: Any,
-            data: Any,
-            **_: object,
-        ) -> Any:
-            system, prompt = self.resolve_prompt(data)
-            body = {"model": ctx.model, "messages": _messages(system, prompt)}
-            url = endpoint.rstrip("/") + "/chat/completions"
-            status, text = await _ask(http, url, secret, body, call_retries)
-            if status == 200 or _does_not_fit(status, text):  # noqa: PLR2004
-                return ProgramResult(0, text, "")
-            return ProgramResult(1, "", f"model call: HTTP {status}: {text[:2000]}")
-
-    module = types.ModuleType(MODULE)
-    vars(module).update(InProcessHarness=InProcessHarness, __all__=["InProcessHarness"])
-    InProcessHarness.__module__ = MODULE
-    sys.modules[MODULE] = module
-    return MODULE
-
-
-async def _ask(
-    http: Any, url: str, secret: str, body: dict[str, Any], retries: int
-) -> tuple[int, str]:
-    """(status, text) of the answer, after as many tries as it takes or may take."""
-    content = json.dumps(body).encode()
-    headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
-    identity = current.get()
-    if identity is not None:
-        headers.update(identity.headers("policy"))
-    for attempt in range(retries + 1):
-        if attempt:
-            headers["x-stainless-retry-count"] = str(attempt)
-        answer = await http.post(url, content=content, headers=headers)
-        if attempt == retries or not _may_succeed_later(answer):
-            return answer.status_code, answer.text
-        await asyncio.sleep(_pause(answer, attempt))
-    raise AssertionError("unreachable")
-
-
-def _may_succeed_later(answer: Any) -> bool:
-    if answer.headers.get("x-should-retry") == "false":
+    null = module.NullHarness
+    source = next((text for name in SOURCES if (text := getattr(module, name, None))), None)
+    program = None if source is None else _load(source, call_retries)
+    if source is None or program is None:
         return False
-    return answer.status_code in RETRIED or answer.status_code >= SERVER_FAULT
+    by_process = null.setup, null.launch
+
+    async def setup(self: Any, runtime: Any) -> None:
+        if type(runtime) is not SubprocessRuntime:
+            await by_process[0](self, runtime)
+
+    async def launch(
+        self: Any, ctx: Any, trace: Any, runtime: Any, *given: Any, **named: Any
+    ) -> Any:
+        here = type(runtime) is SubprocessRuntime and not self.config.resolved_env
+        place = _Here(runtime, source, program) if here else runtime
+        return await by_process[1](self, ctx, trace, place, *given, **named)
+
+    null.setup, null.launch = setup, launch
+    return True
 
 
-def _pause(answer: Any, attempt: int) -> float:
+class _Here:
+    """A runtime, but for one script, which is run in this process."""
+
+    def __init__(self, runtime: Any, source: str, program: Callable[[], Any]) -> None:
+        self._runtime = runtime
+        self._source = source
+        self._program = program
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runtime, name)
+
+    async def prepare_uv_script(self, script: Any, *given: Any, **named: Any) -> list[str]:
+        if script == self._source:
+            return []
+        found: list[str] = await self._runtime.prepare_uv_script(script, *given, **named)
+        return found
+
+    async def run_program(self, argv: list[str], env: dict[str, str]) -> Any:
+        from verifiers.v1.runtimes import ProgramResult
+
+        del env  # what the harness's own `env` adds, which is nothing here
+        arguments.set([self._placed(word) for word in argv])
+        try:
+            await self._program()
+        except SystemExit as leaving:
+            code = leaving.code if isinstance(leaving.code, int) else 1
+            return ProgramResult(code, "", _traceback(leaving))
+        except Exception as error:
+            return ProgramResult(1, "", _traceback(error))
+        return ProgramResult(0, "", "")
+
+    run = run_program
+
+    def _placed(self, word: str) -> str:
+        """`word` with a path of the runtime's folder as one of this process."""
+        if not word.startswith(MESSAGES_FILE):
+            return word
+        return f"{MESSAGES_FILE}{self._runtime.workdir / word[len(MESSAGES_FILE) :]}"
+
+
+def _load(source: str, call_retries: int) -> Callable[[], Any] | None:
+    """The `main` of the program, or None where it cannot be run here."""
+    scope: dict[str, Any] = {"__name__": "prime_null_program"}
     try:
-        wanted = float(answer.headers.get("retry-after", ""))
-    except ValueError:
-        wanted = 0.5 * 2**attempt
-    return max(0.0, min(wanted, LONGEST_PAUSE_S))
+        exec(compile(source, "null/program.py", "exec"), scope)  # noqa: S102 - verifiers' own
+    except ImportError:
+        return None
+    main, read = scope.get("main"), scope.get("parse_args")
+    if not inspect.iscoroutinefunction(main) or not callable(read) or "AsyncOpenAI" not in scope:
+        return None
+
+    def parse_args() -> Any:
+        with _argv(["program.py", *arguments.get()]):
+            return read()
+
+    scope["parse_args"] = parse_args
+    scope["AsyncOpenAI"] = functools.partial(
+        _client, scope["AsyncOpenAI"], loopback_client(), call_retries
+    )
+    if "DefaultAsyncHttpxClient" in scope:
+        scope["DefaultAsyncHttpxClient"] = lambda **_: None  # reads certificates each time
+    return main
 
 
-def _does_not_fit(status: int, text: str) -> bool:
-    if status not in (400, 413):
-        return False
-    return any(words in text.lower() for words in OVERFLOW)
+def _client(kind: Any, http: Any, retries: int, **options: Any) -> Any:
+    """A client of `kind` as the program makes it, over shared connections."""
+    identity = current.get()
+    headers = {} if identity is None else identity.headers("policy")
+    options.update(http_client=http, max_retries=retries, default_headers=headers)
+    return kind(**options)
 
 
-def _messages(system: str | None, prompt: Any) -> list[dict[str, Any]]:
-    said = [{"role": "system", "content": system}] if system else []
-    if isinstance(prompt, str):
-        return [*said, {"role": "user", "content": prompt}]
-    return said + [_wire(message) for message in prompt or []]
+@contextlib.contextmanager
+def _argv(words: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, words
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
-def _wire(message: Any) -> Any:
-    from verifiers.v1.dialects.chat import message_to_wire
-
-    return message_to_wire(message)
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))

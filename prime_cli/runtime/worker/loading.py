@@ -20,6 +20,15 @@ def installed_version(name: str) -> str | None:
         return None
 
 
+def top_level_modules(name: str) -> set[str]:
+    """What the installed distribution `name` can be imported as; nothing where it is not known."""
+    try:
+        files = importlib.metadata.files(name) or ()
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return set()
+    return {file.parts[0].removesuffix(".py") for file in files if file.suffix == ".py"}
+
+
 def import_module(name: str) -> ModuleType:
     """The environment's module; whatever it raises is the import's failure, SystemExit too."""
     with Handlers():

@@ -1,49 +1,173 @@
-"""Which hosts the environment asks for, as Python's audit events say.
+"""Which hosts the environment connects to beside the gateway, as Python's audit events say.
 
 Seen is what goes through Python's sockets in this process: not what programs that it starts do,
 nor libraries in C with sockets of their own.
 """
 
+import asyncio
+import contextlib
 import ipaddress
 import socket
 import sys
+import urllib.request
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from .events import Events
+from .failures import HostRefused, describe
+from .identity import Identity, current
+from .listeners import FOREIGN, NOBODY, OWN, listener_on
+from .rows import Row
+from .watch import current_unit
 
 LOAD = "load"
 ROLLOUT = "rollout"
+MOST_SAID = 200
+"""Hosts of one phase; an environment that crawls the web would make a log of it."""
+
+CONNECTING = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
+ASKING = frozenset(("socket.getaddrinfo", "socket.gethostbyname"))
 
 Peer = tuple[str, int | None]
 
 
 class NetworkWatch:
-    """Says each host outside this machine once for each `phase`, from `start` on."""
+    """Says each host once for each `phase`, from `start` on, and what was refused.
 
-    def __init__(self, events: Events) -> None:
+    Told are streams to other hosts, by the name that was looked up for their address, and to
+    servers of this machine that the environment has not started; with `lookups` also names that
+    are only asked for, and nothing of this machine. With `refuse` all of these raise HostRefused.
+    Where `is_closed`, this process has no network: what it does not reach was refused for it.
+    """
+
+    def __init__(
+        self,
+        events: Events,
+        *,
+        lookups: bool = False,
+        refuse: bool = False,
+        is_closed: bool = False,
+    ) -> None:
         self.phase = LOAD
+        self.gateway: Peer | None = None
         self._events = events
-        self._said: set[tuple[str, str]] = set()
+        self._lookups = lookups
+        self._refuse = refuse
+        self._is_closed = is_closed
+        self._said: set[tuple[str, Peer]] = set()
         self._here = {socket.gethostname(), "localhost", ""}
+        self._names: dict[str, str] = {}
+        self._listeners: dict[int, str] = {}
+        self._refused: dict[Identity, Peer] = {}
+        self._unanswered: dict[Identity, Peer] = {}
+        self._proxies = set(_proxies())
 
     def start(self) -> None:
         """Begin to watch; an audit hook cannot be taken back."""
+        self._remember_names()
         sys.addaudithook(self._hear)
 
+    def hold_to(self, rows: list[Row]) -> list[Row]:
+        """`rows`, of which those whose rollout was refused a host are errors, caught or not."""
+        for row in rows:
+            identity = Identity(row["example_id"], row["rollout"], row["attempt"])
+            never_there = self._unanswered.pop(identity, None)
+            if never_there is not None and self._listeners.get(never_there[1] or 0) != OWN:
+                self._say(never_there)
+                self._refused.setdefault(identity, never_there)
+            peer = self._refused.pop(identity, None)
+            if peer is not None:
+                before = row["error"] or {}
+                error = {
+                    **describe(_refusal(peer), in_scoring=before.get("in_scoring", False)),
+                    "traceback": before.get("traceback"),
+                }
+                row.update(error=error, reward=None)
+        return rows
+
     def _hear(self, event: str, args: tuple[Any, ...]) -> None:
-        if not event.startswith("socket."):
+        if event in CONNECTING:
+            peer = peer_of(event, args)
+            if peer is not None and (event != "socket.connect" or _is_stream(args[0])):
+                self._connects((self._names.get(peer[0], peer[0]), peer[1]))
+        elif event in ASKING and (self._lookups or self._refuse):
+            peer = peer_of(event, args)
+            if peer is not None:
+                self._asks(peer)
+
+    def _asks(self, peer: Peer) -> None:
+        if not self._is_here(peer[0]):
+            self._meet(peer)
+
+    def _connects(self, peer: Peer) -> None:
+        if not self._is_here(peer[0]):
+            self._meet(peer)
+        elif peer[1] is not None and not self._lookups and self._is_foreign(peer[1]):
+            self._meet(("localhost", peer[1]))
+
+    def _meet(self, peer: Peer) -> None:
+        self._say(peer)
+        if self._refuse:
+            for identity in _asking():
+                self._refused.setdefault(identity, peer)
+            raise _refusal(peer)
+
+    def _say(self, peer: Peer) -> None:
+        # Of another machine its name is enough; a server here is known by its port alone.
+        key = self.phase, (peer if peer[0] == "localhost" else (peer[0], None))
+        if key in self._said or len(self._said) >= MOST_SAID:
             return
-        peer = peer_of(event, args)
-        if peer is None or peer[0] in self._here or is_loopback(peer[0]):
-            return
-        if (self.phase, peer[0]) not in self._said:
-            self._said.add((self.phase, peer[0]))
-            self._events.send("network", phase=self.phase, host=peer[0], port=peer[1])
+        self._said.add(key)
+        self._events.send(
+            "network",
+            phase=self.phase,
+            host=peer[0],
+            port=peer[1],
+            proxy=peer in self._proxies,
+            refused=self._refuse or self._is_closed,
+        )
+
+    def _is_here(self, host: str) -> bool:
+        return host in self._here or is_loopback(host)
+
+    def _is_foreign(self, port: int) -> bool:
+        if self.gateway is not None and port == self.gateway[1]:
+            return False
+        found = self._listeners.get(port) or listener_on(port)
+        if found in (OWN, FOREIGN):
+            self._listeners[port] = found
+        if found == NOBODY and self._refuse and self._is_closed:
+            # Perhaps a server of its own that is yet to listen: judged when the rollout has ended.
+            for identity in _asking():
+                self._unanswered.setdefault(identity, ("localhost", port))
+        return found == FOREIGN
+
+    def _remember_names(self) -> None:
+        """Note which name an address was looked up for; ask in the context of who looks it up.
+
+        asyncio looks names up in a thread, which does not know for which rollout.
+        """
+        look_up, look_up_later = socket.getaddrinfo, asyncio.BaseEventLoop.getaddrinfo
+
+        def getaddrinfo(host: Any, *args: Any, **options: Any) -> Any:
+            found = look_up(host, *args, **options)
+            name = _peer(host, None)
+            if name is not None and name[0]:
+                self._names.update({str(each[4][0]): name[0] for each in found})
+            return found
+
+        async def getaddrinfo_later(loop: Any, host: Any, port: Any, **options: Any) -> Any:
+            self._hear("socket.getaddrinfo", (host, port))
+            return await look_up_later(loop, host, port, **options)
+
+        socket.getaddrinfo = getaddrinfo
+        asyncio.BaseEventLoop.getaddrinfo = getaddrinfo_later  # type: ignore[assignment]
 
 
 def peer_of(event: str, args: tuple[Any, ...]) -> Peer | None:
     """(host, port) that an audit event is about; None where it is about no network."""
-    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+    if event in CONNECTING:
         address = args[1] if len(args) > 1 else None
         if isinstance(address, tuple) and address:
             return _peer(address[0], address[1] if len(address) > 1 else None)
@@ -54,6 +178,12 @@ def peer_of(event: str, args: tuple[Any, ...]) -> Peer | None:
     return None
 
 
+def place_of(url: str) -> Peer:
+    """(host, port) of a URL, such as the gateway's."""
+    found = urlsplit(url)
+    return found.hostname or "", found.port
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address is this machine's own; a name other than `localhost` is not looked up."""
     try:
@@ -61,6 +191,35 @@ def is_loopback(host: str) -> bool:
     except ValueError:
         return host.endswith(".localhost")
     return address.is_loopback or address.is_unspecified
+
+
+def _is_stream(sock: Any) -> bool:
+    # To connect a socket for datagrams sends nothing: so a program finds its own address.
+    return getattr(sock, "type", socket.SOCK_STREAM) == socket.SOCK_STREAM
+
+
+def _asking() -> list[Identity]:
+    """The rollouts for which this is done: one, or all of a group that is scored together."""
+    identity, unit = current.get(), current_unit.get()
+    if identity is not None:
+        return [identity]
+    return [] if unit is None else unit.identities
+
+
+def _refusal(peer: Peer) -> HostRefused:
+    host, port = peer
+    return HostRefused(
+        f"the environment asked for {host if port is None else f'{host}:{port}'}, "
+        "which `--only-gateway` refuses"
+    )
+
+
+def _proxies() -> Iterator[Peer]:
+    for text in urllib.request.getproxies().values():
+        with contextlib.suppress(ValueError):  # an address that is none
+            url = urlsplit(text)
+            host = url.hostname or ""
+            yield "localhost" if is_loopback(host) else host, url.port
 
 
 def _peer(host: Any, port: Any) -> Peer | None:

@@ -16,7 +16,9 @@ def finished(identity: Identity, **found: Any) -> Row:
     row.update(found)
     reward = number(row["reward"])
     if reward is None and row["error"] is None:
-        row["error"] = describe(ValueError(f"the reward is not a number: {row['reward']!r}"))
+        row["error"] = describe(
+            ValueError(f"the reward is not a number: {row['reward']!r}"), in_scoring=True
+        )
     row["reward"] = None if row["error"] is not None else reward
     row["metrics"] = {str(name): number(value) for name, value in (row["metrics"] or {}).items()}
     row["prompt"] = messages(row["prompt"])
@@ -24,9 +26,11 @@ def finished(identity: Identity, **found: Any) -> Row:
     return row
 
 
-def failed(identity: Identity, error: BaseException, **found: Any) -> Row:
-    """A rollout that has no reward, because of `error`."""
-    return finished(identity, error=describe(error), **found)
+def failed(
+    identity: Identity, error: BaseException, *, in_scoring: bool = False, **found: Any
+) -> Row:
+    """A rollout that has no reward, because of `error`; `in_scoring`: its answer is there."""
+    return finished(identity, error=describe(error, in_scoring=in_scoring), **found)
 
 
 def blank(identity: Identity) -> Row:
@@ -34,6 +38,7 @@ def blank(identity: Identity) -> Row:
         "example_id": identity.example,
         "rollout": identity.rollout,
         "attempt": identity.attempt,
+        "again": None,
         "reward": None,
         "metrics": {},
         "prompt": None,

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .identity import current
+from .identity import Identity, current
 from .plain import plain
 from .rows import Row
 
@@ -33,6 +33,9 @@ class SavedRollouts:
             self._places[row["example_id"], row["rollout"]] = place
             place += len(line)
 
+    def holds(self, identity: Identity) -> bool:
+        return (identity.example, identity.rollout) in self._places
+
     def find(self, example: int, rollout: int) -> Row:
         """Raises NotSaved."""
         place = self._places.get((example, rollout))
@@ -42,14 +45,20 @@ class SavedRollouts:
         return dict(json.loads(self._file.readline()))
 
 
-def score_saved(environment: Any, saved: SavedRollouts) -> None:
-    """Make `environment.rollout` give the saved ones in place of running any."""
-    signature = inspect.signature(environment.rollout)
+def score_saved(environment: Any, saved: SavedRollouts, *, run_rest: bool = False) -> None:
+    """Make `environment.rollout` give the saved ones in place of running any.
+
+    With `run_rest` those that are not saved are run.
+    """
+    run = environment.rollout
+    signature = inspect.signature(run)
     by_state = "input" in signature.parameters  # from 0.1.8 on
 
     async def rollout(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         identity = current.get()
+        if run_rest and (identity is None or not saved.holds(identity)):
+            return await run(*args, **kwargs)
         if identity is None:
             raise NotSaved("the rollout does not say which one it is")
         row = saved.find(identity.example, identity.rollout)

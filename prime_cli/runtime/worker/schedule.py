@@ -58,6 +58,7 @@ class Schedule:
     async def _with_retries(self, example: int, rollouts: list[int]) -> list[Row]:
         attempt = max(self._spec.attempt(example, rollout) for rollout in rollouts)
         last = attempt + self._spec.max_retries
+        again: dict[int, str] = {}
         while True:
             # A task of its own: context variables that an environment sets end with the unit.
             task = asyncio.ensure_future(self._run_unit(example, rollouts, attempt))
@@ -68,10 +69,17 @@ class Schedule:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
                 raise
-            if attempt >= last or not any(_may_succeed_later(row) for row in rows):
+            for row in rows:
+                row["again"] = again.get(row["rollout"])
+            if attempt >= last or not any(_had_no_answer(row) for row in rows):
                 return rows
             attempt += 1
+            again = {row["rollout"]: "infra" if _had_no_answer(row) else "group" for row in rows}
 
 
-def _may_succeed_later(row: Row) -> bool:
-    return row["error"] is not None and row["error"]["retryable"]
+def _had_no_answer(row: Row) -> bool:
+    """Whether to ask once more chooses among no answers, and may help: the endpoint failed."""
+    error = row["error"]
+    if error is None or error["in_scoring"]:
+        return False
+    return error["class"] == "infra" and bool(error["retryable"])

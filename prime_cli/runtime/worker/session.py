@@ -10,22 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import failures, guards
+from . import failures, guards, withheld_variables
 from .control import Control
+from .descendants import adopt_orphans
 from .events import Events
 from .fingerprint import fingerprint
 from .forwarder import forward
 from .garbage import seldom_collected
 from .generation import Generation
 from .identity import stamp_requests
-from .loading import import_module, installed_version
-from .network import ROLLOUT, NetworkWatch
+from .loading import import_module, installed_version, top_level_modules
+from .network import ROLLOUT, NetworkWatch, place_of
 from .oracle import Oracle
 from .plain import plain
 from .rows import Row
 from .schedule import Schedule, Unit
 from .spec import Spec
 from .survey import survey
+from .tracebacks import traceback_of
 from .watchdog import Watchdog
 
 PROTOCOL = 1
@@ -35,6 +37,7 @@ FEWEST_THREADS = 32
 def main(descriptor: int) -> NoReturn:
     """Never returns: ends the process, with 0 when all went well."""
     guards.send_prints_to_log()
+    adopt_orphans()
     events = Events(descriptor)
     control = Control()
     spec = control.read_spec()
@@ -54,7 +57,7 @@ def _detail(error: BaseException) -> dict[str, Any]:
     return {
         "type": type(error).__name__,
         "message": str(error) or type(error).__name__,
-        "traceback": failures.traceback_of(error),
+        "traceback": traceback_of(error),
     }
 
 
@@ -66,7 +69,12 @@ class Session:
         self._events = events
         self._control = control
         self._started = time.perf_counter()
-        self._network = NetworkWatch(events)
+        self._network = NetworkWatch(
+            events,
+            lookups=spec.watch_network,
+            refuse=spec.only_gateway,
+            is_closed=not spec.has_network,
+        )
 
     def run(self) -> None:
         """Raises StageFailed, with stage "interrupted" when the parent cancelled."""
@@ -99,28 +107,42 @@ class Session:
     def _prepare(self) -> None:
         spec = self._spec
         sys.path[:0] = spec.pythonpath
-        if spec.watch_network:
-            self._network.start()
+        self._network.start()
+        outside = spec.base_url
         if spec.socket:
             spec.base_url = forward(spec.socket)
-        if "OPENAI_API_KEY" not in os.environ:
-            # Clients that the environment makes by default (judges) go the same way.
-            os.environ.update(OPENAI_API_KEY=spec.token, OPENAI_BASE_URL=spec.base_url)
+        self._network.gateway = place_of(spec.base_url)
+        # Clients that the environment makes by default (judges) go the same way.
+        os.environ.setdefault("OPENAI_API_KEY", spec.token)
+        if os.environ.get("OPENAI_BASE_URL", outside) == outside:
+            os.environ["OPENAI_BASE_URL"] = spec.base_url
         for name in ("NO_PROXY", "no_proxy"):
             others = os.environ.get(name)
             os.environ[name] = "127.0.0.1,localhost" + (f",{others}" if others else "")
+        own = {spec.module.partition(".")[0], *top_level_modules(spec.env_id)}
+        withheld_variables.watch(spec.withheld, spec.left_out, own, self._note)
+
+    def _note(self, name: str, by: str | None) -> None:
+        self._events.send("asked", name=name, by=by, host=None)
+
+    def _note_refusal(self, host: str) -> None:
+        self._events.send("asked", name="OPENAI_API_KEY", by=None, host=host)
 
     def _load(self, module: ModuleType) -> Generation:
         # Imported here: what the other generation needs may not be installed.
         name = self._spec.generation
         generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
         environment: Generation = generation(self._spec, module)
-        stamp_requests(self._spec.base_url)
+        stamp_requests(self._spec.base_url, self._spec.token, self._note_refusal)
         return environment
 
     async def _work(self, environment: Generation, oracle: Oracle) -> None:
         units = self._units(environment)
-        schedule = Schedule(self._spec, environment.run_unit, self._emit)
+
+        async def run_unit(example: int, rollouts: list[int], attempt: int) -> list[Row]:
+            return self._network.hold_to(await environment.run_unit(example, rollouts, attempt))
+
+        schedule = Schedule(self._spec, run_unit, self._emit)
 
         def on_message(message: dict[str, Any]) -> None:
             if message["t"] == "cancel":
@@ -171,6 +193,7 @@ class Session:
             unit=environment.unit,
             family=environment.family,
             harness=environment.harness,
+            agents=list(environment.agents),
             concurrency=min(environment.lanes, self._spec.concurrency),
             answers=environment.answers if self._spec.answers else {},
             oracle=has_oracle,

@@ -40,7 +40,14 @@ class Spec:
     first: int | None = None
     survey: bool = False
     watch_network: bool = False
+    only_gateway: bool = False
+    has_network: bool = True
     saved: str | None = None
+    run_rest: bool = False
+    offline: bool = False
+    uv: str | None = None
+    withheld: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""

@@ -1,7 +1,8 @@
 """Run by an environment's interpreter (3.10 or later): does its module import, and as what?
 
-One argument: JSON {"module": import name or null, "names": [[module, name], ...]}. The last line
-on the first stdout is JSON too; whatever the module prints goes to stderr.
+One argument: JSON {"module": import name or null, "names": [[module, name], ...], "withheld": [],
+"left_out": []}, the last two names of variables. The last line on the first stdout is JSON too;
+whatever the module prints goes to stderr.
 """
 
 import importlib
@@ -19,6 +20,9 @@ def main() -> None:
     os.dup2(2, 1)
     request = json.loads(sys.argv[1])
     result: dict[str, Any] = {"stage": "import", "python": "%d.%d.%d" % sys.version_info[:3]}
+    asked: list[str] = []
+    result["asked"] = asked
+    note_asked(request, asked)
     try:
         check(request, result)
     except BaseException as error:  # SystemExit too: a module may leave at import
@@ -27,6 +31,21 @@ def main() -> None:
     answers.flush()
     # Threads that the module started must not keep us.
     os._exit(0)
+
+
+def note_asked(request: dict[str, Any], asked: list[str]) -> None:
+    """Put variables that the module asks for and was not given into `asked`."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    try:
+        import withheld_variables  # type: ignore[import-not-found]
+    finally:
+        del sys.path[0]
+
+    def on_ask(name: str, by: "str | None") -> None:  # noqa: ARG001
+        asked.append(name)
+
+    modules = [request["module"].partition(".")[0]]
+    withheld_variables.watch(request["withheld"], request["left_out"], modules, on_ask)
 
 
 def check(request: dict[str, Any], result: dict[str, Any]) -> None:

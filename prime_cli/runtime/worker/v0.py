@@ -29,6 +29,7 @@ class V0:
     """A loaded v0 environment, ready to run units of work."""
 
     harness = None
+    agents = ()
 
     def __init__(self, spec: Spec, module: Any) -> None:
         self._spec = spec
@@ -45,7 +46,7 @@ class V0:
             self.lanes = max(1, spec.concurrency // spec.r)
         self._weights = grouping.reward_weights(self.environment)
         if spec.saved is not None:
-            score_saved(self.environment, SavedRollouts(spec.saved))
+            score_saved(self.environment, SavedRollouts(spec.saved), run_rest=spec.run_rest)
         watch_rollouts(self.environment)
         watch_scoring()
         for rubric in grouping.outer_rubrics(self.environment):
@@ -126,12 +127,12 @@ class V0:
         state: dict[str, Any] = unit.states[position] or {}
         known = self._known(unit, position, state)
         known.update(outcome)
-        error = state.get("error")
+        error = failures.error_in(state)
         if error is not None:
             known["error"] = _state_error(error)
         raised = self._raised(unit, known)
         if known.get("error") is None and raised is not None:
-            known["error"] = failures.describe(raised)
+            known["error"] = failures.describe(raised, in_scoring=True)
         return rows.finished(unit.identities[position], **known)
 
     def _failed(self, unit: Unit, position: int, error: BaseException) -> Row:
@@ -139,9 +140,11 @@ class V0:
         if own is None and any(unit.errors):
             own = failures.GroupFailed("another rollout of the group failed")
             own.__cause__ = error
-        known = self._known(unit, position, unit.states[position] or {})
+        state = unit.states[position] or {}
+        known = self._known(unit, position, state)
         known["reward"] = None
-        return rows.failed(unit.identities[position], own or error, **known)
+        had = unit.errors[position] is None and bool(state) and state.get("error") is None
+        return rows.failed(unit.identities[position], own or error, in_scoring=had, **known)
 
     def _known(self, unit: Unit, position: int, state: Any) -> dict[str, Any]:
         """What can be said of a rollout whether or not it was scored."""
@@ -164,7 +167,9 @@ class V0:
         known["metrics"] = {**(known.get("metrics") or {}), **dict.fromkeys(unit.raised)}
         for name, message in unit.raised.items():
             if self._weights.get(name, 1.0):
-                return failures.RewardFailed(f"{name}: {message}")
+                error = unit.exceptions.get(name)
+                cause = f"{type(error).__name__}: {message}" if error else message
+                return failures.RewardFailed(f"{name}: {cause}", error)
         return None
 
 

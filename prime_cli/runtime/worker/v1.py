@@ -8,7 +8,7 @@ from typing import Any
 from . import failures, rows, v1_config
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
 from .fingerprint import line_of
-from .harness import NAME as IN_PROCESS
+from .harness_packages import prepare, settle
 from .identity import Identity, acting_for
 from .memory import free_mb, processes_that_fit
 from .plain import plain
@@ -30,11 +30,16 @@ class V1:
         del module  # tasksets are found by their name
         self._spec = spec
         os.environ[KEY_VARIABLE] = spec.token
+        loaders = _loaders()
+        settle(spec)
+        config, seats = v1_config.build(spec)
         # Where judges with the default client go: to the gateway, with its token.
         os.environ.setdefault("PRIME_API_KEY", spec.token)
         os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
-        loaders = _loaders()
-        config, self.harness = v1_config.build(spec)
+        self.harness = v1_config.described(seats)
+        self.agents = v1_config.facts(seats)
+        self._by_process = any(not seat.in_process for seat in seats)
+        self._prepared_here = v1_config.run_here(seats)
         try:
             self.environment = loaders.load_environment(config)
             self.examples = self._read_tasks()
@@ -45,7 +50,7 @@ class V1:
         for kind in {type(task) for task in self.examples}:
             limit_scoring(kind, spec.score_s, ("score",))
         self.lanes = spec.concurrency
-        if self.harness != IN_PROCESS:
+        if self._by_process:
             self.lanes = processes_that_fit(spec.concurrency, free_mb())
         self._shared = self._context(spec.base_url)
 
@@ -86,6 +91,7 @@ class V1:
         return data.get("answer"), data
 
     async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
+        await prepare(self._prepared_here, self.environment)
         async with self.environment.serving():
             await run()
 
@@ -101,7 +107,7 @@ class V1:
                 known["error"] = error_of(episode)
             elif stopped_scoring(episode):
                 late = ScoringTimeout("scoring took longer than the environment allows")
-                known["error"] = failures.describe(late)
+                known["error"] = failures.describe(late, in_scoring=True)
         except Exception as error:
             return [rows.failed(identity, error, **_fields(task))]
         return [rows.finished(identity, **known)]
@@ -128,7 +134,7 @@ class V1:
 
     def _context_for(self, identity: Identity) -> Any:
         """In one process the calls carry headers; other harnesses get a base URL of their own."""
-        if self.harness == IN_PROCESS:
+        if not self._by_process:
             return self._shared
         root = self._spec.base_url[: -len("/v1")]
         return self._context(f"{root}/{identity.path}/v1")

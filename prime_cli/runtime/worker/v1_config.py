@@ -1,35 +1,71 @@
-"""The config of a v1 environment for a local run: which harness, and no sandboxes of others.
+"""The config of a v1 environment, which is upstream's own but for one thing: where agents run.
 
-Upstream's own defaults are a harness that runs shell commands for the model, in the Prime cloud.
+By default that is a sandbox of the Prime cloud. Where nobody asked for it, agents run here.
 """
 
-import inspect
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from . import harness
-from .failures import StageFailed
+from .failures import BadArguments, StageFailed
 from .spec import Spec
 
-PLAIN = (None, "", "bash", "null", "default")
+CLOUD, HERE = "prime", "subprocess"
+PROGRAMS = {"docker": "docker", "podman": "podman", "apptainer": "apptainer"}
+ANSWER_S = 30.0
+ACCOUNTS = {
+    "prime": ("PRIME_API_KEY", "~/.prime/config.json"),
+    "modal": ("MODAL_TOKEN_ID", "~/.modal.toml"),
+    "e2b": ("E2B_API_KEY", None),
+}
+"""{runtime: (variable of its key, file that may hold it instead)}."""
 
 
-def build(spec: Spec) -> tuple[Any, str]:
-    """(config, harness name as reported): "in-process" where one process runs all rollouts."""
+@dataclass
+class Seat:
+    """What plays one agent: the id of its harness, and the type of its runtime.
+
+    `instead_of` is the runtime that it would have by default, where that is another one.
+    `runs_commands` says that the model may run shell commands there.
+    """
+
+    name: str
+    harness: str
+    runtime: str
+    in_process: bool = False
+    instead_of: str | None = None
+    runs_commands: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.harness}, {'in-process' if self.in_process else self.runtime}"
+
+
+def build(spec: Spec) -> tuple[Any, list[Seat]]:
+    """(config, what plays each agent); raises StageFailed("arguments") for what cannot run here."""
     from verifiers.v1.utils.loaders import resolve_env_config
 
     raw = merged({"taskset": {"id": spec.module, **spec.args}}, spec.extra)
-    try:
-        config = resolve_env_config(raw)
-    except Exception as error:
-        raise StageFailed("arguments", error) from error
-    harnesses = {name: _harness(spec, role, config) for name, role in roles(config).items()}
-    for name, chosen in harnesses.items():
-        seat = {"runtime": {"type": "subprocess"}} if _is_remote(config, name, spec) else {}
-        if chosen is not None:
-            seat["harness"] = {"id": chosen}
-        raw = merged(raw, {name: seat})
-    names = {_reported(config, name, chosen) for name, chosen in harnesses.items()}
-    return resolve_env_config(raw), "+".join(sorted(names))
+    if spec.harness is not None:
+        names = roles(_resolved(resolve_env_config, raw))
+        raw = merged(raw, {name: {"harness": {"id": spec.harness}} for name in names})
+    config = _resolved(resolve_env_config, raw)
+    moved = [name for name, role in roles(config).items() if _is_moved(name, role, spec)]
+    config = _resolved(
+        resolve_env_config,
+        merged(raw, {name: {"runtime": {"type": HERE}} for name in moved}),
+    )
+    hosted = harness.run_in_process(spec.call_retries)
+    seats = [_seat(name, config, hosted=hosted) for name in roles(config)]
+    for seat in seats:
+        if seat.name in moved:
+            seat.instead_of = CLOUD
+    return config, seats
 
 
 def roles(config: Any) -> dict[str, Any]:
@@ -49,50 +85,99 @@ def merged(base: Any, over: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _harness(spec: Spec, role: Any, config: Any) -> str | None:
-    """The id to set for a role, or None to leave what the environment itself chose."""
-    if spec.harness not in (None, harness.NAME):
-        return spec.harness
-    own = role.harness.id if role.harness is not None else _default_harness(config)
-    if own not in PLAIN:
-        return None
-    return harness.register(spec.call_retries) if _runs_in_process(config) else "null"
+def described(seats: list[Seat]) -> str:
+    """How the agents are played, in words: `null, in-process`."""
+    return " + ".join(sorted({str(seat) for seat in seats}))
 
 
-def _default_harness(config: Any) -> str:
-    from verifiers.v1.configs.env import default_agent_harness
-
-    return str(default_agent_harness(config.taskset.id).id)
-
-
-def _reported(config: Any, role: str, chosen: str | None) -> str:
-    if chosen == harness.MODULE:
-        return harness.NAME
-    own = roles(config)[role].harness
-    return chosen or (own.id if own is not None else _default_harness(config))
+def run_here(seats: list[Seat]) -> list[str]:
+    """The agents whose harnesses are processes of this machine."""
+    return [seat.name for seat in seats if seat.runtime == HERE and not seat.in_process]
 
 
-def _is_remote(config: Any, role: str, spec: Spec) -> bool:
-    """Whether a role's runtime is the Prime cloud and nobody asked for that."""
-    asked = "runtime" in (spec.extra.get(role) or {})
-    return not asked and getattr(roles(config)[role].runtime, "type", None) in (None, "prime")
+def facts(seats: list[Seat]) -> list[dict[str, Any]]:
+    """The same as the parent reads it."""
+    return [asdict(seat) for seat in seats]
 
 
-def _runs_in_process(config: Any) -> bool:
-    """No tool servers, neither of tasks nor shared, and no container."""
-    from verifiers.v1 import Task, Taskset
+def _resolved(resolve: Callable[[dict[str, Any]], Any], raw: dict[str, Any]) -> Any:
+    try:
+        return resolve(raw)
+    except Exception as error:
+        raise StageFailed("arguments", error) from error
+
+
+def _is_moved(name: str, role: Any, spec: Spec) -> bool:
+    """Whether a role's runtime is the Prime cloud, and nobody asked for that."""
+    asked = "runtime" in (spec.extra.get(name) or {})
+    return not asked and getattr(role.runtime, "type", None) == CLOUD
+
+
+def _seat(name: str, config: Any, *, hosted: bool) -> Seat:
+    from verifiers.v1.harnesses.null import NullHarness
     from verifiers.v1.utils import loaders
 
+    role = roles(config)[name]
+    own = role.harness if role.harness is not None else _default_harness(config)
+    kind = loaders.harness_class(own.id)
     task = loaders.task_type(config.taskset.id)
-    taskset = loaders.taskset_class(config.taskset.id)
-    return (
-        _inherits(task, Task, "toolsets")
-        and _inherits(taskset, Taskset, "toolsets")
-        and not task.NEEDS_CONTAINER
+    runtime = str(role.runtime.type)
+    is_null = kind is NullHarness
+    seat = Seat(
+        name=name,
+        harness="null" if is_null else str(own.id),
+        runtime=runtime,
+        in_process=hosted and is_null and runtime == HERE and not own.resolved_env,
+        runs_commands=bool(kind.EXECUTES_CODE),
     )
+    _require_place(seat, kind, task)
+    return seat
 
 
-def _inherits(cls: type, base: Any, name: str) -> bool:
-    """Whether `cls` has the method of `base` unchanged."""
-    own, other = inspect.getattr_static(cls, name, None), inspect.getattr_static(base, name, None)
-    return own is other
+def _default_harness(config: Any) -> Any:
+    from verifiers.v1.configs.env import default_agent_harness
+
+    return default_agent_harness(config.taskset.id)
+
+
+def _require_place(seat: Seat, kind: Any, task: Any) -> None:
+    """Raise for a runtime that is not to be had, or that the harness or its tasks cannot use."""
+    if seat.runtime == HERE:
+        needing = task if task.NEEDS_CONTAINER else kind if kind.NEEDS_CONTAINER else None
+        if needing is not None:
+            chosen = json.dumps({seat.name: {"runtime": {"type": "docker"}}})
+            raise _refused(
+                f"the agent `{seat.name}` needs a container, as {needing.__name__} says: choose "
+                f"its runtime with `-x '{chosen}'`"
+            )
+    program = PROGRAMS.get(seat.runtime)
+    if program is not None:
+        _require_program(program, seat.runtime)
+    variable, file = ACCOUNTS.get(seat.runtime, (None, None))
+    if variable is not None and not (
+        os.environ.get(variable) or (file is not None and Path(file).expanduser().exists())
+    ):
+        raise _refused(
+            f"the runtime `{seat.runtime}` needs an account: let it read your key with "
+            f"`--env-var {variable}`"
+        )
+
+
+def _require_program(program: str, runtime: str) -> None:
+    if shutil.which(program) is None:
+        raise _refused(f"the runtime `{runtime}` needs `{program}`, which is not installed")
+    try:
+        asked = subprocess.run(
+            [program, "version"], capture_output=True, text=True, timeout=ANSWER_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _refused(
+            f"the runtime `{runtime}` needs `{program}`, which does not answer"
+        ) from None
+    if asked.returncode:
+        said = asked.stderr.strip().rpartition("\n")[2]
+        raise _refused(f"the runtime `{runtime}` needs `{program}`, which says: {said}")
+
+
+def _refused(sentence: str) -> StageFailed:
+    return StageFailed("arguments", BadArguments(sentence))

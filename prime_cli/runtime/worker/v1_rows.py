@@ -5,6 +5,7 @@ from typing import Any
 
 from . import failures, rows
 from .plain import number, plain
+from .tracebacks import MOST_CHARACTERS
 
 # The class in the gateway's error body, which verifiers quotes in its sentence.
 BLAMED = re.compile(r'"class": ?"(\w+)"')
@@ -14,17 +15,18 @@ INFRA = {"SandboxError", "TunnelError", "InterceptionError", "HarnessError"}
 def known_of(episode: Any) -> dict[str, Any]:
     """Reward, metrics, messages and costs of an episode, of its trained agent first.
 
-    The reward of an episode with several agents is the mean over those that train; metrics of the
-    other agents are named after them.
+    The reward is that of upstream's dashboard: the mean over the agents that train and did not
+    fail. Where there are several agents, each has its `reward` among the metrics.
     """
     traces = list(episode.traces)
     if not traces:
         return {}
     trained = [trace for trace in traces if trace.agent.trainable] or traces
     prompt, completion = _conversation(trained[0])
+    counted = [trace for trace in trained if not getattr(trace, "has_error", False)] or trained
     found = {
-        "reward": sum(float(trace.reward) for trace in trained) / len(trained),
-        "metrics": _metrics(trained[0]),
+        "reward": sum(float(trace.reward) for trace in counted) / len(counted),
+        "metrics": _metrics(trained[0]) if len(traces) == 1 else _by_agent(traces, trained),
         "completion": completion,
         "timing": rows.seconds(trained[0].timing.model_dump()),
         "usage": _usage(traces),
@@ -33,10 +35,6 @@ def known_of(episode: Any) -> dict[str, Any]:
     }
     if prompt:
         found["prompt"] = prompt
-    for trace in traces:
-        if trace is not trained[0]:
-            own = {f"{trace.agent.name}/{name}": v for name, v in _metrics(trace).items()}
-            found["metrics"].update(own)
     return found
 
 
@@ -52,8 +50,18 @@ def error_of(episode: Any) -> dict[str, Any]:
         "type": error.type,
         "message": error.message[:2000],
         "retryable": retryable,
-        "traceback": (error.traceback or "")[-8000:] or None if kind == "environment" else None,
+        "traceback": (error.traceback or "")[-MOST_CHARACTERS:] or None,
+        "in_scoring": failed_in_scoring(episode),
     }
+
+
+def failed_in_scoring(episode: Any) -> bool:
+    """Whether the conversation had come to its end: what is said of one agent can be said again."""
+    traces = list(episode.traces)
+    return len(traces) == 1 and any(
+        getattr(getattr(traces[0].timing, stage, None), "start", None)
+        for stage in ("finalize", "scoring")
+    )
 
 
 def stopped_scoring(episode: Any) -> bool:
@@ -92,6 +100,30 @@ def _metrics(trace: Any) -> dict[str, float | None]:
     # A reward that was never computed, since another one raised, is None.
     scores = {name: number(getattr(r, "score", None)) for name, r in trace.rewards.items()}
     return {**scores, **{name: number(value) for name, value in trace.metrics.items()}}
+
+
+def _by_agent(traces: list[Any], trained: list[Any]) -> dict[str, float | None]:
+    """Metrics and `reward` of each agent, as `name/metric`; agents of one name are numbered.
+
+    The metrics of the only agent that trains keep their names. Of agents of one name `name/reward`
+    is the mean.
+    """
+    found: dict[str, float | None] = {}
+    of_a_name: dict[str, list[Any]] = {}
+    for trace in traces:
+        of_a_name.setdefault(str(trace.agent.name), []).append(trace)
+    for name, own in of_a_name.items():
+        for place, trace in enumerate(own, start=1):
+            label = name if len(own) == 1 else f"{name}#{place}"
+            alone = len(trained) == 1 and trace is trained[0]
+            scores = _metrics(trace)
+            found.update(scores if alone else {f"{label}/{key}": scores[key] for key in scores})
+            if trace.rewards:
+                found[f"{label}/reward"] = float(trace.reward)
+        scored = [float(trace.reward) for trace in own if trace.rewards]
+        if scored:
+            found[f"{name}/reward"] = sum(scored) / len(scored)
+    return found
 
 
 def _usage(traces: list[Any]) -> dict[str, int] | None:

@@ -7,6 +7,7 @@ only trace of it. A unit of work collects such records, and its rollouts' states
 import asyncio
 import logging
 import re
+import sys
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,13 +18,17 @@ RAISED = re.compile(r"Error calling (?:group )?reward function (.+?): (.*)", re.
 
 
 class Unit:
-    """What is seen of one unit while it runs."""
+    """What is seen of one unit while it runs.
+
+    `raised` are the messages, and `exceptions` the exceptions themselves, by reward function.
+    """
 
     def __init__(self, identities: list[Identity]) -> None:
         self.identities = identities
         self.states: list[Any] = [None] * len(identities)
         self.errors: list[Exception | None] = [None] * len(identities)
         self.raised: dict[str, str] = {}
+        self.exceptions: dict[str, BaseException | None] = {}
         self.tasks: list[asyncio.Task[Any]] = []
         self._begun = 0
 
@@ -78,3 +83,5 @@ class _RaisedRewards(logging.Handler):
         found = RAISED.match(record.getMessage())
         if unit is not None and found:
             unit.raised[found[1]] = found[2]
+            # verifiers logs while it handles the exception, which it then forgets.
+            unit.exceptions[found[1]] = sys.exc_info()[1]

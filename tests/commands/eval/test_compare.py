@@ -52,6 +52,17 @@ def test_people_read_the_verdict_the_flips_and_what_to_do_next(
     assert [line for line in result.out.splitlines() if len(line) > 80] == []
 
 
+def test_an_interval_that_disagrees_with_the_test_is_told_to_yield(
+    prime: Prime, tmp_path: Path
+) -> None:
+    a, b = save(tmp_path, "small", "000001"), save(tmp_path, "large", "111111")
+    result = prime("eval", "compare", a, b, cwd=tmp_path).ok()
+    assert "the interval excludes 0, but p is above 0.05; p decides" in result.out
+    assert [line for line in result.out.splitlines() if len(line) > 80] == []
+    same = prime("eval", "compare", a, a, "--output", "json", cwd=tmp_path).ok().json
+    assert same["comparisons"][0]["disagreement"] is None
+
+
 def test_errors_can_count_as_zero(prime: Prime, tmp_path: Path) -> None:
     a, b = save(tmp_path, "small", "1111"), save(tmp_path, "large", "11xx")
     flags = ("--errors-as-zero", "--output", "json")

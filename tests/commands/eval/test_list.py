@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.evals.labels import Labels
 from tests.evals.rows import row
 from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
@@ -27,3 +28,21 @@ def test_an_environment_of_a_run_is_named_in_short_or_whole(
     save_run(tmp_path, row(0))
     page = prime("eval", "list", "--env", name, "-o", "json", cwd=tmp_path).ok().json
     assert page["total"] == count
+
+
+def test_runs_are_found_again_by_all_of_their_tags(prime: Prime, tmp_path: Path) -> None:
+    save_run(tmp_path, row(0))
+    for tags in (("baseline",), ("baseline", "seed=3")):
+        save_run(tmp_path, row(0), labels=Labels(tags=tags, note="first try"))
+    both = prime("eval", "list", "--tag", "baseline,seed=3", "-o", "json", cwd=tmp_path).ok().json
+    assert [run["tags"] for run in both["evaluations"]] == [["baseline", "seed=3"]]
+    assert both["evaluations"][0]["note"] == "first try"
+    told = prime("eval", "list", cwd=tmp_path).ok().out
+    assert "Tags" in told
+    assert "baseline, seed=3" in told
+
+
+def test_a_hubs_evaluations_are_not_looked_through_by_tag(prime: Prime, tmp_path: Path) -> None:
+    told = prime("eval", "list", "--hub", "--tag", "baseline", cwd=tmp_path)
+    assert told.code == 2
+    assert "not on a hub" in told.err

@@ -8,18 +8,27 @@ from tests.helpers.cli import Prime
 
 
 def test_examples_and_the_difference_answer_each_other(prime: Prime) -> None:
-    asked = prime("eval", "power", "--rate", "0.6", "-d", "0.05", "--output", "json").ok().json
+    asked = (
+        prime("eval", "power", "--rate", "0.6", "--icc", "0.5", "-d", "0.05", "--output", "json")
+        .ok()
+        .json
+    )
     size = str(asked["examples"])
-    back = prime("eval", "power", "--rate", "0.6", "-n", size, "--output", "json").ok().json
+    back = (
+        prime("eval", "power", "--rate", "0.6", "--icc", "0.5", "-n", size, "--output", "json")
+        .ok()
+        .json
+    )
     assert back["difference"] == pytest.approx(0.05, abs=0.002)
 
 
 def test_people_read_the_size_and_what_was_assumed(prime: Prime) -> None:
     shown = prime("eval", "power", "--discordance", "0.5", "--difference", "0.4").ok().out
-    assert "Examples    23" in shown
+    assert "Examples    25" in shown
     assert "50.0% of examples change" in shown
-    assumed = prime("eval", "power", "--sd", "0.3", "-n", "100").ok().out
-    assert "expected rewards of both models correlate 0.5" in assumed
+    assumed = prime("eval", "power", "--sd", "0.3", "--icc", "0.4", "-n", "100").ok().out
+    assert "of both models' expected rewards 0.5 (assumed)" in assumed
+    assert "of rollouts of one example 0.4 (given)" in assumed
 
 
 def test_a_saved_run_tells_how_rewards_vary(prime: Prime, tmp_path: Path) -> None:
@@ -34,7 +43,17 @@ def test_a_saved_run_tells_how_rewards_vary(prime: Prime, tmp_path: Path) -> Non
 def test_two_saved_runs_tell_how_their_differences_vary(prime: Prime, tmp_path: Path) -> None:
     one, two = (save_run(tmp_path, *(row(i, 0, x * i / 10) for i in range(9))) for x in (0.5, 1))
     asked = ("eval", "power", one.run_id, two.run_id, "-n", "50", "--output", "json")
-    assert prime(*asked, cwd=tmp_path).ok().json["method"] == "paired t-test"
+    assert prime(*asked, cwd=tmp_path).ok().json["method"] == "sign-flip permutation"
+
+
+def test_two_runs_that_never_differ_say_so_and_plan_nothing(prime: Prime, tmp_path: Path) -> None:
+    one, two = (save_run(tmp_path, *(row(i, 0, i % 2) for i in range(9))) for _ in range(2))
+    shown = prime("eval", "power", one.run_id, two.run_id, "-d", "0.05", cwd=tmp_path)
+    assert shown.code == 2
+    assert shown.out == ""
+    assert "No example differs" in shown.err
+    assert "nothing can be planned from them" in shown.err
+    assert "--discordance 0.2 --difference 0.1" in shown.err
 
 
 @pytest.mark.parametrize(
@@ -43,7 +62,14 @@ def test_two_saved_runs_tell_how_their_differences_vary(prime: Prime, tmp_path: 
         "--rate 0.5",
         "--difference 0.1",
         "--rate 0.5 --sd 0.1 --difference 0.1",
-        "--rate 0.5 --difference 0.1 --rollouts 3",
+        "--rate 0.5 --difference 0.1",
+        "--sd 0.5 --difference 0.1",
+        "--rate 0.5 --icc 0.5 --discordance 0.2 --difference 0.1",
+        "--discordance 0.2 --icc 0.5 --difference 0.1",
+        "--discordance 0.2 --correlation 0.5 --difference 0.1",
+        "--discordance 0.2 --rollouts 4 --difference 0.1",
+        "--rate 0.5 --icc 0.5 --difference 0.1 a",
+        "--correlation 0.5 --difference 0.1 a b",
         "--rate 0.5 --difference 0.1 --examples 3",
         "a b c --difference 0.1",
     ],

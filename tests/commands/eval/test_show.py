@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from tests.evals.rows import row
 from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
@@ -15,6 +17,7 @@ def test_without_a_name_the_newest_run_is_shown(prime: Prime, tmp_path: Path) ->
     assert shown["run_id"] == newest.run_id
     assert shown["reward"] == {
         "mean": 0.25, "std": 0.0, "low": 0.25, "high": 0.25, "stderr": None, "interval": None,
+        "interval_method": None,
     }  # fmt: skip
     assert shown["environment"]["ref"] == "ada/wordle@1.2"
     assert shown["counts"] == {"planned": 4, "scored": 1, "errored": 0, "truncated": 0}
@@ -86,3 +89,33 @@ def test_the_list_is_records_for_scripts_and_columns_for_people(
 def test_an_empty_list_says_how_to_make_a_run(prime: Prime, tmp_path: Path) -> None:
     result = prime("eval", "list", cwd=tmp_path).ok()
     assert "prime eval run" in result.err
+
+
+def test_what_several_rollouts_come_to_is_shown_with_its_interval(
+    prime: Prime, tmp_path: Path
+) -> None:
+    rows = [row(i, j, float(j == 0 or i > 4)) for i in range(10) for j in range(2)]
+    run = save_run(tmp_path, *rows, row(10, 0, 1.0), row(10, 1, None)).run_id
+    shown = prime("eval", "show", run, cwd=tmp_path).ok().out
+    assert "pass@2       1, 95 % interval 0.692 to 1 (Clopper-Pearson)" in shown
+    assert "1 of 11 examples with fewer than 2 scored rollouts left out" in shown
+    asked = ("eval", "show", run, "--reduce", "pass^2,best@1", "--output", "json")
+    reduced = prime(*asked, cwd=tmp_path).ok().json["reduced"]
+    assert [(each["name"], each["value"]) for each in reduced] == [
+        ("pass^2", 0.5),
+        ("best@1", pytest.approx(8.5 / 11)),
+    ]
+    assert reduced[0]["interval_method"] == "Clopper-Pearson"
+
+
+def test_a_threshold_says_from_where_on_a_rollout_passes(prime: Prime, tmp_path: Path) -> None:
+    run = save_run(tmp_path, *(row(i, 0, i / 10) for i in range(10))).run_id
+    asked = ("eval", "show", run, "--reduce", "pass@1", "--threshold", "0.8")
+    shown = prime(*asked, cwd=tmp_path).ok().out
+    assert "pass@1       0.2" in shown
+    assert "a rollout passes from a reward of 0.8 on" in shown
+    assert "pass@" not in prime("eval", "show", run, cwd=tmp_path).ok().out
+    assert prime("eval", "show", run, "--threshold", "0.8", cwd=tmp_path).code == 2
+    assert prime("eval", "show", run, "--reduce", "mean@2", cwd=tmp_path).code == 2
+    both = prime("eval", "show", run, "--reduce", "pass@1", "--errors", cwd=tmp_path)
+    assert both.code == 2

@@ -1,6 +1,11 @@
 """How a person reads what a run used."""
 
+from typing import Any
+
 from prime_cli.commands.eval.views import summary_lines
+from prime_cli.evals.labels import Labels
+from prime_cli.evals.revision import Revision
+from prime_cli.evals.served import ServedModel
 from prime_cli.evals.spending import Spending
 from prime_cli.evals.summary import Counts, EnvironmentFacts, Reward, Summary
 from prime_cli.models.prices import Charges, Payer, Price, Spend
@@ -11,7 +16,7 @@ ONE = Spend.of(Usage(calls=2, input=10**5, output=10**4, reasoning=9000), PRICE)
 UNKNOWN = Spend.of(Usage(calls=1, input=10), None)
 
 
-def spent(charges: Charges) -> dict[str, str]:
+def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:
     summary = Summary(
         run_id="1f2e3d4c",
         path="/somewhere",
@@ -20,24 +25,34 @@ def spent(charges: Charges) -> dict[str, str]:
         counts=Counts(1, 1, 0, 0),
         reward=Reward(1.0, 0.0, 1.0, 1.0),
         metrics={},
-        usage=Spending("m", charges).record(),
+        usage=Spending("m", charges or {}).record(),
         seconds=1.0,
+        **more,
     )
     return dict(summary_lines(summary))
 
 
 def test_tokens_and_cost_are_told() -> None:
-    lines = spent({Payer("policy", "m"): ONE})
+    lines = told({Payer("policy", "m"): ONE})
     assert lines["Tokens"] == "2 calls, 100,000 input, 10,000 output, 9,000 reasoning"
     assert lines["Cost"] == "$0.20"
 
 
 def test_judges_and_models_are_told_apart_and_an_unknown_part_makes_the_sum_a_floor() -> None:
-    lines = spent({Payer("policy", "m"): ONE, Payer("judge", "big"): UNKNOWN})
+    lines = told({Payer("policy", "m"): ONE, Payer("judge", "big"): UNKNOWN})
     assert lines["Cost"] == "at least $0.20"
     assert lines["  judge"] == lines["  big"] == "1 calls, 10 input; cost unknown"
     assert lines["  m"].endswith("; $0.20")
 
 
 def test_a_cost_that_nobody_knows_is_not_zero() -> None:
-    assert spent({Payer("policy", "m"): UNKNOWN})["Cost"] == "unknown"
+    assert told({Payer("policy", "m"): UNKNOWN})["Cost"] == "unknown"
+
+
+def test_another_model_that_answered_and_what_the_run_is_known_by_are_told() -> None:
+    labels = Labels(tags=("a", "b"), note="first try", revision=Revision("c" * 40, dirty=True))
+    lines = told(served=(ServedModel(requested="m", model="m-2026", calls=3),), labels=labels)
+    assert lines["  answered by"] == "m-2026 in 3 calls"
+    assert (lines["Tags"], lines["Note"]) == ("a, b", "first try")
+    assert lines["Commit"] == "cccccccccccc, with changes"
+    assert not {"  answered by", "Tags", "Note", "Commit"} & told().keys()

@@ -182,7 +182,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval compare {run} {other}", wrong="eval compare {run} no-such-run"),
     ),
     "prime eval power": (
-        Entry("eval power -d 0.1 --rate 0.5", wrong="eval power no-such-run -d 0.1"),
+        Entry("eval power -d 0.1 --rate 0.5 --icc 0.5", wrong="eval power no-such-run -d 0.1"),
     ),
     "prime eval leaderboard": (
         Entry("eval leaderboard {suite}", wrong="eval leaderboard no-such-suite"),

@@ -25,7 +25,7 @@ LONG = {
     "eval show {run}": "Reading {run}",
     "eval gate {run}": "Reading {run}",
     "eval compare {run} {other}": "Comparing",
-    "eval power {run} -d 0.1": "Reading runs",
+    "eval power {run} -d 0.1": "Planning",
     "eval export {run}": "Exporting",
     "eval push {other}": "Pushing samples",
     "eval get {evaluation} --save": "Fetching {evaluation}",

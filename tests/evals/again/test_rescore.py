@@ -10,10 +10,10 @@ import pytest
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.rescore import Changes, rescore_in, scoring_plan
-from prime_cli.evals.again.selection import is_scorable
 from prime_cli.evals.again.source import Source, find_source
 from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.manifest import load_manifest
+from prime_cli.evals.resuming.retry_policy import is_scorable
 from prime_cli.evals.rows import Failure
 from prime_cli.evals.run import EvalResult
 from prime_cli.evals.saved import open_run

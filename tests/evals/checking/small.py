@@ -18,6 +18,7 @@ from prime_cli.evals.checking.sounding import Bench, Sounding, sound
 from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.variables import share
 from prime_cli.wire.checks import Check
 from tests.evals.live import PLAN
 from tests.runtime.worker.runs import SMALL_VERIFIERS
@@ -95,8 +96,7 @@ def bench_for(folder: Path, interpreter: Interpreter, **changes: Any) -> Bench:
     return Bench(
         plan=plan,
         interpreter=interpreter,
-        environ=os.environ,
-        passed={},
+        variables=share(os.environ),
         scrub=Scrubber({}),
         log=folder / "worker.log",
         **(settings | changes),

@@ -6,29 +6,52 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from prime_cli.evals.comparison.effect import mcnemar
 from prime_cli.evals.comparison.power import (
-    detectable_by_mcnemar,
-    detectable_by_t,
     discordance_of,
-    examples_by_mcnemar,
-    examples_by_t,
+    fewest_examples,
+    power_of_mcnemar,
     power_of_t,
+    smallest_difference,
     spread_of_differences,
 )
 
-USUAL = {"alpha": 0.05, "power": 0.8}
+
+def by_t(difference: float, wide: float, power: float = 0.8) -> int | None:
+    return fewest_examples(
+        lambda size: power_of_t(difference / wide, max(2, size), alpha=0.05), power
+    )
 
 
-def test_mcnemar_agrees_with_the_example_of_connor() -> None:
-    """Connor, Biometrics 43 (1987), p. 209, as on powerandsamplesize.com: p10 = 0.05 and
-    p01 = 0.45 need 23 pairs, two-sided at 0.05 with 80 % power.
-    """
-    assert examples_by_mcnemar(0.40, 0.50, **USUAL) == 23
+def by_mcnemar(difference: float, discordance: float) -> int | None:
+    return fewest_examples(
+        lambda size: power_of_mcnemar(difference, discordance, size, alpha=0.05), 0.8
+    )
 
 
-def test_mcnemar_agrees_with_another_calculator_of_connors_formula() -> None:
-    """p10 - p01 = 0.15 where 45 % change needs 155 pairs, at 0.05 with 80 % power."""
-    assert examples_by_mcnemar(0.15, 0.45, **USUAL) == 155
+def test_the_power_of_mcnemar_is_that_of_the_test_that_compare_runs() -> None:
+    """All tables of 12 examples: lost, gained and unchanged are multinomial."""
+    size, lost, gained = 12, 0.1, 0.5
+    found = 0.0
+    for up in range(size + 1):
+        for down in range(size + 1 - up):
+            same = size - up - down
+            chance = stats.multinomial.pmf((up, down, same), size, (gained, lost, 0.4))
+            found += float(chance) * (mcnemar(up, down) <= 0.05)
+    assert power_of_mcnemar(0.4, 0.6, size, alpha=0.05) == pytest.approx(found, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("difference", "discordance", "connor"), [(0.40, 0.50, 23), (0.15, 0.45, 155)]
+)
+def test_the_exact_test_needs_some_more_than_the_formula_of_connor(
+    difference: float, discordance: float, connor: int
+) -> None:
+    """Connor, Biometrics 43 (1987), is of a test without continuity correction."""
+    assert power_of_mcnemar(difference, discordance, connor, alpha=0.05) < 0.8
+    found = by_mcnemar(difference, discordance)
+    assert found is not None
+    assert connor < found <= connor * 1.2
 
 
 def test_t_agrees_with_the_example_of_dalgaard() -> None:
@@ -36,13 +59,13 @@ def test_t_agrees_with_the_example_of_dalgaard() -> None:
     pairs differ with a deviation of 10 sqrt(2), power 0.85: n = 19.96892.
     """
     wide = 10 * math.sqrt(2)
-    assert examples_by_t(10, wide, alpha=0.05, power=0.85) == 20
+    assert by_t(10, wide, 0.85) == 20
     assert power_of_t(10 / wide, 19.96892, alpha=0.05) == pytest.approx(0.85, abs=1e-5)
 
 
 def test_t_agrees_with_the_medium_effect_of_cohen() -> None:
     """G*Power 3 and R's pwr: a paired t-test finds dz = 0.5 with 34 pairs (n = 33.36713)."""
-    assert examples_by_t(0.5, 1, **USUAL) == 34
+    assert by_t(0.5, 1) == 34
     assert power_of_t(0.5, 33.36713, alpha=0.05) == pytest.approx(0.8, abs=1e-5)
 
 
@@ -50,7 +73,7 @@ def test_many_examples_come_to_the_formula_of_miller() -> None:
     """Miller (2024), section 5: n = (z(0.975) + z(0.8))^2 (w^2 + s_A^2 / K + s_B^2 / K) / d^2;
     w^2 = 1/9 without noise within examples and d = 0.03 need 969.
     """
-    needed = examples_by_t(0.03, 1 / 3, **USUAL)
+    needed = by_t(0.03, 1 / 3)
     assert needed is not None
     assert abs(needed - 969) <= 2
 
@@ -67,26 +90,16 @@ def test_the_parts_of_the_variance_are_those_of_miller(
     assert found**2 == pytest.approx(between_models + 2 * within / rollouts)
 
 
-@settings(deadline=None)
-@given(st.floats(0.05, 0.9), st.integers(10, 2000))
-def test_the_detectable_difference_needs_as_many_examples_by_t(wide: float, size: int) -> None:
-    found = detectable_by_t(wide, size, **USUAL)
+@settings(deadline=None, max_examples=20)
+@given(st.floats(0.05, 1.0), st.integers(20, 2000))
+def test_the_smallest_difference_needs_as_many_examples(discordance: float, size: int) -> None:
+    def power(difference: float) -> float:
+        return power_of_mcnemar(difference, max(difference, discordance), size, alpha=0.05)
+
+    found = smallest_difference(power, 0.8, 1.0)
     assert found is not None
-    needed = examples_by_t(found, wide, **USUAL)
-    assert needed is not None
-    assert abs(needed - size) <= 1
-
-
-@settings(deadline=None)
-@given(st.floats(0.02, 1.0), st.integers(20, 5000))
-def test_the_detectable_difference_needs_as_many_examples_by_mcnemar(
-    discordance: float, size: int
-) -> None:
-    found = detectable_by_mcnemar(discordance, size, **USUAL)
-    if found is not None:
-        assert examples_by_mcnemar(found, max(discordance, found), **USUAL) <= size
-        less = found * 0.99
-        assert examples_by_mcnemar(less, max(discordance, less), **USUAL) >= size
+    assert power(found + 1e-5) >= 0.8 - 1e-3
+    assert power(found * 0.98) < 0.8
 
 
 @pytest.mark.parametrize("size", [2, 3, 10, 1000, 10_000_000])
@@ -95,13 +108,16 @@ def test_power_is_a_number_between_alpha_and_one(size: int, effect: float) -> No
     assert 0.05 - 1e-9 <= power_of_t(effect, size, alpha=0.05) <= 1 + 1e-9
 
 
-def test_three_examples_of_zero_and_one_show_nothing() -> None:
-    assert detectable_by_mcnemar(0.1, 3, **USUAL) is None
-    assert detectable_by_t(0.3, 1, **USUAL) is None
+def test_five_examples_of_zero_and_one_show_nothing() -> None:
+    assert power_of_mcnemar(1.0, 1.0, 5, alpha=0.05) == 0
+    found = smallest_difference(lambda each: power_of_mcnemar(each, 1, 5, alpha=0.05), 0.8, 1.0)
+    assert found is None
+    assert smallest_difference(lambda _: 0.0, 0.8, math.inf) is None
 
 
 def test_a_difference_of_nearly_nothing_is_out_of_reach() -> None:
-    assert examples_by_t(1e-6, 0.5, **USUAL) is None
+    assert by_t(1e-6, 0.5) is None
+    assert by_mcnemar(1e-6, 0.5) is None
 
 
 @settings(deadline=None)

@@ -70,10 +70,10 @@ def manifest_of(result: EvalResult) -> Manifest:
 
 
 def refuse_one(request: Received) -> Reply | str:
-    return status(400) if request.last_user == "say 1" else request.last_user
+    return status(404) if request.last_user == "say 1" else request.last_user
 
 
-def test_errored_rollouts_are_run_again_and_no_others(
+def test_rollouts_that_got_no_answer_are_run_again_and_no_others(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:
     model.answer = refuse_one

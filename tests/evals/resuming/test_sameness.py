@@ -8,7 +8,12 @@ import pytest
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.evals.manifest import InterpreterFacts, Manifest
 from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.resuming.sameness import MAY_CHANGE, require_same, require_same_packages
+from prime_cli.evals.resuming.sameness import (
+    MAY_CHANGE,
+    require_same,
+    require_same_harness,
+    require_same_packages,
+)
 from tests.evals.saving import PLAN
 
 FACTS = InterpreterFacts("3.11.7", "0.1.14", "v0", digest="aa", lock_digest="ab" * 32)
@@ -113,3 +118,16 @@ def test_other_packages_are_refused() -> None:
         "verifiers: was 0.1.14, now 0.1.13",
         "packages: was abababababab, now cdcdcdcdcdcd",
     ]
+
+
+@pytest.mark.parametrize("was", [None, "null, in-process", "in-process"])
+def test_the_same_harness_goes_on(was: str | None) -> None:
+    """`in-process` is what earlier releases called it."""
+    require_same_harness(msgspec.structs.replace(before(), harness=was), "null, in-process")
+
+
+def test_another_harness_is_refused() -> None:
+    was = msgspec.structs.replace(before(), harness="in-process")
+    with pytest.raises(Conflict) as refused:
+        require_same_harness(was, "bash, subprocess")
+    assert refused.value.detail == "harness: was null, in-process, now bash, subprocess"

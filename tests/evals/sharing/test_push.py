@@ -9,6 +9,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
 from prime_cli.evals.folder import RunFolder, writing
+from prime_cli.evals.labels import Labels
 from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
 from tests.evals.rows import row
 from tests.evals.saving import save_run
@@ -45,6 +46,16 @@ def test_pushed_run_is_on_the_hub_with_its_mean_and_its_manifest(
     assert manifest is not None
     assert manifest.run_id == folder.run_id
     assert list(rows_of_evaluation(hub, found.evaluation_id)) == ROWS
+
+
+def test_tags_and_note_of_a_run_are_those_of_its_evaluation(hub: HubClient, tmp_path: Path) -> None:
+    labels = Labels(tags=("baseline", "seed=3"), note="first try")
+    push(hub, save_run(tmp_path, row(0, reward=1.0), planned=1, labels=labels))
+    found = only_evaluation(hub)
+    assert (found.tags, found.description) == (["baseline", "seed=3"], "first try")
+    manifest = manifest_of(found)
+    assert manifest is not None
+    assert manifest.labels == labels
 
 
 def test_secrets_of_today_are_taken_out_of_everything(hub: HubClient, tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.keys import Secret
+from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.usage import Usage
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import Reply, ScriptedModel, tool_call
@@ -82,6 +84,20 @@ def test_without_the_runs_token_nothing_is_sent_on(token: str) -> None:
     with ScriptedModel() as model:
         run(scenario(model))
         assert model.requests == []
+
+
+def test_a_key_that_the_environment_was_allowed_opens_the_gateway_and_goes_no_further() -> None:
+    async def scenario(model: ScriptedModel) -> None:
+        endpoint = Endpoint("scripted", model.url, KEY)
+        settings = GatewaySettings(also_accepted="sk-the-users")
+        async with Gateway(endpoint, environ={}, settings=settings) as gate:
+            for token in (gate.token, "sk-the-users"):
+                assert (await ask(gate, token=token)).status == 200
+            assert (await ask(gate, token="sk-another")).status == 401
+        assert {call.headers["authorization"] for call in model.calls} == {"Bearer sk-real"}
+
+    with ScriptedModel() as model:
+        run(scenario(model))
 
 
 def test_the_key_is_put_on_here_and_the_runs_own_headers_taken_off() -> None:
@@ -216,3 +232,34 @@ def test_the_sockets_folder_is_gone_afterwards() -> None:
 
     with ScriptedModel() as model:
         run(scenario(model))
+
+
+def test_the_query_of_an_endpoint_comes_before_that_of_a_call() -> None:
+    async def scenario(model: ScriptedModel) -> None:
+        endpoint = Endpoint("scripted", model.url, query="api-version=2024-10-21")
+        async with Gateway(endpoint, environ={}) as gate:
+            await ask(gate, rollout="0.0.1")
+            await ask(gate, path="files?limit=2", method="GET")
+        await check_endpoint(endpoint)
+
+    with ScriptedModel() as model:
+        run(scenario(model))
+        assert [request.path for request in model.requests] == [
+            "/v1/chat/completions?api-version=2024-10-21",
+            "/v1/files?api-version=2024-10-21&limit=2",
+            "/v1/models?api-version=2024-10-21",
+        ]
+
+
+def test_a_judges_model_is_asked_at_openai_base_url_with_its_query() -> None:
+    async def scenario(model: ScriptedModel) -> None:
+        environ = {
+            "OPENAI_BASE_URL": f"{model.url}?api-version=2024-10-21",
+            "OPENAI_API_KEY": "sk-judge",
+        }
+        async with Gateway(Endpoint("scripted", model.url), environ=environ) as gate:
+            assert (await ask(gate, model="judge")).status == 200
+
+    with ScriptedModel() as model:
+        run(scenario(model))
+        assert model.calls[0].path.endswith("?api-version=2024-10-21")

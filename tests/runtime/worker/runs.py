@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prime_cli.runtime.launch import Worker
+from prime_cli.runtime.launch import Walls, Worker
 from prime_cli.runtime.protocol import (
+    AskedVariable,
     End,
     Event,
     Hello,
@@ -19,7 +20,6 @@ from prime_cli.runtime.protocol import (
     Start,
     Survey,
 )
-from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -37,6 +37,8 @@ class Said:
     start: Start | None = None
     survey: Survey | None = None
     asked: list[tuple[str, str]] = field(default_factory=list)
+    network: list[Network] = field(default_factory=list)
+    variables: list[AskedVariable] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
     end: End | None = None
@@ -49,8 +51,11 @@ class Said:
                 self.start = event
             case Survey():
                 self.survey = event
+            case AskedVariable():
+                self.variables.append(event)
             case Network():
                 self.asked.append((event.phase, event.host))
+                self.network.append(event)
             case Rollout():
                 self.rollouts.append(event)
             case Log():
@@ -97,25 +102,25 @@ def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Sp
 
 
 def worker_for(
-    spec: Spec, log: Path, python: Path | None = None, sandbox: Sandbox | None = None
+    spec: Spec, log: Path, python: Path | None = None, walls: Walls | None = None
 ) -> Worker:
     return Worker(
         python or Path(sys.executable),
         spec,
         env=process_variables(os.environ),
         log_path=log,
-        sandbox=sandbox,
+        walls=walls,
     )
 
 
 def run_worker(
-    spec: Spec, log: Path, python: Path | None = None, sandbox: Sandbox | None = None
+    spec: Spec, log: Path, python: Path | None = None, walls: Walls | None = None
 ) -> Said:
     """All events of a worker, from its start to its end."""
 
     async def listen() -> Said:
         said = Said()
-        async with asyncio.timeout(PATIENCE_S), worker_for(spec, log, python, sandbox) as worker:
+        async with asyncio.timeout(PATIENCE_S), worker_for(spec, log, python, walls) as worker:
             async for event in worker.events():
                 said.hear(event)
         return said

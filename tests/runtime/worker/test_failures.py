@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.runtime.worker.failures import classify, describe, message_of
+from prime_cli.runtime.worker.failures import RewardFailed, classify, describe, message_of
 
 
 def error_class(name: str, *bases: type[Exception]) -> type[Exception]:
@@ -59,11 +59,20 @@ def test_an_error_without_words_speaks_with_its_causes() -> None:
     assert message_of(raised(ModelError(), raised(ValueError("no such model")))) == "no such model"
 
 
-def test_only_the_environments_own_errors_show_their_traceback() -> None:
-    with pytest.raises(TypeError) as own:
-        len(5)  # type: ignore[arg-type]
-    assert "TypeError" in describe(own.value)["traceback"]
-    assert describe(APIConnectionError("down"))["traceback"] is None
+@pytest.mark.parametrize("error", [TypeError("odd"), APIConnectionError("down")])
+def test_an_error_of_any_class_that_was_raised_shows_its_traceback(error: Exception) -> None:
+    assert describe(error)["traceback"] is None
+    with pytest.raises(type(error)) as caught:
+        raise error
+    assert "raise error" in describe(caught.value)["traceback"]
+
+
+def test_a_reward_that_raised_shows_where_and_stays_an_error_of_the_environment() -> None:
+    with pytest.raises(APIConnectionError) as judge:
+        raise APIConnectionError("the judge is down")
+    found = describe(RewardFailed("graded: down", judge.value), in_scoring=True)
+    assert (found["class"], found["in_scoring"]) == ("environment", True)
+    assert "the judge is down" in found["traceback"]
 
 
 def test_a_ring_of_causes_ends() -> None:

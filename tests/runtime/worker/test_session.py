@@ -107,7 +107,7 @@ def test_a_reward_function_that_raises_is_no_score_of_zero(model: ScriptedModel,
     assert row.reward is None
     assert row.error is not None
     assert (row.error.kind, row.error.type) == ("environment", "RewardFailed")
-    assert row.error.message == "correct: no reward today"
+    assert row.error.message == "correct: ZeroDivisionError: no reward today"
     assert row.metrics == {"correct": None, "length": 9.0}
 
 

@@ -76,6 +76,22 @@ def check_three_turns(said: Said, model: ScriptedModel) -> None:
     assert [call.headers["x-prime-example"] for call in model.calls].count("1") == 3
 
 
+@pytest.mark.parametrize("version", old("0.1.3", "0.1.5.post0", "0.1.7.post0", "0.1.8.post2"))
+def test_what_an_old_environment_keeps_under_error_is_its_own(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    row = run(version, model, "remembers_errors", log, n=1).row(0)
+    assert (row.reward, row.error) == (1.0, None)
+
+
+@pytest.mark.slow
+def test_what_counts_as_a_failure_since_0_1_9_is_an_error(model: ScriptedModel, log: Path) -> None:
+    row = run("0.1.9.post3", model, "remembers_errors", log, n=1).row(0)
+    assert row.reward is None
+    assert row.error is not None
+    assert row.error.kind == "environment"
+
+
 def calls_a_tool_once(request: Received) -> Reply:
     if any(message["role"] == "tool" for message in request.messages):
         return Reply(f"it is {request.messages[-1]['content']}")

@@ -24,7 +24,7 @@ def test_a_taskset_without_tools_runs_in_one_process(
     version: str, model: ScriptedModel, log: Path
 ) -> None:
     said = run(version, model, "echo_tasks", log, n=3, r=2, sampling={"max_tokens": 9})
-    assert (said.started.harness, said.started.unit) == ("in-process", "episode")
+    assert (said.started.harness, said.started.unit) == ("null, in-process", "episode")
     assert said.started.oracle
     assert said.started.answers == {"0": "word0", "1": "word1", "2": "word2"}
     assert said.rewards == {(e, r): 2.0 for e in range(3) for r in range(2)}
@@ -87,7 +87,7 @@ def test_an_environment_may_play_the_user(version: str, model: ScriptedModel, lo
     said = run(version, model, "guess_tasks", log, n=1)
     row = said.row(0)
     assert row.reward == 3.0, row.error
-    assert said.started.harness == "in-process"
+    assert said.started.harness == "null, in-process"
     assert row.prompt is not None
     assert [m["role"] for m in row.prompt] == ["system", "user"]
     assert row.completion is not None
@@ -132,8 +132,8 @@ def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
 def test_other_harnesses_get_a_base_url_for_each_episode(
     version: str, model: ScriptedModel, log: Path
 ) -> None:
-    said = run(version, model, "echo_tasks", log, n=2, harness="null")
-    assert said.started.harness == "null"
+    said = run(version, model, "echo_tasks", log, n=2, harness="bash")
+    assert said.started.harness == "bash, subprocess"
     assert said.rewards == {(0, 0): 2.0, (1, 0): 2.0}, log.read_text(encoding="utf-8")[-2000:]
     paths = {call.path for call in model.calls}
     assert paths == {f"/r/{n}.0.1/v1/chat/completions" for n in range(2)}

@@ -34,7 +34,8 @@ function between(reward) {
 function precision(reward) {
   if (reward.interval === null) return 'of the mean, over examples';
   const [low, high] = reward.interval;
-  return `of the mean, over examples; 95 % interval ${number(low)} to ${number(high)}`;
+  return `of the mean, over examples; 95 % interval ${number(low)} to ${number(high)}`
+    + (reward.interval_method ? ` (${reward.interval_method})` : '');
 }
 
 function drawSummary() {

@@ -79,7 +79,7 @@ class ResponseCache:
             asked.pop(name, None)
         told = {
             "schema": SCHEMA,
-            "endpoints": sorted((member.url, member.model) for member in group),
+            "endpoints": sorted((member.address, member.model) for member in group),
             "path": call.path,
             "query": call.query,
             "rollout": call.identity.rollout,

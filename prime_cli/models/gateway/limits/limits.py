@@ -62,6 +62,11 @@ class Limits:
         return sum(limiter.waiting for limiter in self._limiters.values())
 
     @property
+    def next_seconds(self) -> float:
+        """When the first endpoint that was called is open again; 0 where one is."""
+        return min((limiter.pause for limiter in self._limiters.values()), default=0.0)
+
+    @property
     def silent_seconds(self) -> float:
         """For how long calls have been with endpoints, and none was answered; 0 without calls."""
         if not any(limiter.running for limiter in self._limiters.values()):
@@ -155,4 +160,4 @@ class Limits:
 def name_of(endpoint: Endpoint) -> str:
     """What tells endpoint and key apart, and tells neither."""
     key = endpoint.key.reveal() if endpoint.key is not None else ""
-    return digest_bytes(f"{endpoint.url}\0{key}".encode())[:32]
+    return digest_bytes(f"{endpoint.address}\0{key}".encode())[:32]

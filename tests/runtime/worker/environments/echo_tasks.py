@@ -1,6 +1,7 @@
 """A v1 taskset without tools."""
 
 import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarness
 
 
 class EchoData(vf.TaskData):
@@ -38,4 +39,4 @@ def oracle(messages, *, answer, info):
     return f"{answer} of task {info['idx']}"
 
 
-__all__ = ["EchoTaskset"]
+__all__ = ["EchoTaskset", "NullHarness"]

@@ -3,6 +3,7 @@
 import itertools
 
 import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarness
 
 
 class EndlessTaskset(vf.Taskset[vf.Task, vf.TasksetConfig]):
@@ -13,4 +14,4 @@ class EndlessTaskset(vf.Taskset[vf.Task, vf.TasksetConfig]):
             yield vf.Task(vf.TaskData(idx=n, prompt=f"say {n}"), self.config.task)
 
 
-__all__ = ["EndlessTaskset"]
+__all__ = ["EndlessTaskset", "NullHarness"]

@@ -1,6 +1,7 @@
 """A v1 taskset whose environment plays the user for three turns."""
 
 import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarness
 
 
 class GuessTask(vf.Task[vf.TaskData, vf.State]):
@@ -21,4 +22,4 @@ class GuessEnv(vf.SingleAgentEnv):
                 await talk.turn(f"guess {turn}")
 
 
-__all__ = ["GuessEnv", "GuessTaskset"]
+__all__ = ["GuessEnv", "GuessTaskset", "NullHarness"]

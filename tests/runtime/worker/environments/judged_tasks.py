@@ -2,6 +2,7 @@
 
 import verifiers.v1 as vf
 from verifiers.v1.clients.base import build_async_openai
+from verifiers.v1.harnesses.null import NullHarness
 
 
 class JudgedTask(vf.Task[vf.TaskData, vf.State]):
@@ -19,4 +20,4 @@ class JudgedTaskset(vf.Taskset[JudgedTask, vf.TasksetConfig]):
             yield JudgedTask(vf.TaskData(idx=n, prompt=f"say {n}"), self.config.task)
 
 
-__all__ = ["JudgedTaskset"]
+__all__ = ["JudgedTaskset", "NullHarness"]

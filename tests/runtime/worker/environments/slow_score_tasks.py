@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarness
 
 
 class SlowData(vf.TaskData):
@@ -37,4 +38,4 @@ class SlowTaskset(vf.Taskset[SlowTask, SlowConfig]):
             yield SlowTask(data, self.config.task)
 
 
-__all__ = ["SlowTaskset"]
+__all__ = ["NullHarness", "SlowTaskset"]

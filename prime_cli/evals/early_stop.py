@@ -1,4 +1,4 @@
-"""How a run is stopped at its cap: what was paid for comes back, then its worker ends."""
+"""How a run is stopped before its end: at its cap, or because nothing of it can succeed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import cast
 
+from prime_cli.core.errors import PrimeError
 from prime_cli.evals.interrupt import SECONDS_TO_STOP
 from prime_cli.evals.resuming.orders import GROUP
 from prime_cli.models.gateway.server import Gateway
@@ -17,11 +18,12 @@ SECONDS_TO_SCORE = 60.0
 _PAUSE = 0.05
 
 
-class CapStop:
-    """Ends the worker of a run whose budget is used up.
+class EarlyStop:
+    """Ends the worker of a run whose gate is closed, so that calls are held.
 
-    Calls are held by then, so that rollouts which need more of them stand still. The others have
-    time to be scored. `unit` is what the environment scores together, once that is known.
+    At a cap, what was paid for comes back: rollouts which need more calls stand still, the others
+    have time to be scored. After a failure nothing is waited for. `unit` is what the environment
+    scores together, once that is known.
     """
 
     def __init__(
@@ -39,16 +41,27 @@ class CapStop:
         self._is_over = False
 
     @property
-    def reason(self) -> str | None:
-        """Why there are no more calls and no more workers; None while there may be."""
-        gate = self._gateway.gate
-        return None if gate is None else gate.budget.reason
+    def is_on(self) -> bool:
+        """Whether there are no more calls and no more workers."""
+        return self._gateway.gate.is_closed
+
+    @property
+    def capped(self) -> str | None:
+        """Which cap has stopped the run, if one has."""
+        return None if self.failure is not None else self._gateway.gate.capped
+
+    @property
+    def failure(self) -> PrimeError | None:
+        """Why nothing of the run can succeed, if that is so."""
+        return self._gateway.gate.failure
+
+    def give_up(self, failure: PrimeError) -> None:
+        """End the run, because of `failure`."""
+        self._gateway.gate.close(failure)
 
     def refuses(self, event: Rollout) -> bool:
         """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
         gate = self._gateway.gate
-        if gate is None:
-            return False
         return gate.tainted or self._is_held(event.example_id, event.rollout)
 
     def begin_soon(self) -> None:
@@ -62,8 +75,7 @@ class CapStop:
         """The run has ended by itself."""
         with self._lock:
             self._is_over = True
-        if self._gateway.gate is not None:
-            self._gateway.gate.budget.forget(self.begin_soon)
+        self._gateway.gate.forget(self.begin_soon)
         if self._ending is not None:
             self._ending.cancel()
 
@@ -72,11 +84,12 @@ class CapStop:
         self._task.uncancel()
 
     def _begin(self) -> None:
-        self._ending = self._loop.create_task(self._end())
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
 
     async def _end(self) -> None:
         gate, waited = self._gateway.gate, 0.0
-        while gate is not None and waited < self._seconds:
+        while gate.failure is None and waited < self._seconds:
             if gate.in_flight == 0:
                 if not self._is_working():
                     break
@@ -92,23 +105,22 @@ class CapStop:
         return any(not self._is_held(*pair) for pair in self._gateway.ledger.open)
 
     def _is_held(self, example: int, rollout: int) -> bool:
-        held = self._gateway.gate.held if self._gateway.gate is not None else set()
+        held = self._gateway.gate.held
         if self.unit == GROUP:
             return any(example == other for other, _ in held)
         return (example, rollout) in held
 
 
 @contextmanager
-def stopping_at_cap(
+def stopping_early(
     gateway: Gateway, cancel: Callable[[], Awaitable[None]], *, seconds: float = SECONDS_TO_SCORE
-) -> Iterator[CapStop]:
-    """While open, `cancel` is called at the right moment after the gateway's budget is used up.
+) -> Iterator[EarlyStop]:
+    """While open, `cancel` is called at the right moment after the gateway's gate is closed.
 
     A worker that does not end for it is left to the end of the context.
     """
-    stop = CapStop(gateway, cancel, seconds)
-    if gateway.gate is not None:
-        gateway.gate.budget.on_stop(stop.begin_soon)
+    stop = EarlyStop(gateway, cancel, seconds)
+    gateway.gate.on_close(stop.begin_soon)
     try:
         yield stop
     except asyncio.CancelledError:

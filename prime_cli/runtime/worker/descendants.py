@@ -1,0 +1,86 @@
+"""All processes that this one has started, also those in sessions of their own.
+
+verifiers gives each tool server and each harness a session, so that none of them is in this
+process's group. On Linux those whose parent is gone come to this process; elsewhere they are lost.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+ROUNDS = 20
+"""Processes that start others while they are killed are looked for again, so many times."""
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends (Linux)."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill_descendants() -> None:
+    """End all that this process has started, at once (POSIX)."""
+    if sys.platform == "win32":
+        return
+    for _ in range(ROUNDS):
+        found = descendants(os.getpid(), _parents())
+        if not found:
+            return
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        _reap()
+
+
+def descendants(pid: int, parents: dict[int, int]) -> set[int]:
+    """Those below `pid`, of `parents` {process: its parent}."""
+    found: set[int] = set()
+    newest = {pid}
+    while newest:
+        newest = {child for child, parent in parents.items() if parent in newest} - found
+        found |= newest
+    return found - {pid}
+
+
+def _parents() -> dict[int, int]:
+    """{process: its parent} of those that run; a process that has ended and waits is none."""
+    return _by_proc() if Path("/proc/self/stat").exists() else _by_ps()
+
+
+def _by_proc() -> dict[int, int]:
+    names = (entry.name for entry in Path("/proc").iterdir())
+    return dict(filter(None, map(_parent_of, filter(str.isdigit, names))))
+
+
+def _by_ps() -> dict[int, int]:
+    listed = subprocess.run(
+        ["/bin/ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=False
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return {int(pid): int(parent) for pid, parent, state in rows if state[0] != "Z"}
+
+
+def _parent_of(pid: str) -> tuple[int, int] | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        # The name, in brackets, may hold blanks and brackets.
+        state, parent = stat.rpartition(")")[2].split()[:2]
+    except (OSError, ValueError):
+        return None
+    return None if state == "Z" else (int(pid), int(parent))
+
+
+def _reap() -> None:
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
