@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .guards import kill_group
+from .descendants import kill_group
 from .spec import Spec, from_message
 
 OnMessage = Callable[[dict[str, Any]], None]

@@ -5,6 +5,7 @@ import os
 import threading
 from typing import Any
 
+from .descendants import kill_group
 from .plain import plain
 
 # The parent reads lines of at most 64 MiB; what is longer loses its bulkiest parts first.
@@ -13,7 +14,9 @@ BULKY = ("state", "info", "prompt", "completion")
 
 
 class Events:
-    """Writes whole lines, from any thread. A parent that is gone ends this process."""
+    """Writes whole lines, from any thread. A parent that is gone ends this process and
+    what it started.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -40,7 +43,7 @@ class Events:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
         except BrokenPipeError:
-            os._exit(1)
+            kill_group()
 
 
 def encode(event: dict[str, Any]) -> bytes:

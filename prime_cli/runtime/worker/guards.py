@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from .descendants import kill_descendants
+from .descendants import kill_descendants, kill_group
 from .events import Events
 
 SECONDS_TO_LEAVE = 10.0
@@ -51,17 +51,6 @@ class Handlers:
     def __exit__(self, *_: object) -> None:
         atexit.register = self._register
         signal.signal = self._signal
-
-
-def kill_group() -> NoReturn:
-    """End this process and all that it started, at once."""
-    with contextlib.suppress(Exception):  # whatever else fails, this process ends
-        kill_descendants()
-    with contextlib.suppress(OSError):
-        # bubblewrap leads the group where it shares our processes with the machine.
-        if sys.platform != "win32" and os.getpgrp() in (os.getpid(), os.getppid()):
-            os.killpg(os.getpgrp(), signal.SIGKILL)
-    os._exit(1)
 
 
 async def teardown(environment: Any) -> None:
