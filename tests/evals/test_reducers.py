@@ -100,7 +100,7 @@ def test_pass_at_k_and_pass_hat_k_are_those_of_vf_eval() -> None:
         [str(venv_python("verifiers==0.1.14")), "-c", UPSTREAM],
         input=json.dumps(examples),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     for kind, theirs in zip(("pass@", "pass^"), json.loads(done.stdout), strict=True):

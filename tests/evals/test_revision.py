@@ -11,7 +11,7 @@ def git(folder: Path, *words: str) -> str:
     require("git")
     who = ("-c", "user.email=ada@example.com", "-c", "user.name=Ada")
     told = subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, encoding="utf-8"
     )
     return told.stdout.strip()
 

@@ -61,7 +61,7 @@ def run_theirs(release: Release, case: Case, folder: Path) -> Outcome:
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=SECONDS,
             check=False,

@@ -168,7 +168,11 @@ def _require_program(program: str, runtime: str) -> None:
         raise _refused(f"the runtime `{runtime}` needs `{program}`, which is not installed")
     try:
         asked = subprocess.run(
-            [program, "version"], capture_output=True, text=True, timeout=ANSWER_S, check=False
+            [program, "version"],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=ANSWER_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise _refused(

@@ -53,7 +53,7 @@ def test_an_orphan_in_a_session_of_its_own_is_ended_too() -> None:
     done = subprocess.run(
         [sys.executable, "-c", STARTS_AND_ENDS],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
         timeout=PATIENCE_S,
     )

@@ -40,7 +40,7 @@ def told_by(code: str, folder: Path | None = None) -> Any:
         cwd=folder,
         check=True,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     return json.loads(done.stdout)
 

@@ -41,7 +41,7 @@ def ask_own_servers():
     with socket.create_server(("127.0.0.1", 0)) as here:
         ask(*here.getsockname())
     command = [sys.executable, "-c", SERVE]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as child:
         port = int(child.stdout.readline())
         socket.create_connection(("127.0.0.1", port)).close()
         child.kill()
