@@ -41,6 +41,7 @@ def load_environment():
 
 V1 = """
 import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarness
 
 class SliceData(vf.TaskData):
     answer: str
@@ -56,7 +57,7 @@ class SliceTaskset(vf.Taskset[SliceTask, vf.TasksetConfig]):
             data = SliceData(prompt=f"number {n}?", answer=f"it is {n}")
             yield SliceTask(data, self.config.task)
 
-__all__ = ["SliceTaskset"]
+__all__ = ["NullHarness", "SliceTaskset"]
 """
 
 
