@@ -30,19 +30,19 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
 
 def require_https(url: str, *, allow_http: bool) -> None:
     """Raise UsageError for an address to which a key would travel in the clear."""
-    if not allow_http and goes_in_the_clear(url):
+    if not allow_http and sends_unencrypted(url):
         raise UsageError(
             f"Keys to {url} would travel unencrypted, for all on the way to read",
             hint="use https, or say that this network is to be trusted: `--allow-http`",
         )
 
 
-def goes_in_the_clear(url: str) -> bool:
+def sends_unencrypted(url: str) -> bool:
     """Whether what is sent there can be read on the way: http, but not within this machine."""
     return urlsplit(url).scheme == "http" and not is_loopback(url)
 
 
-def name_of(url: str) -> str:
+def default_context_name(url: str) -> str:
     """What the context for a hub is called if nobody says: its host, and the port if it has one."""
     if url == PRIME_API_URL:
         return PRIME
@@ -50,7 +50,7 @@ def name_of(url: str) -> str:
     return name[:_LONGEST_NAME] or "hub"
 
 
-def approval_page(web_url: str, code: str) -> str:
+def approval_url(web_url: str, code: str) -> str:
     """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
     if split_address(web_url) is None:
         raise UsageError(

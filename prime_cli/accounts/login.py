@@ -4,9 +4,9 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prime_cli.accounts.contexts import LoginTarget
 from prime_cli.accounts.logout import revoke
-from prime_cli.accounts.targets import Target
-from prime_cli.accounts.teams import is_among, keep_team, list_teams
+from prime_cli.accounts.teams import has_team, list_teams, save_team
 from prime_cli.core.config import Config
 from prime_cli.core.config.editing import save_context, use_context
 from prime_cli.core.credentials import Kept, Storage, save_credential
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LoggedIn:
+class LoginResult:
     """Who is logged in where, and what became of the key.
 
     `teams` are those of the user, None where the hub does not say. `left` is the team that the
     context had and the user is not in (any more): it is taken out of the context.
     """
 
-    target: Target
+    target: LoginTarget
     account: Account
     kept: Kept
     teams: tuple[Team, ...] | None = None
@@ -40,13 +40,13 @@ class LoggedIn:
 
 def log_in(
     config: Config,
-    target: Target,
+    target: LoginTarget,
     hub: "HubClient",
     key: str,
     storage: Storage,
     *,
     is_new: bool = False,
-) -> LoggedIn:
+) -> LoginResult:
     """Try `key` on `hub`, which is asked with it, keep it, and make its context the current one.
 
     A key that `is_new`, made for this login, is revoked where it cannot be kept: nobody else has
@@ -61,10 +61,10 @@ def log_in(
             revoke(hub, wanted=None)
         raise
     teams = _teams_of(hub)
-    if target.team is None or teams is None or is_among(teams, target.team):
-        return LoggedIn(target, account, kept, teams)
-    keep_team(config.file, target.name, None)
-    return LoggedIn(target, account, kept, teams, left=target.team)
+    if target.team is None or teams is None or has_team(teams, target.team):
+        return LoginResult(target, account, kept, teams)
+    save_team(config.file, target.name, None)
+    return LoginResult(target, account, kept, teams, left=target.team)
 
 
 def require_storage(config: Config) -> None:
@@ -85,7 +85,7 @@ def _try_key(hub: "HubClient") -> Account:
         ) from error
 
 
-def _keep(config: Config, target: Target, key: str, storage: Storage) -> Kept:
+def _keep(config: Config, target: LoginTarget, key: str, storage: Storage) -> Kept:
     """Write the context and the key, and make the context current."""
     if not target.known:
         web_url = target.web_url if target.web_url != target.base_url else None
@@ -103,6 +103,6 @@ def _teams_of(hub: "HubClient") -> tuple[Team, ...] | None:
         return None
 
 
-def owner_of(account: Account) -> str:
+def publisher_name(account: Account) -> str:
     """The name that the user publishes under, or the nearest that the hub tells."""
     return account.slug or account.name or account.id

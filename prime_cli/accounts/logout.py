@@ -19,7 +19,7 @@ MADE_BY_LOGIN = "login from "
 """How hubs of ours begin the names of keys that were made for a login by browser."""
 
 
-class Fate(StrEnum):
+class RevocationResult(StrEnum):
     """What became of the key on the hub."""
 
     REVOKED = "revoked"
@@ -30,11 +30,11 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True)
-class LoggedOut:
+class LogoutResult:
     """A context whose key is forgotten; `problem` says why it could not be revoked."""
 
     context: str
-    fate: Fate
+    fate: RevocationResult
     problem: str | None = None
     was_current: bool = False
 
@@ -44,14 +44,14 @@ def contexts_with_keys(config: Config) -> list[str]:
     return list(read_entries(config.home.value))
 
 
-def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:
+def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, str | None]:
     """Make the key that `hub` is asked with worth nothing; its fate, and why it failed.
 
     `wanted` None revokes what was made by a login, and leaves a key that somebody was given:
     others may use it too. Where it is True, every failure is raised.
     """
     if wanted is False:
-        return Fate.KEPT, None
+        return RevocationResult.KEPT, None
     try:
         if KEYS_FEATURE not in hub.capabilities().features:
             if wanted:
@@ -59,22 +59,22 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[Fate, str | None]:
                     f"{hub.host} lets no key revoke itself",
                     hint="revoke it on the hub's own pages, then log out with `--keep-key`",
                 )
-            return Fate.CANNOT, None
+            return RevocationResult.CANNOT, None
         if wanted is None:
             current = hub.accounts.current_key()
             if current is None or not current.name.startswith(MADE_BY_LOGIN):
-                return Fate.KEPT, None
+                return RevocationResult.KEPT, None
         hub.accounts.revoke_current_key()
     except NotLoggedIn:
-        return Fate.UNKNOWN, None
+        return RevocationResult.UNKNOWN, None
     except PrimeError as error:
         if wanted:
             raise
-        return Fate.FAILED, error.message
-    return Fate.REVOKED, None
+        return RevocationResult.FAILED, error.message
+    return RevocationResult.REVOKED, None
 
 
-def forget(config: Config, context: str) -> bool:
+def forget_key(config: Config, context: str) -> bool:
     """Take the key of `context` from this machine; whether the context was the current one.
 
     The `local` hub is current then. Raises StorageFailed where a keyring does not let it go.

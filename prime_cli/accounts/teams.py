@@ -51,12 +51,12 @@ def is_team(team: Team, wanted: str | None) -> bool:
     return wanted in (team.slug, team.team_id)
 
 
-def is_among(teams: Sequence[Team], wanted: str) -> bool:
+def has_team(teams: Sequence[Team], wanted: str) -> bool:
     """Whether one of `teams` has this slug or id."""
     return any(is_team(team, wanted) for team in teams)
 
 
-def title_of(team: Team) -> str:
+def team_title(team: Team) -> str:
     """The slug, and the name where it says more."""
     return team.slug if team.name in ("", team.slug) else f"{team.slug} ({team.name})"
 
@@ -68,7 +68,7 @@ def list_members(hub: "HubClient", team: Team) -> list[Member]:
     return all_of(partial(hub.accounts.members, team.team_id))
 
 
-def require_switchable(config: Config) -> None:
+def require_team_setting(config: Config) -> None:
     """Raise UsageError where the team is not a matter of config.toml."""
     context = config.context
     if context.embedded:
@@ -89,10 +89,10 @@ def require_switchable(config: Config) -> None:
 
 def choose_team(config: Config, team: Team | None) -> None:
     """Let the current context work for `team`, or for its user alone; raises UsageError."""
-    require_switchable(config)
-    keep_team(config.file, config.context.name, team)
+    require_team_setting(config)
+    save_team(config.file, config.context.name, team)
 
 
-def keep_team(file: Path, context: str, team: Team | None) -> None:
+def save_team(file: Path, context: str, team: Team | None) -> None:
     """Write the team of `context` into `file`."""
     save_context(file, context, {"team": team.slug if team else None})

@@ -1,6 +1,6 @@
 """Where the key of the current hub comes from, and whether a keyring answers; never the key."""
 
-from prime_cli.accounts.addresses import goes_in_the_clear
+from prime_cli.accounts.addresses import sends_unencrypted
 from prime_cli.checks.findings import Finding, failed, ok, skipped, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
@@ -23,7 +23,7 @@ def _key(place: Place, config: Config) -> Finding:
     if credential.trouble:
         fix = f"unlock the keyring, or `prime login --context {context.name}` again"
         return failed("key", credential.trouble, fix)
-    if credential.key and goes_in_the_clear(context.base_url or ""):
+    if credential.key and sends_unencrypted(context.base_url or ""):
         told = f"The key for `{context.name}` goes to {context.base_url} unencrypted"
         return warned("key", told, "name the hub by https://, or keep to a network you trust")
     if credential.key:

@@ -18,9 +18,9 @@ from prime_cli.core.switches import in_ci
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
-    from prime_cli.accounts.approval import Approval
-    from prime_cli.accounts.login import LoggedIn
-    from prime_cli.accounts.targets import Target
+    from prime_cli.accounts.browser_login import ApprovalRequest
+    from prime_cli.accounts.contexts import LoginTarget
+    from prime_cli.accounts.login import LoginResult
 
 HttpOpt = Annotated[
     bool,
@@ -73,11 +73,11 @@ def login(
     \b
     See also: `prime logout`, `prime whoami`, `prime context list`.
     """
+    from prime_cli.accounts.contexts import choose_login_target
     from prime_cli.accounts.login import log_in, require_storage
-    from prime_cli.accounts.targets import choose_target
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    target = choose_target(session.config, hub=hub, name=name, allow_http=allow_http)
+    target = choose_login_target(session.config, hub=hub, name=name, allow_http=allow_http)
     require_storage(session.config)
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
     done = log_in(
@@ -97,9 +97,8 @@ def _read_key(session: Session) -> str:
     return check_key(session.output.read_secret("Key"), "stdin")
 
 
-def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
-    from prime_cli.accounts.approval import wait_for_key
-    from prime_cli.accounts.browser import has_desktop, open_page
+def _ask_for_key(session: Session, target: "LoginTarget", *, headless: bool) -> str:
+    from prime_cli.accounts.browser_login import has_desktop, open_page, wait_for_key
 
     if in_ci() and not headless:
         # It would wait ten minutes for a person who does not watch.
@@ -109,7 +108,7 @@ def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
             "`--headless` waits all the same",
         )
 
-    def show(approval: "Approval") -> None:
+    def show(approval: "ApprovalRequest") -> None:
         session.output.tell(f"Approve the code {approval.code} on this page:")
         session.output.tell(f"  {approval.page}")
         if not headless and has_desktop() and open_page(approval.page):
@@ -118,10 +117,10 @@ def _ask_for_key(session: Session, target: "Target", *, headless: bool) -> str:
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def _report(session: Session, done: "LoggedIn") -> None:
-    from prime_cli.accounts.login import owner_of
+def _report(session: Session, done: "LoginResult") -> None:
+    from prime_cli.accounts.login import publisher_name
 
-    target, owner = done.target, owner_of(done.account)
+    target, owner = done.target, publisher_name(done.account)
     record: dict[str, Any] = {
         "context": target.name,
         "hub": target.base_url,

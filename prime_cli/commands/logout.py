@@ -11,7 +11,7 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
-    from prime_cli.accounts.logout import Fate, LoggedOut
+    from prime_cli.accounts.logout import LogoutResult, RevocationResult
 
 
 def logout(
@@ -89,43 +89,45 @@ def _chosen(session: Session, name: str | None, keyed: list[str]) -> str:
     return session.config.context.name
 
 
-def _log_out(session: Session, name: str, *, wanted: bool | None) -> "LoggedOut":
-    from prime_cli.accounts.logout import LoggedOut, forget
+def _log_out(session: Session, name: str, *, wanted: bool | None) -> "LogoutResult":
+    from prime_cli.accounts.logout import LogoutResult, forget_key
 
     fate, problem = _revoke(session, name, wanted=wanted)
-    return LoggedOut(name, fate, problem, was_current=forget(session.config, name))
+    return LogoutResult(name, fate, problem, was_current=forget_key(session.config, name))
 
 
-def _revoke(session: Session, name: str, *, wanted: bool | None) -> "tuple[Fate, str | None]":
+def _revoke(
+    session: Session, name: str, *, wanted: bool | None
+) -> "tuple[RevocationResult, str | None]":
     """By the key that is kept, whatever the variables say; one without a context cannot be."""
-    from prime_cli.accounts.logout import Fate, revoke
+    from prime_cli.accounts.logout import RevocationResult, revoke
     from prime_cli.core.config import load_config
     from prime_cli.core.credentials import find_credential
 
     if wanted is False or (wanted is None and session.config.offline):
-        return Fate.KEPT, None
+        return RevocationResult.KEPT, None
     try:
         config = load_config(context=name, offline=session.config.offline)
         credential = find_credential(config, {})
         if not credential.key or config.context.base_url is None:
-            return Fate.KEPT, credential.trouble
+            return RevocationResult.KEPT, credential.trouble
         hub = session.hub_at(config.context.base_url, credential.key)
     except PrimeError as error:
         if wanted:
             raise
-        return Fate.FAILED, error.message
+        return RevocationResult.FAILED, error.message
     return revoke(hub, wanted=wanted)
 
 
-def _sentence(done: "LoggedOut") -> str:
-    from prime_cli.accounts.logout import Fate
+def _sentence(done: "LogoutResult") -> str:
+    from prime_cli.accounts.logout import RevocationResult
 
     fates = {
-        Fate.REVOKED: "its key is revoked and forgotten",
-        Fate.UNKNOWN: "its key was good no more, and is forgotten",
-        Fate.KEPT: "its key is forgotten here, and still good on the hub",
-        Fate.CANNOT: "its key is forgotten here; this hub revokes none by itself",
-        Fate.FAILED: "its key is forgotten here",
+        RevocationResult.REVOKED: "its key is revoked and forgotten",
+        RevocationResult.UNKNOWN: "its key was good no more, and is forgotten",
+        RevocationResult.KEPT: "its key is forgotten here, and still good on the hub",
+        RevocationResult.CANNOT: "its key is forgotten here; this hub revokes none by itself",
+        RevocationResult.FAILED: "its key is forgotten here",
     }
     return f"Logged out of `{done.context}`: {fates[done.fate]}"
 

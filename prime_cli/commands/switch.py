@@ -43,12 +43,12 @@ def switch(
         choose_team,
         list_teams,
         pick_team,
-        require_switchable,
-        title_of,
+        require_team_setting,
+        team_title,
     )
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    require_switchable(session.config)
+    require_team_setting(session.config)
     wanted = team
     chosen: Team | None = None
     if wanted != PERSONAL:
@@ -57,17 +57,17 @@ def switch(
         chosen = None if wanted == PERSONAL else pick_team(teams, wanted, session.hub.host)
     choose_team(session.config, chosen)
     record = {"context": session.config.context.name, "team": chosen and chosen.slug}
-    told = f"the team {title_of(chosen)}" if chosen else "yourself"
+    told = f"the team {team_title(chosen)}" if chosen else "yourself"
     session.output.done(f"On {session.hub.host} you work for {told} now", value=record)
 
 
 def _ask(session: Session, teams: "list[Team]") -> str:
-    from prime_cli.accounts.teams import title_of
+    from prime_cli.accounts.teams import team_title
 
     if not teams:
         session.output.say(f"You are in no team on {session.hub.host}")
         return PERSONAL
-    named = {f"{title_of(each)}, {each.role.lower()}": each.slug for each in teams}
+    named = {f"{team_title(each)}, {each.role.lower()}": each.slug for each in teams}
     if not session.output.is_interactive:
         named = {each.slug: each.slug for each in teams}
     options = {PERSONAL: PERSONAL, **named}

@@ -31,7 +31,7 @@ def whoami(
     \b
     See also: `prime login`, `prime switch`, `prime config show`.
     """
-    from prime_cli.accounts.login import owner_of
+    from prime_cli.accounts.login import publisher_name
     from prime_cli.accounts.teams import find_team
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
@@ -43,20 +43,20 @@ def whoami(
         )
     team = find_team(session.hub, hub.team) if hub.team else None
     account = session.hub.accounts.whoami(team_id=team.team_id if team else None)
-    record = _record(session, owner_of(account), account, team)
+    record = _record(session, publisher_name(account), account, team)
     session.output.show(record, lines=_lines(session, record, account, team))
 
 
 def _lines(
     session: Session, record: dict[str, Any], account: "Account", team: "Team | None"
 ) -> list[tuple[str, str]]:
-    from prime_cli.accounts.teams import title_of
+    from prime_cli.accounts.teams import team_title
 
     hub, credential = session.config.context, session.credential
     source = "the hub" if not hub.embedded else session.config.owner.source
     lines = [("owner", f"{record['owner']}  (from {source})")]
     if not hub.embedded:
-        told = f"{title_of(team)}, {team.role.lower()}" if team else "none, you work for yourself"
+        told = f"{team_title(team)}, {team.role.lower()}" if team else "none, you work for yourself"
         lines.append(("team", f"{told}  (from {hub.team_source})"))
     lines += [
         ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prime_cli.accounts.addresses import approval_page, name_of, read_hub_url
-from prime_cli.accounts.browser import has_desktop, open_page
+from prime_cli.accounts.addresses import approval_url, default_context_name, read_hub_url
+from prime_cli.accounts.browser_login import has_desktop, open_page
 from prime_cli.core.errors import UsageError
 
 
@@ -64,11 +64,11 @@ def test_keys_leave_this_machine_by_https_unless_that_is_allowed() -> None:
     ],
 )
 def test_a_context_is_named_after_its_host(url: str, name: str) -> None:
-    assert name_of(url) == name
+    assert default_context_name(url) == name
 
 
 def test_a_code_is_quoted_in_the_address_of_its_page() -> None:
-    page = approval_page("https://app.example.org/", "A&b=c#d")
+    page = approval_url("https://app.example.org/", "A&b=c#d")
     assert page == "https://app.example.org/dashboard/tokens/challenge?code=A%26b%3Dc%23d"
 
 

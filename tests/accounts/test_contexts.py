@@ -1,4 +1,4 @@
-"""Contexts whose keys are in a keyring."""
+"""Which hub a login is for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,13 +6,109 @@ from pathlib import Path
 import pytest
 from keyring.backend import KeyringBackend
 
-from prime_cli.accounts.contexts import delete_with_key, rename_with_key
+from prime_cli.accounts.contexts import (
+    LoginTarget,
+    choose_login_target,
+    delete_with_key,
+    rename_with_key,
+)
 from prime_cli.core.config import Config, load_config
 from prime_cli.core.config.editing import save_context
 from prime_cli.core.credentials import Storage, find_credential, save_credential
-from prime_cli.core.errors import StorageFailed
+from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
 from tests.core.credentials.conftest import use_keyring
 from tests.helpers.keyrings import Locked, Working
+
+TEAM = 'context = "team"\n[contexts.team]\nbase_url = "https://hub.example.org"\nteam = "acme"\n'
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    path = home / ".prime" / "config.toml"
+    path.parent.mkdir()
+    return path
+
+
+def target(
+    hub: str | None = None, name: str | None = None, context: str | None = None
+) -> LoginTarget:
+    config = load_config(context=context)
+    return choose_login_target(config, hub=hub, name=name, allow_http=False)
+
+
+def test_without_a_word_it_is_the_public_hub() -> None:
+    assert target() == LoginTarget(
+        "prime", "https://api.primeintellect.ai", "https://app.primeintellect.ai", known=True
+    )
+
+
+def test_without_a_word_it_is_the_current_hub_if_that_is_served(file: Path) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    found = target()
+    assert (found.name, found.team, found.known) == ("team", "acme", True)
+
+
+def test_a_team_that_a_variable_chose_is_not_that_of_the_context(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    monkeypatch.setenv("PRIME_TEAM", "other")
+    assert target().team == "acme"
+
+
+def test_an_address_that_is_known_is_its_context_again(file: Path) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    assert target("https://HUB.example.org/api/v1").name == "team"
+    assert target("https://api.primeintellect.ai").name == "prime"
+
+
+def test_a_new_address_is_named_after_its_host_or_as_one_says() -> None:
+    assert target("other.example.org:8443").name == "other.example.org-8443"
+    assert target("other.example.org", "mine") == LoginTarget(
+        "mine", "https://other.example.org", "https://other.example.org", known=False
+    )
+
+
+def test_a_name_is_not_taken_from_another_hub(file: Path) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    with pytest.raises(Conflict, match=r"`team` is the hub https://hub.example.org"):
+        target("https://other.example.org", "team")
+    with pytest.raises(Conflict):
+        target("https://other.example.org", "prime")
+
+
+@pytest.mark.parametrize("name", ["local", "a b", "../x", "", "-x", "\x1b[2J", "x" * 65])
+def test_what_cannot_be_a_name_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        target("https://other.example.org", name)
+
+
+def test_a_name_alone_must_be_known(file: Path) -> None:
+    file.write_text(TEAM, encoding="utf-8")
+    assert target(name="prime").name == "prime"
+    with pytest.raises(NotFound, match="no context `nowhere`"):
+        target(name="nowhere")
+
+
+def test_the_hub_in_this_process_asks_for_no_login() -> None:
+    for found in ({"name": "local"}, {"context": "local"}):
+        with pytest.raises(UsageError, match="asks for no login"):
+            target(**found)
+
+
+def test_a_hub_that_a_variable_names_gets_a_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_API_BASE_URL", "http://127.0.0.1:8000/api/v1")
+    monkeypatch.setenv("PRIME_FRONTEND_URL", "https://pages.example.org")
+    assert target() == LoginTarget(
+        "127.0.0.1-8000", "http://127.0.0.1:8000", "https://pages.example.org", known=False
+    )
+
+
+def test_a_hub_that_was_written_down_with_http_is_not_given_keys(file: Path) -> None:
+    file.write_text('[contexts.lan]\nbase_url = "http://10.0.0.5"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="unencrypted"):
+        target(name="lan")
+
 
 __all__ = ["use_keyring"]
 

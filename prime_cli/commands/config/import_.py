@@ -17,7 +17,7 @@ from prime_cli.core.errors import NotFound
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
-    from prime_cli.accounts.importing import Import, ImportPlan
+    from prime_cli.accounts.official_import import ContextImport, ImportPlan
 
 
 def import_(
@@ -51,8 +51,7 @@ def import_(
 
     See also: `prime login`, `prime context list`, `prime config show`.
     """
-    from prime_cli.accounts.importing import plan_import, run_import
-    from prime_cli.accounts.official import read_official
+    from prime_cli.accounts.official_import import plan_import, read_official, run_import
 
     session = open_session(ctx, output=output, quiet=quiet)
     config = settings_of_file()
@@ -97,7 +96,7 @@ def _show(session: Session, plan: "ImportPlan", *, dry_run: bool) -> None:
     )
 
 
-def _remark(each: "Import", current: str | None) -> str:
+def _remark(each: "ContextImport", current: str | None) -> str:
     if each.refused:
         return f"left out: {each.refused}"
     return "becomes the current one" if each.name == current else ""

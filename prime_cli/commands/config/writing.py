@@ -7,9 +7,9 @@ from prime_cli.session import Session
 
 def team_context(session: Session) -> str:
     """The context whose team is written; raises UsageError where config.toml has none."""
-    from prime_cli.accounts.teams import require_switchable
+    from prime_cli.accounts.teams import require_team_setting
 
-    require_switchable(session.config)
+    require_team_setting(session.config)
     return session.config.context.name
 
 

@@ -35,12 +35,12 @@ def add(
     \b
     See also: `prime login --hub`, `prime context use`.
     """
-    from prime_cli.accounts.targets import place_context
+    from prime_cli.accounts.contexts import match_context
     from prime_cli.core.config.editing import save_context
 
     session = open_session(ctx, output=output, quiet=quiet)
     config = settings_of_file()
-    target = place_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
+    target = match_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
     if target.known:
         raise Conflict(f"`{name}` is {target.base_url} already", hint="see `prime context list`")
     pages = target.web_url if web_url else None

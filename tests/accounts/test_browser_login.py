@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.accounts.approval import LOGIN_SECONDS, Approval, wait_for_key
+from prime_cli.accounts.browser_login import LOGIN_SECONDS, ApprovalRequest, wait_for_key
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import IntegrityError, NotAllowed, NotLoggedIn, Unreachable, UsageError
 from prime_cli.core.progress import Silent
@@ -18,7 +18,7 @@ class Waiting:
 
     def __init__(self, url: str, act: Callable[[str], object] = lambda _: None) -> None:
         self.url = url
-        self.shown: list[Approval] = []
+        self.shown: list[ApprovalRequest] = []
         self.now = 0.0
         self._act = act
 
