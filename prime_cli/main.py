@@ -22,6 +22,11 @@ _EASY_ON_GARBAGE = 200_000
 At 50,000 the two collections that fell into the imports took 28 ms of every command.
 """
 
+_OFFICIAL_BESIDE = (
+    "warning: The official client (`prime`) is installed in the same environment\n"
+    "hint: run `prime doctor`\n"
+)
+
 
 def run() -> None:
     """The console script: answer what needs no Typer at once, else run and exit."""
@@ -35,6 +40,8 @@ def run() -> None:
         _prepare_process()
         sys.exit(main(argv))
     _print(text)
+    if argv[0] in ("--version", "-v") and _is_terminal() and _official_beside():
+        sys.stderr.write(_OFFICIAL_BESIDE)
 
 
 def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) -> int:
@@ -70,6 +77,21 @@ def _keys_seen(session: "Session") -> "list[str]":
     """The key that was looked for; nothing is asked now, as a keyring may take its time."""
     credential = vars(session).get("credential")
     return [credential.key] if credential is not None and credential.key else []
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _official_beside() -> bool:
+    """Whether the official client is installed where this prime is; `prime doctor` says more."""
+    import os
+
+    packages = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 pathlib takes 5 ms
+    return any(
+        name.startswith("prime-") and name.endswith(".dist-info")
+        for name in os.listdir(packages)  # noqa: PTH208 same
+    )
 
 
 def _columns() -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli import main
 from prime_cli.core.errors import NotFound, PrimeError, error_classes
 from prime_cli.failures import as_failure
 from tests.helpers.cli import COMMAND, Prime, prime_process
@@ -42,6 +43,23 @@ def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence
     assert result.code == 2
     assert result.err.startswith(sentence)
     assert "hint: " in result.err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_version_warns_on_a_terminal_of_the_official_client_in_the_same_environment(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminal: bool,
+) -> None:
+    (tmp_path / "prime-0.18.0.dist-info").mkdir()
+    monkeypatch.setattr(main, "__file__", str(tmp_path / "prime_cli" / "main.py"))
+    monkeypatch.setattr(main, "_is_terminal", lambda: terminal)
+    monkeypatch.setattr(sys, "argv", ["prime", "--version"])
+    main.run()
+    shown = capsys.readouterr()
+    assert shown.out.startswith("prime ")
+    assert ("run `prime doctor`" in shown.err) == terminal
 
 
 def test_a_misspelt_command_is_seen_through_the_short_form(prime: Prime) -> None:

@@ -36,6 +36,19 @@ def test_another_prime_on_path_is_told(tmp_path: Path) -> None:
     assert own is None
 
 
+@pytest.mark.parametrize(("file", "status"), [("prime_cli/main.py", "warning"), ("x.py", "ok")])
+def test_the_official_client_in_the_same_environment_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, status: str
+) -> None:
+    info = tmp_path / "prime-0.18.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: prime\nVersion: 0.18.0\n", encoding="utf-8")
+    (info / "RECORD").write_text(f"{file},,\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = one(python.examine(place(tmp_path, {"PATH": str(tmp_path)})))
+    assert (found.status, "(`prime` 0.18.0)" in found.sentence) == (status, status == "warning")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_a_link_into_the_environment_is_the_same_prime(tmp_path: Path) -> None:
     starter = tmp_path / "tool" / "bin" / "prime"
