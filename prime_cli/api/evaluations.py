@@ -14,9 +14,10 @@ from prime_cli.api.environments import environment_path
 from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.codec import Envelope
 from prime_cli.wire.evaluations import (
     EvaluationDetail,
+    EvaluationHistory,
     EvaluationLogs,
     EvaluationPage,
     EvaluationRequest,
@@ -24,9 +25,8 @@ from prime_cli.wire.evaluations import (
     EvaluationUpdate,
     FinalizeRequest,
     FinalizeResult,
+    SamplePage,
 )
-from prime_cli.wire.history import EvaluationHistory
-from prime_cli.wire.samples import SamplePage
 
 ROOT = "/evaluations"
 

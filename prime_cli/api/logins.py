@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from prime_cli.api.connection import Connection
 from prime_cli.core.errors import Unreachable
-from prime_cli.wire.login import ChallengeRequest, ChallengeStatus, ChallengeTicket
+from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
 
 _MOST_BYTES = 64 * 1024
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,100}")

@@ -4,7 +4,7 @@ from prime_cli.api.connection import Connection
 from prime_cli.api.environments import version_path
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 
 FEATURE = "checks"
 """The name under which hubs of ours announce that they keep reports."""

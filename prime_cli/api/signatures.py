@@ -4,7 +4,7 @@ from prime_cli.api.connection import Connection
 from prime_cli.api.environments import version_path
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.signatures import Signatures
+from prime_cli.wire.locks import Signatures
 
 
 class SignatureCalls:

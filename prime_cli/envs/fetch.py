@@ -32,8 +32,7 @@ from prime_cli.envs.wheel_links import find_link, last_part
 from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
-from prime_cli.wire.locks import Lock
-from prime_cli.wire.signatures import Signature
+from prime_cli.wire.locks import Lock, Signature
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient

@@ -13,7 +13,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, judge_signatures
 from prime_cli.envs.signing.verdicts import SignatureVerdict
 from prime_cli.runtime.packages import WheelPackage
-from prime_cli.wire.checks import CheckSummary
+from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail
 
 _LONGEST_SUMMARY = 600

@@ -24,7 +24,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.metadata import describe, describe_sources, runtime_hint
 from prime_cli.envs.release import Release
 from prime_cli.runtime.locks import load_lock
-from prime_cli.wire.checks import CheckReport, CheckSummary
+from prime_cli.wire.check_reports import CheckReport, CheckSummary
 from prime_cli.wire.environments import (
     ArtifactRequest,
     EnvironmentMetadata,

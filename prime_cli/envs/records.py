@@ -10,8 +10,7 @@ from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import LATEST, EnvRef, normalize_name
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.environments import EnvironmentDetail
-from prime_cli.wire.locks import Lock
-from prime_cli.wire.signatures import Signature
+from prime_cli.wire.locks import Lock, Signature
 
 
 class Record(msgspec.Struct):

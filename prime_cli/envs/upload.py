@@ -25,7 +25,7 @@ from prime_cli.envs.publish import (
 from prime_cli.envs.release import Bump, Release, write_next_version
 from prime_cli.envs.secrets import refuse_secrets_in_wheel
 from prime_cli.envs.signing.attach import Sign, attach_signatures, require_keeping
-from prime_cli.wire.checks import CheckReport, summarize
+from prime_cli.wire.check_reports import CheckReport, summarize
 
 Examine = Callable[[Path, Project], CheckReport]
 """Checks a wheel of a project; what it raises keeps the wheel from being published."""

@@ -9,10 +9,9 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lookup import Found
 from prime_cli.envs.pull import archive_digest
 from prime_cli.envs.wheel_links import find_link
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
-from prime_cli.wire.locks import Lock
-from prime_cli.wire.signatures import Signatures
+from prime_cli.wire.locks import Lock, Signatures
 
 _CONNECT_SECONDS = 3.0
 

@@ -1,11 +1,10 @@
-"""Users, teams and keys on the wire, as the official client reads them (releases 0.3 to 0.18).
-
-Keys, and the structs named `…Item`, are ours: the public wire has no address for them.
-"""
+"""Users, teams, keys and logins, as the official client reads them (releases 0.3 to 0.18)."""
 
 from typing import Any
 
 import msgspec
+
+# Keys, and the structs named `…Item`, are ours: the public wire has no address for them.
 
 
 class Permission(msgspec.Struct):
@@ -141,3 +140,68 @@ class TeamItem(msgspec.Struct):
     name: str
     members: list[str]
     created_at: str
+
+
+# --- Login ---
+
+
+class KeyLimits(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What the new key may use of things that no hub here has: nothing is lost where it is dropped.
+
+    Any other limit would be.
+    """
+
+    max_concurrent_sandboxes: Any = None
+    max_sandbox_creations_per_hour: Any = None
+    max_sandbox_cpu_cores: Any = None
+    max_sandbox_gpu_count: Any = None
+    max_concurrent_tunnels: Any = None
+    max_tunnel_creations_per_hour: Any = None
+    max_tunnel_ttl_hours: Any = None
+
+
+class ChallengeRequest(
+    msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """`POST /auth_challenge/generate`: an RSA public key as PEM (SubjectPublicKeyInfo).
+
+    Releases since 0.9 may add `limits`; earlier hubs know no such field, so none is sent.
+    """
+
+    encryption_public_key: str
+    limits: KeyLimits | None = None
+
+
+class ChallengeTicket(msgspec.Struct):
+    """The code that people see and compare, and the token that asks for what became of it."""
+
+    challenge: str
+    status_auth_token: str
+
+
+class ChallengeStatus(msgspec.Struct):
+    """`GET /auth_challenge/status`: null until approved.
+
+    Then base64 of the API key's UTF-8 bytes under RSA-OAEP with SHA-256, MGF1 with SHA-256, and no
+    label (RFC 8017).
+    """
+
+    result: str | None = None
+
+
+# --- Audit log ---
+
+
+class AuditEntry(msgspec.Struct):
+    """Who did what to what; `actor` is `cli` for a command on the machine of the hub.
+
+    `at` is an ISO 8601 time in UTC; `key_id` and `address` are those of the request.
+    """
+
+    at: str
+    actor: str
+    action: str
+    target: str
+    key_id: str | None = None
+    address: str | None = None
+    detail: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -1,14 +1,13 @@
-"""Environments on the wire, in the shapes of the official client (releases 0.3 to 0.18).
-
-What is our own addition says so. Fields that the official client can do without have a default
-here too: a reader must not fail over what it does not need.
-"""
+"""Environments on the wire, in the shapes of the official client (releases 0.3 to 0.18)."""
 
 from typing import Any
 
 import msgspec
 
-from prime_cli.wire.checks import CheckSummary
+from prime_cli.wire.check_reports import CheckSummary
+
+# What is our own addition says so. Fields that the official client can do without have a default
+# here too: a reader must not fail over what it does not need.
 
 
 class Owner(msgspec.Struct):
@@ -227,3 +226,41 @@ class Inspection(msgspec.Struct, omit_defaults=True):
     content: str | None = None
     truncated: bool | None = None
     total_bytes: int | None = None
+
+
+# --- Forks ---
+
+
+class ForkRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`POST /environmentshub/{owner}/{name}/fork`: into the caller's own, or into a team's."""
+
+    team_slug: str | None = None
+    team_id: str | None = None
+
+
+class ForkReply(msgspec.Struct):
+    """What was made; `slug` is its `owner/name`."""
+
+    success: bool
+    message: str | None
+    environment_id: str
+    version_id: str
+    name: str
+    owner: str
+    slug: str
+
+
+# --- Yanking ---
+
+
+class YankRequest(msgspec.Struct, omit_defaults=True):
+    """`POST …/@{version}/yank`: why installers should pass the version over."""
+
+    reason: str = ""
+
+
+class YankReply(msgspec.Struct):
+    """What holds now; `yanked` is the reason, which may be empty, or null when it is not yanked."""
+
+    semantic_version: str
+    yanked: str | None = None

@@ -1,11 +1,10 @@
-"""Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18).
-
-No answer here wears the `{"data": …}` envelope.
-"""
+"""Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18)."""
 
 from typing import Any
 
 import msgspec
+
+# No answer here wears the `{"data": …}` envelope.
 
 PENDING = "PENDING"
 RUNNING = "RUNNING"
@@ -195,3 +194,70 @@ class EvaluationChange(msgspec.Struct):
     name: str = ""
     status: str = PENDING
     updated_at: str = ""
+
+
+# --- Samples ---
+# JSON has neither NaN nor infinity (RFC 8259, section 6), so a batch with one is refused.
+
+
+class SampleBatch(msgspec.Struct):
+    """`POST /evaluations/{id}/samples`: JSON objects."""
+
+    samples: list[msgspec.Raw]
+
+
+class BatchReceipt(msgspec.Struct):
+    """How many samples the batch held."""
+
+    evaluation_id: str = ""
+    samples_pushed: int = 0
+    status: str = RUNNING
+
+
+class SamplePage(msgspec.Struct):
+    """`GET /evaluations/{id}/samples`; official clients read either name of `has_more`."""
+
+    evaluation_id: str
+    samples: list[msgspec.Raw]
+    total: int = 0
+    page: int = 1
+    limit: int = 100
+    total_pages: int = 0
+    has_more: bool = False
+    hasMore: bool = False  # noqa: N815 - the wire has both
+
+
+# --- History ---
+
+
+class HistoryGroup(msgspec.Struct):
+    """Finished evaluations of one version by one model; `mean_reward` weighs every sample alike."""
+
+    version: str | None
+    model_name: str | None
+    evaluations: int
+    samples: int
+    mean_reward: float | None
+    first_at: str
+    last_at: str
+
+
+class HistoryPoint(msgspec.Struct):
+    """One finished evaluation of an environment."""
+
+    evaluation_id: str
+    name: str
+    owner: str
+    version: str | None
+    model_name: str | None
+    samples: int
+    mean_reward: float | None
+    finished_at: str
+
+
+class EvaluationHistory(msgspec.Struct):
+    """`GET /environmentshub/{owner}/{name}/evaluations`, newest first. Ours."""
+
+    groups: list[HistoryGroup]
+    evaluations: list[HistoryPoint]
+    total: int = 0

@@ -1,10 +1,12 @@
-"""The lock of one wheel: what an isolated interpreter for it holds. A format of our own.
+"""The lock and the signatures beside a version: formats of our own."""
 
-Names, exact versions, markers, hashes and names of indexes; no credentials ever. URLs only as the
-`source` of a package that no index has: the author's `[tool.uv.sources]`, or a direct reference.
-"""
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
+
+# Names, exact versions, markers, hashes and names of indexes; no credentials ever. URLs only as the
+# `source` of a package that no index has: the author's `[tool.uv.sources]`, or a direct reference.
 
 
 class LockedPackage(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -49,3 +51,31 @@ class Capabilities(msgspec.Struct):
     hub: str
     version: str
     features: list[str] = []
+
+
+# --- Signatures ---
+
+SIGNATURES_FEATURE = "signatures"
+"""The name under which hubs announce that they keep signatures."""
+
+MOST_SIGNATURES = 8
+LONGEST_SIGNATURE = 32 * 1024
+"""An attestation of sigstore has about 8 KB, a signature of ssh 300 bytes."""
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """One signature of the statement about a version's wheel (`envs.signing.statement`).
+
+    `ssh`: what `ssh-keygen -Y sign` writes, over the statement's bytes. `pep740`: the JSON of an
+    attestation (PEP 740), which holds a statement of its own.
+    """
+
+    kind: Literal["ssh", "pep740"]
+    body: Annotated[str, Meta(min_length=1, max_length=LONGEST_SIGNATURE)]
+
+
+class Signatures(msgspec.Struct, frozen=True):
+    """All signatures of a version; `wheel_sha256` is that of the wheel which they are about."""
+
+    wheel_sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+    signatures: Annotated[tuple[Signature, ...], Meta(max_length=MOST_SIGNATURES)]

@@ -16,7 +16,7 @@ from prime_cli.envs.signing import ssh
 from prime_cli.envs.signing.signers import Signers
 from prime_cli.envs.trust.gate import Gate
 from prime_cli.envs.verifying import verify_environment
-from prime_cli.wire.signatures import Signature, Signatures
+from prime_cli.wire.locks import Signature, Signatures
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.served import served_hub
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line

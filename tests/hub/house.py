@@ -19,7 +19,7 @@ from prime_cli.hub.services.keyring import issue_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user
-from prime_cli.wire.audit import AuditEntry
+from prime_cli.wire.accounts import AuditEntry
 from tests.helpers.storage import storage_of
 from tests.hub.pushing import settings_for
 

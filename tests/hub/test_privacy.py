@@ -16,10 +16,9 @@ from prime_cli.hub.routes import files, index
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.services.keyring import list_keys
 from prime_cli.hub.urls import API
-from prime_cli.wire.checks import Check, CheckReport
+from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.codec import to_builtins
-from prime_cli.wire.locks import Lock
-from prime_cli.wire.signatures import Signature, Signatures
+from prime_cli.wire.locks import Lock, Signature, Signatures
 from tests.helpers.machines import Machines
 from tests.helpers.ssh_keys import line
 from tests.hub.house import OPERATOR, House

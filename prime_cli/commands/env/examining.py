@@ -7,7 +7,7 @@ from prime_cli.commands.env.reports import say_report
 from prime_cli.envs.project import Project
 from prime_cli.envs.upload import Examine
 from prime_cli.session import Session
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 
 
 def examiner(session: Session, *, required: bool) -> Examine:

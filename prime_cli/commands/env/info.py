@@ -18,7 +18,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.envs.information import Information, describe
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signing.verdicts import in_a_line
-from prime_cli.wire.checks import in_words
+from prime_cli.wire.check_reports import in_words
 
 
 def info(

@@ -1,7 +1,7 @@
 """How a person reads the report of a check."""
 
 from prime_cli.terminal.output import Output
-from prime_cli.wire.checks import CheckReport, in_words, summarize
+from prime_cli.wire.check_reports import CheckReport, in_words, summarize
 from prime_cli.wire.codec import to_builtins
 
 _TELLING = ("warn", "fail")

@@ -11,7 +11,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.identity import check_identity
 from prime_cli.envs.signing import attestations, ssh
 from prime_cli.envs.signing.statement import make_statement
-from prime_cli.wire.signatures import FEATURE, MOST, Signature, Signatures
+from prime_cli.wire.locks import MOST_SIGNATURES, SIGNATURES_FEATURE, Signature, Signatures
 
 SIGSTORE = "sigstore"
 """In place of a key: the identity of the job."""
@@ -50,7 +50,7 @@ def signer_from(file: Path) -> Sign:
 
 def require_keeping(hub: HubClient) -> None:
     """Raise UsageError for a hub that keeps no signatures."""
-    if FEATURE not in hub.capabilities().features:
+    if SIGNATURES_FEATURE not in hub.capabilities().features:
         raise UsageError(f"{hub.host} keeps no signatures", hint="publish without `--sign` there")
 
 
@@ -75,6 +75,6 @@ def attach_signatures(
     made = [sign(statement, wheel) for sign in signers]
     before = hub.signatures.get(ref)
     kept = before.signatures if before and before.wheel_sha256 == sha256 else ()
-    signatures = tuple(dict.fromkeys([*made, *kept]))[:MOST]
+    signatures = tuple(dict.fromkeys([*made, *kept]))[:MOST_SIGNATURES]
     hub.signatures.put(ref, Signatures(sha256, signatures))
     return len(signatures)

@@ -8,7 +8,7 @@ from prime_cli.core.errors import NotTrusted, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.signing import attestations, ssh
 from prime_cli.envs.signing.signers import Signers
-from prime_cli.wire.signatures import Signature
+from prime_cli.wire.locks import Signature
 
 ALLOWED, UNKNOWN, BAD, UNCHECKED = "allowed", "unknown", "bad", "unchecked"
 

@@ -15,7 +15,7 @@ from prime_cli.evals.checking.scoring import of_interest
 from prime_cli.evals.checking.sounding import Sounding
 from prime_cli.models.gateway.probes import MOST_TURNS, Probe
 from prime_cli.runtime.protocol import Rollout
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 Rows = dict[tuple[int, Probe], Rollout]
 

@@ -36,7 +36,7 @@ from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runtime.fresh import make_anew
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
-from prime_cli.wire.checks import Check, CheckReport, verdict_of
+from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
 EXAMPLES = 5

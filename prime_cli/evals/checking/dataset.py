@@ -3,7 +3,7 @@
 from prime_cli.evals.checking.findings import failed, named, passed, warned
 from prime_cli.evals.checking.sounding import Sounding
 from prime_cli.runtime.protocol import Survey
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 SURVEYED = 1000
 """Examples that are looked at; fewer are run."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from prime_cli.wire.checks import Check, Status
+from prime_cli.wire.check_reports import Check, Status
 
 _LONGEST_SENTENCE = 400
 _MOST_NAMED = 10

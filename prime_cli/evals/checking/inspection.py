@@ -27,7 +27,7 @@ from prime_cli.evals.checking.sounding import Sounding
 from prime_cli.evals.subject import Subject
 from prime_cli.evals.worker import GATEWAY_KEYS
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 ORDER = (
     "build", "load", "metadata", "dependencies", "secrets",

@@ -3,7 +3,7 @@
 from prime_cli.evals.checking.declaration import Declaration
 from prime_cli.evals.checking.findings import failed, passed
 from prime_cli.evals.checking.sounding import Sounding
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 
 def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check:

@@ -11,7 +11,7 @@ from prime_cli.core.refs import normalize_name
 from prime_cli.envs.wheel_checks import Caution
 from prime_cli.evals.checking.findings import failed, passed, warned
 from prime_cli.runtime.families import LIBRARY
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 _UPPER = {"<", "<=", "==", "===", "~="}
 _LOWER = {">", ">=", "==", "===", "~="}

@@ -14,7 +14,7 @@ from prime_cli.evals.checking.rewards import (
 )
 from prime_cli.evals.checking.sounding import Sounding
 from prime_cli.models.gateway.probes import GOLDEN, Probe
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 
 HALF = 0.5
 """Of the gold answers' reward: a poor answer that is paid more on average fails."""

@@ -1,7 +1,7 @@
 """Whether a report counts as good: for the exit code, and for what is published."""
 
 from prime_cli.core.errors import GateFailed
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 
 
 def require_passed(report: CheckReport, *, strict: bool = False) -> None:

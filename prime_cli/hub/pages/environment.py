@@ -8,9 +8,9 @@ from starlette.responses import Response
 from prime_cli.hub.pages.elements import Cell, day, link, number, section, table, text
 from prime_cli.hub.pages.frame import page
 from prime_cli.hub.pages.markup import render_markdown
-from prime_cli.wire.checks import CheckReport, in_words, summarize
+from prime_cli.wire.check_reports import CheckReport, in_words, summarize
 from prime_cli.wire.environments import EnvironmentDetail, InspectEntry, VersionItem
-from prime_cli.wire.history import EvaluationHistory
+from prime_cli.wire.evaluations import EvaluationHistory
 
 
 def show_environment(

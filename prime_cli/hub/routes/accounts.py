@@ -13,9 +13,9 @@ from prime_cli.hub.services import identity
 from prime_cli.hub.services import teams as service
 from prime_cli.wire.accounts import Account, MemberPage, SlugRequest, TeamPage
 from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
+from prime_cli.wire.locks import SIGNATURES_FEATURE as SIGNATURES
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
-from prime_cli.wire.signatures import FEATURE as SIGNATURES
 
 _TEAM = Text("teamId", "A team, to be told what the key may do as it")
 _OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)

@@ -7,8 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, PrimeError
-from prime_cli.wire.codec import encode
-from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, status_of, to_problem
 
 

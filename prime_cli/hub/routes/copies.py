@@ -8,8 +8,7 @@ from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json, ref_of
 from prime_cli.hub.services import forking, starring
-from prime_cli.wire.environments import FinalizeReply
-from prime_cli.wire.forks import ForkReply, ForkRequest
+from prime_cli.wire.environments import FinalizeReply, ForkReply, ForkRequest
 
 _ONE = "/environmentshub/{owner}/{name}"
 

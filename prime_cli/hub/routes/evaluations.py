@@ -12,6 +12,7 @@ from prime_cli.hub.services.evaluations import creating, finishing, history, log
 from prime_cli.wire.evaluations import (
     EvaluationChange,
     EvaluationDetail,
+    EvaluationHistory,
     EvaluationLogs,
     EvaluationPage,
     EvaluationRequest,
@@ -20,7 +21,6 @@ from prime_cli.wire.evaluations import (
     FinalizeRequest,
     FinalizeResult,
 )
-from prime_cli.wire.history import EvaluationHistory
 
 _TEAM = Text("team_id", "Of this team only")
 _ENVIRONMENT_ID = Text("environment_id", "Of the environment with this id")

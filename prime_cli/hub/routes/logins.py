@@ -10,7 +10,7 @@ from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.parameters import Text
 from prime_cli.hub.routes.reading import caller_of, read_json
 from prime_cli.hub.services import logins
-from prime_cli.wire.login import ChallengeRequest, ChallengeStatus, ChallengeTicket
+from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
 
 _CHALLENGE = Text("challenge", "The code", longest=100)
 

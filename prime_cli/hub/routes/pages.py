@@ -18,7 +18,7 @@ from prime_cli.hub.routes.reading import caller_of, ref_to_read
 from prime_cli.hub.services import environments, inspection, reports, versions
 from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
 from prime_cli.hub.services.evaluations import history, pages, reading, rewards
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 
 _README = "README.md"

@@ -8,7 +8,7 @@ from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json, ref_of, ref_to_read
 from prime_cli.hub.services import reports
-from prime_cli.wire.checks import CheckReport, CheckSummary
+from prime_cli.wire.check_reports import CheckReport, CheckSummary
 
 
 async def get_report(request: Request) -> Response:

@@ -11,7 +11,7 @@ from prime_cli.hub.routes.parameters import Flag, Number, Real, Text
 from prime_cli.hub.routes.reading import caller_of, read_body
 from prime_cli.hub.services.evaluations import pages, samples
 from prime_cli.wire.codec import encode
-from prime_cli.wire.samples import BatchReceipt, SampleBatch, SamplePage
+from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage
 
 _PAGE = Number("page", "Which page, from 1", default=1, least=1, most=2**31 // 1000)
 _LIMIT = Number("limit", "How many on a page", default=100, least=1, most=1000)

@@ -8,7 +8,7 @@ from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json, ref_of, ref_to_read
 from prime_cli.hub.services import signatures
-from prime_cli.wire.signatures import Signatures
+from prime_cli.wire.locks import Signatures
 
 
 async def get_signatures(request: Request) -> Response:

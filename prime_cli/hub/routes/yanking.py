@@ -8,7 +8,7 @@ from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.reading import caller_of, read_json, ref_of
 from prime_cli.hub.services import yanking
-from prime_cli.wire.yanking import YankReply, YankRequest
+from prime_cli.wire.environments import YankReply, YankRequest
 
 
 async def yank(request: Request) -> Response:

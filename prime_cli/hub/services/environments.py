@@ -25,7 +25,7 @@ from prime_cli.hub.services.versions import (
     update_latest,
 )
 from prime_cli.hub.urls import file_url, index_url
-from prime_cli.wire.checks import CheckSummary
+from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentDetail,

@@ -21,7 +21,7 @@ from prime_cli.hub.services.resolving import create_environment
 from prime_cli.hub.services.versions import find_version, metadata_of, update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
-from prime_cli.wire.forks import ForkReply, ForkRequest
+from prime_cli.wire.environments import ForkReply, ForkRequest
 
 
 def fork(hub: Hub, caller: Caller, ref: EnvRef, request: ForkRequest) -> ForkReply:

@@ -20,7 +20,7 @@ from prime_cli.hub.services.key_lines import require_alive
 from prime_cli.hub.services.keys import READ, WRITE, create_key, find_caller
 from prime_cli.hub.services.users import find_user, require_accounts
 from prime_cli.hub.tokens import new_token, token_digest
-from prime_cli.wire.login import ChallengeStatus, ChallengeTicket
+from prime_cli.wire.accounts import ChallengeStatus, ChallengeTicket
 
 LOGIN_SECONDS = 600
 MOST_LOGINS = 30

@@ -13,7 +13,7 @@ from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version
-from prime_cli.wire.checks import SCHEMA, CheckReport, CheckSummary, summarize, verdict_of
+from prime_cli.wire.check_reports import SCHEMA, CheckReport, CheckSummary, summarize, verdict_of
 from prime_cli.wire.codec import decode, encode
 
 MOST_BYTES = 64 * 1024

@@ -11,9 +11,9 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version
 from prime_cli.wire.codec import decode, encode
-from prime_cli.wire.signatures import LONGEST, MOST, Signature, Signatures
+from prime_cli.wire.locks import LONGEST_SIGNATURE, MOST_SIGNATURES, Signature, Signatures
 
-MOST_BYTES = MOST * LONGEST + 4096
+MOST_BYTES = MOST_SIGNATURES * LONGEST_SIGNATURE + 4096
 _SSH = ("-----BEGIN SSH SIGNATURE-----\n", "-----END SSH SIGNATURE-----\n")
 
 

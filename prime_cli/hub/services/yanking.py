@@ -10,7 +10,7 @@ from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.index import refresh_index
 from prime_cli.hub.services.versions import find_version, update_latest
-from prime_cli.wire.yanking import YankReply
+from prime_cli.wire.environments import YankReply
 
 LONGEST_REASON = 1000
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
-from prime_cli.wire.locks import Lock
-from prime_cli.wire.signatures import Signatures
+from prime_cli.wire.locks import Lock, Signatures
 
 
 class Upstream(Protocol):

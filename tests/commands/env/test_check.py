@@ -7,7 +7,7 @@ import pytest
 from prime_cli.core.paths import prime_home
 from prime_cli.envs.starters import mark_published
 from prime_cli.evals.checking.inspection import ORDER
-from prime_cli.wire.checks import CheckReport
+from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import convert
 from tests.helpers.cli import Prime
 from tests.helpers.wild import RAISES_AT_IMPORT, SINGLE_TURN, TASKSET, WILD, Shape, write_project

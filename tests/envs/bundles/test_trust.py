@@ -18,7 +18,7 @@ from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.signing import ssh
 from prime_cli.envs.signing.signers import Signers
 from prime_cli.envs.trust.gate import Gate
-from prime_cli.wire.signatures import Signature, Signatures
+from prime_cli.wire.locks import Signature, Signatures
 from tests.envs.bundles.conftest import make
 from tests.envs.bundles.forging import bundle_of, environment_of, listed
 from tests.helpers.hubs import open_hub, publish

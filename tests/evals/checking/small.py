@@ -19,7 +19,7 @@ from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.variables import share
-from prime_cli.wire.checks import Check
+from prime_cli.wire.check_reports import Check
 from tests.evals.live import PLAN
 from tests.runtime.worker.runs import SMALL_VERIFIERS
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from prime_cli.core.errors import GateFailed
 from prime_cli.evals.checking.findings import clip, failed, named, passed, skipped, warned
 from prime_cli.evals.checking.verdict import require_passed
-from prime_cli.wire.checks import Check, CheckReport, verdict_of
+from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
 

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import httpx
 
-from prime_cli.wire.codec import decode, to_builtins
-from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.codec import Envelope, decode, to_builtins
 from prime_cli.wire.locks import Capabilities, Lock, LockedPackage
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.hub.services.reports import MOST_BYTES
-from prime_cli.wire.checks import Check, CheckReport, CheckSummary, in_words, summarize
-from prime_cli.wire.codec import convert, decode, encode, to_builtins
-from prime_cli.wire.envelope import Envelope
+from prime_cli.wire.check_reports import Check, CheckReport, CheckSummary, in_words, summarize
+from prime_cli.wire.codec import Envelope, convert, decode, encode, to_builtins
 from prime_cli.wire.locks import Capabilities
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
 

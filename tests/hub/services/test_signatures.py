@@ -7,9 +7,8 @@ import httpx
 import pytest
 
 from prime_cli.hub.services.signatures import MOST_BYTES
-from prime_cli.wire.codec import decode, to_builtins
-from prime_cli.wire.envelope import Envelope
-from prime_cli.wire.signatures import LONGEST, MOST, Signature, Signatures
+from prime_cli.wire.codec import Envelope, decode, to_builtins
+from prime_cli.wire.locks import LONGEST_SIGNATURE, MOST_SIGNATURES, Signature, Signatures
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
 
 ADDRESS = f"{HUB}/ada/word/@0.1.0/signatures"
@@ -52,7 +51,7 @@ def test_later_ones_take_their_place_and_none_take_them_away(client: httpx.Clien
         ("pep740", "[" * 30_000),
         ("pgp", ARMOUR),
         ("ssh", ""),
-        ("ssh", "x" * (LONGEST + 1)),
+        ("ssh", "x" * (LONGEST_SIGNATURE + 1)),
     ],
 )
 def test_what_is_no_signature_is_refused(client: httpx.Client, kind: Any, body: str) -> None:
@@ -64,7 +63,7 @@ def test_what_is_no_signature_is_refused(client: httpx.Client, kind: Any, body: 
 
 def test_too_many_or_too_long_ones_are_refused(client: httpx.Client) -> None:
     push = Push(client).run()
-    assert put(client, push.wheel, *[SSH] * (MOST + 1)).status_code in {400, 422}
+    assert put(client, push.wheel, *[SSH] * (MOST_SIGNATURES + 1)).status_code in {400, 422}
     long = client.put(ADDRESS, content=b" " * (MOST_BYTES + 1))
     assert long.status_code == 413
 

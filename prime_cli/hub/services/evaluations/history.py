@@ -10,8 +10,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.access import visible_to
-from prime_cli.wire.evaluations import COMPLETED
-from prime_cli.wire.history import EvaluationHistory, HistoryGroup, HistoryPoint
+from prime_cli.wire.evaluations import COMPLETED, EvaluationHistory, HistoryGroup, HistoryPoint
 
 _MOST_GROUPS = 1000
 _SAMPLES = func.sum(evaluations.c.sample_count)

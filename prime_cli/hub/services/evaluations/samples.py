@@ -17,8 +17,14 @@ from prime_cli.hub.services.evaluations.access import find_writable, lock_evalua
 from prime_cli.hub.services.evaluations.moments import Tally
 from prime_cli.hub.services.evaluations.sample_fields import Sample, read_sample, text_of
 from prime_cli.wire.codec import decode, encode
-from prime_cli.wire.evaluations import CANCELLED, FAILED, PENDING, RUNNING
-from prime_cli.wire.samples import BatchReceipt, SampleBatch
+from prime_cli.wire.evaluations import (
+    CANCELLED,
+    FAILED,
+    PENDING,
+    RUNNING,
+    BatchReceipt,
+    SampleBatch,
+)
 
 _AT_ONCE = 500
 """Samples in one statement; all of a batch as text at the same time would double its memory."""

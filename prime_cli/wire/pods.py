@@ -1,0 +1,332 @@
+"""Pods: rented machines, as the published pods API has them."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+# --- What our hubs add ---
+
+FEATURE = "pods"
+"""The name under which hubs of ours announce what they have beyond the published API: deadlines
+(`stopAt`), several nodes, the host keys of pods, when they were last started again
+(`startedAgain`), sweeping, and ending what is another's."""
+
+DEFAULT_LIFE = timedelta(hours=24)
+"""How long a pod of our hubs is there where nobody says it."""
+
+LONGEST_LIFE = timedelta(days=366)
+"""How long one may be there."""
+
+
+# --- Statuses ---
+
+PROVISIONING = "PROVISIONING"
+PENDING = "PENDING"
+INSTALLING = "INSTALLING"
+ACTIVE = "ACTIVE"
+STOPPED = "STOPPED"
+ERROR = "ERROR"
+DELETING = "DELETING"
+UNKNOWN = "UNKNOWN"
+TERMINATED = "TERMINATED"
+FINISHED = "FINISHED"
+"""All states of `PodStatusEnum`; INSTALLING is what clients show of an ACTIVE pod that is not
+FINISHED, which is a state of its installation."""
+
+
+# --- Creating a pod ---
+
+
+class Variable(msgspec.Struct, forbid_unknown_fields=True):
+    """An environment variable of a pod."""
+
+    key: str
+    value: str
+
+
+class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """`PodRequestConfig`: which offer, and how much of what it leaves open (GB, vCPUs)."""
+
+    cloud_id: str
+    gpu_type: str
+    gpu_count: int
+    socket: str | None = None
+    name: str | None = None
+    disk_size: int | None = None
+    vcpus: int | None = None
+    memory: int | None = None
+    max_price: float | None = None
+    image: str | None = None
+    custom_template_id: str | None = None
+    data_center_id: str | None = None
+    country: str | None = None
+    security: str | None = None
+    env_vars: list[Variable] = []
+    jupyter_password: str | None = None
+    ssh_key_id: str | None = None
+    auto_restart: bool = False
+    prepaid_for_hr: float | None = None
+
+
+class ProviderChoice(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Whose offer is meant."""
+
+    type: str | None = None
+
+
+class TeamChoice(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """The team that a pod is for."""
+
+    team_id: str
+
+
+class PodCreation(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`POST /pods`.
+
+    Sharing has two spellings: the published schema says `shared_with_team`, official clients send
+    `sharedWithTeam`. `stop_at` (ISO 8601) and `nodes` are ours, see FEATURE.
+    """
+
+    pod: PodRequest
+    provider: ProviderChoice = msgspec.field(default_factory=ProviderChoice)
+    disks: list[str] = []
+    team: TeamChoice | None = None
+    team_member_ids: list[str] = []
+    shared_with_team: bool = False
+    members_in_camel: list[str] = msgspec.field(name="teamMemberIds", default_factory=list)
+    shared_in_camel: bool = msgspec.field(name="sharedWithTeam", default=False)
+    stop_at: str | None = msgspec.field(name="stopAt", default=None)
+    nodes: int = 1
+
+
+# --- Pods ---
+
+Addresses = str | list[str | None] | None
+"""One text, or one for each node."""
+
+
+class PortMapping(msgspec.Struct, rename="camel"):
+    """A port of a pod, and where it is reached. Official clients want `description`."""
+
+    internal: str
+    external: str
+    protocol: str
+    used_by: str | None = None
+    description: str | None = None
+
+
+class Resources(msgspec.Struct, omit_defaults=True):
+    """What a pod has, in GB and vCPUs."""
+
+    memory: int | None = None
+    disk: int | None = None
+    shared_disk: int | None = None
+    vcpus: int | None = None
+
+
+class Attached(msgspec.Struct, rename="camel"):
+    """A disk of a pod. Official clients want `size`, and the schema `resourceType`."""
+
+    id: str | int
+    resource_type: str = "DISK"
+    status: str = "ATTACHED"
+    type: str | None = None
+    created_at: str | None = None
+    size: int | str | None = None
+    mount_path: str | None = None
+    is_detachable: bool = True
+
+
+class Pod(msgspec.Struct, rename="camel"):
+    """`APIPodConfig`, with those of its names that somebody reads.
+
+    `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `started_again`, `host_keys`
+    (lines as `ssh-ed25519 AAAA…`) and `ssh_config` (a file on this machine, of the hub in the box
+    alone, with which the pod's id is a host) are ours, see FEATURE.
+    """
+
+    id: str
+    gpu_name: str
+    gpu_count: int
+    status: str = UNKNOWN
+    name: str | None = None
+    user_id: str | None = None
+    team_id: str | None = None
+    wallet_id: str | None = None
+    type: str | None = "HOSTED"
+    provider_type: str = ""
+    installation_status: str | None = None
+    installation_failure: str | None = None
+    installation_progress: int | None = None
+    created_at: str = ""
+    updated_at: str | None = None
+    terminated_at: str | None = None
+    socket: str | None = None
+    price_hr: float | None = None
+    environment_type: str | msgspec.UnsetType = msgspec.UNSET
+    prime_port_mapping: list[PortMapping] | None = None
+    ssh_connection: Addresses = None
+    ip: Addresses = None
+    resources: Resources | None = None
+    attached_resources: list[Attached] | None = None
+    is_spot: bool | None = None
+    stop_at: str | None = None
+    nodes: int = 1
+    host_keys: list[str] = []
+    started_again: str | None = None
+    ssh_config: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
+    @property
+    def shown_status(self) -> str:
+        """The status as people read it: a pod that is up and not ready is INSTALLING."""
+        installing = self.status == ACTIVE and self.installation_status not in (FINISHED, None)
+        return INSTALLING if installing else self.status
+
+
+class PodPage(msgspec.Struct):
+    """`GET /pods`."""
+
+    data: list[Pod] = []
+    total_count: int = 0
+    offset: int = 0
+    limit: int = 100
+
+
+class PodState(msgspec.Struct, rename="camel"):
+    """`APIPodStatusResponse`, with `priceHr` and `primePortMapping`, which clients read too."""
+
+    pod_id: str
+    provider_type: str = ""
+    status: str = UNKNOWN
+    ssh_connection: Addresses = None
+    ip: Addresses = None
+    price_hr: float | None = None
+    prime_port_mapping: list[PortMapping] | None = None
+    installation_status: str | None = None
+    installation_failure: str | None = None
+    installation_progress: int | None = None
+
+
+class PodStates(msgspec.Struct):
+    """`GET /pods/status`: one item for each pod that was asked for and is there."""
+
+    data: list[PodState] | None = []
+
+
+# --- Ending pods ---
+
+
+class Ended(msgspec.Struct):
+    """What `DELETE /pods/{id}` and `DELETE /disks/{id}` answer."""
+
+    status: str = TERMINATED
+
+
+class Endable(msgspec.Struct, rename="camel"):
+    """`GET /pods/{id}/endable` of our hubs: what somebody has to know of a pod to end it.
+
+    An admin of the hub may end pods that are not for the admin to see, and is told no more than
+    this. `owner` is the slug of their user.
+    """
+
+    id: str
+    owner: str
+    gpu_name: str
+    gpu_count: int
+    nodes: int = 1
+    name: str | None = None
+    provider_type: str = ""
+    status: str = UNKNOWN
+    created_at: str = ""
+    terminated_at: str | None = None
+    price_hr: float | None = None
+
+
+# --- Pods that ended ---
+
+
+class PastPod(msgspec.Struct, rename="camel"):
+    """`HistoryObj`: a pod that ended, and what it came to."""
+
+    id: str
+    name: str | None = None
+    provider_type: str = ""
+    provisioned_by: str | None = None
+    type: str = "Instance"
+    created_at: str = ""
+    terminated_at: str | None = None
+    gpu_name: str = ""
+    gpu_count: int = 0
+    socket: str | None = None
+    price_hr: float | None = None
+    user_id: str | None = None
+    team_id: str | None = None
+    total_billed_price: float | None = None
+
+
+class PastPage(msgspec.Struct):
+    """`GET /pods/history`."""
+
+    data: list[PastPod] = []
+    total_count: int = 0
+    offset: int = 0
+    limit: int = 100
+
+
+# --- Logs ---
+
+
+class PodLog(msgspec.Struct):
+    """`GET /pods/{id}/log` of our hubs; the published schema leaves its form open."""
+
+    logs: str = ""
+
+
+def read_log(said: Any) -> str:
+    """The text of a log in whatever JSON a hub gives it: a text, lines, or an object with them."""
+    if isinstance(said, list):
+        return "\n".join(each for each in said if isinstance(each, str))
+    if isinstance(said, dict):
+        return read_log(next((said[name] for name in ("logs", "log", "data") if name in said), ""))
+    return said if isinstance(said, str) else ""
+
+
+# --- Leaks ---
+
+
+class Leak(msgspec.Struct, omit_defaults=True):
+    """Something that costs or takes room without need, and whether it was ended.
+
+    `kind` is what it is, as `pod past its deadline`; `failure` says why it could not be ended.
+    """
+
+    kind: str
+    id: str
+    name: str = ""
+    provider: str = ""
+    owner: str = ""
+    ended: bool = False
+    failure: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
+
+class Sweep(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """`POST /pods/sweep` of our hubs."""
+
+    dry_run: bool = False
+
+
+class Swept(msgspec.Struct):
+    """What a sweep found."""
+
+    leaks: list[Leak] = []
