@@ -9,7 +9,7 @@ loads none of it; `__init__.pyi` tells type checkers its types.
 __version__ = "0.1.0"
 
 _PLACES = {
-    "EvalRequest": "prime_cli.evals.request",
+    "EvalRequest": "prime_cli.evals.planning.request",
     "Hub": "prime_cli.sdk.hub",
     "PrimeError": "prime_cli.core.errors",
 }

@@ -61,7 +61,7 @@ def _report(error: Exception, scrub: Callable[[str], str]) -> str:
 def _scrubber(keys: Iterable[str]) -> Callable[[str], str]:
     """What takes `keys` and those of the environment out of a text."""
     from prime_cli.core.secret_names import secrets_among
-    from prime_cli.evals.scrub import Scrubber
+    from prime_cli.runs.scrubber import Scrubber
 
     known = {f"key {number}": key for number, key in enumerate(keys, start=1)}
     scrubber = Scrubber(secrets_among(os.environ) | known)

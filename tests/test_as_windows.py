@@ -38,7 +38,7 @@ folder = Path.cwd()
 """
 LOCKS = """
 from prime_cli.core.errors import Conflict
-from prime_cli.evals.folder import RunFolder, is_being_written, writing
+from prime_cli.runs.folder import RunFolder, is_being_written, writing
 run = RunFolder(folder)
 with writing(run):
     assert is_being_written(run)
@@ -90,7 +90,7 @@ for name in ("src/con.py", "data:stream", "a "):
     assert not (folder / "out").exists()
 """
 RUNS = """
-from prime_cli.evals.folder import runs_folder
+from prime_cli.runs.folder import runs_folder
 assert runs_folder("my-env", "qwen3:8b", folder).name == "my-env--qwen3-8b"
 """
 LIMITS = """

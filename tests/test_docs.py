@@ -9,9 +9,9 @@ import pytest
 from prime_cli.core.config.registry import SETTINGS, Known
 from prime_cli.core.errors import ExitCode
 from prime_cli.evals.checking.inspection import ORDER
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
-from prime_cli.evals.rows import Row
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
+from prime_cli.runs.rows import Row
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

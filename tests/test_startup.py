@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 EXTRAS = {"huggingface_hub", "numpy", "pyarrow", "scipy", "textual"}
 """What the extras for evaluations bring: only the commands that ask for one may load it."""

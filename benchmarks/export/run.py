@@ -21,11 +21,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.scrub import Scrubber
-from tests.evals.saving import save_run
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.scrubber import Scrubber
 from tests.helpers.browser import browsing
+from tests.runs.saving import save_run
 
 FORMS = {"html": "run.html", "csv": "run.csv", "hf": "run"}
 WORDS = Path(__file__).read_text(encoding="utf-8").split()

@@ -19,12 +19,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.manifest import FINISHED, Manifest, save_manifest
-from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
+from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.scrubber import Scrubber
 
 COMMAND = (sys.executable, "-c", "from prime_cli.main import run; run()")
 _AT_A_QUESTION = 4

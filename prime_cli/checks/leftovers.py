@@ -13,8 +13,8 @@ from prime_cli.checks.findings import Finding, ok, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.file_lock import take_lock
 from prime_cli.core.phrases import counted, some_of
-from prime_cli.evals.listing import list_runs
-from prime_cli.evals.manifest import RUNNING, STOPPED
+from prime_cli.runs.listing import list_runs
+from prime_cli.runs.manifest import RUNNING, STOPPED
 
 _OLD = 24 * 3600
 """Seconds after which nobody is still writing what is half there."""

@@ -1,9 +1,9 @@
 """What a worker may say: it runs code of others, which can write to its events as it does."""
 
 from prime_cli.core.errors import EnvironmentFailed
-from prime_cli.evals.plan import ALL, EvalPlan
-from prime_cli.evals.resuming.orders import GROUP, Orders
-from prime_cli.evals.tally import Pair
+from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.tally import Pair
+from prime_cli.runs.work_list import GROUP, Orders
 from prime_cli.runtime.protocol import Rollout, Start
 
 MOST_ROLLOUTS = 10_000_000

@@ -1,8 +1,8 @@
 """Where the answers of a run with `--cache` are kept."""
 
 from prime_cli.core.paths import prime_home
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.gateway.cache.store import ResponseStore
+from prime_cli.runs.scrubber import Scrubber
 
 
 def open_cache(scrub: Scrubber) -> ResponseStore:

@@ -2,16 +2,15 @@
 
 from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.manifest import CAPPED
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.resuming.command import resume_command
-from prime_cli.evals.summary import Summary
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.gate import unpriced
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import own_path
 from prime_cli.models.prices import Spend
+from prime_cli.runs.manifest import CAPPED
+from prime_cli.runs.plan import EvalPlan, resume_command
+from prime_cli.runs.summary import Summary
 
 
 def budget_of(plan: EvalPlan) -> Budget | None:

@@ -7,29 +7,29 @@ import msgspec
 
 from prime_cli.core.errors import PrimeError, WorkerDied
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals import asked_again
 from prime_cli.evals.admission import Admission
-from prime_cli.evals.connections import Connections
 from prime_cli.evals.early_stop import EarlyStop, stopping_early
 from prime_cli.evals.endings import failure_of
 from prime_cli.evals.first_wave import SMALLEST, FirstWave, hopeless
 from prime_cli.evals.interrupt import Interrupt, interruptible
-from prime_cli.evals.journal import Journal
 from prime_cli.evals.recorder import Recorder
 from prime_cli.evals.resuming.lives import Lives
-from prime_cli.evals.resuming.orders import Orders
 from prime_cli.evals.resuming.saved_answers import SavedAnswers
 from prime_cli.evals.sandboxing import with_file, with_gateway
 from prime_cli.evals.setup import Setup
-from prime_cli.evals.spending import without
-from prime_cli.evals.tally import Tally
 from prime_cli.evals.waiting import WaitingTask, ticking
-from prime_cli.evals.withheld_variables import Asks
 from prime_cli.evals.worker import make_spec, worker_variables
 from prime_cli.models.gateway.ledger import Served
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges
+from prime_cli.runs import retries
+from prime_cli.runs.connections import Connections
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.spending import without
+from prime_cli.runs.tally import Tally
+from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runs.work_list import Orders
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
@@ -291,7 +291,7 @@ class Drive:
         pair = event.example_id, event.rollout
         told = self._orders.again.get(pair)
         if told is None and event.attempt > self._orders.attempts.get(pair, 1):
-            return asked_again.GROUP if event.again == asked_again.GROUP else asked_again.INFRA
+            return retries.GROUP if event.again == retries.GROUP else retries.INFRA
         return told
 
     def _without_left_out(self, start: Start) -> Start:

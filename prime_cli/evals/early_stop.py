@@ -8,8 +8,8 @@ from typing import cast
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.evals.interrupt import SECONDS_TO_STOP
-from prime_cli.evals.resuming.orders import GROUP
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.runs.work_list import GROUP
 from prime_cli.runtime.protocol import Rollout
 
 SECONDS_TO_SCORE = 60.0

@@ -3,8 +3,8 @@
 import re
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, LoadFailed, PrimeError
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.protocol import End, EndError
 
 _LINES = 20

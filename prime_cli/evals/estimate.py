@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.listing import list_runs
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.plan import ALL, EvalPlan
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.spending import spend_of
 from prime_cli.models.budget import dollars
 from prime_cli.models.prices import PICO, Price, Spend
 from prime_cli.models.usage import Usage
+from prime_cli.runs.listing import list_runs
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.spending import spend_of
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
 

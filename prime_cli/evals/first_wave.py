@@ -12,9 +12,9 @@ from prime_cli.core.errors import (
     Unreachable,
 )
 from prime_cli.evals.endings import last_lines
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.tally import Pair
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import Pair
 
 SMALLEST = 3
 """Fewer failures than these may be chance, however few rollouts run at a time."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.request import parse_names
+from prime_cli.evals.planning.request import parse_names
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

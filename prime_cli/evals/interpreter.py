@@ -10,10 +10,10 @@ from prime_cli.core.refs import normalize_name
 from prime_cli.envs.installed import Distribution, read_distributions
 from prime_cli.envs.installed_files import altered_files
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
-from prime_cli.evals.manifest import InterpreterFacts
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject
+from prime_cli.runs.manifest import InterpreterFacts
+from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.reading import read_requirements

@@ -10,17 +10,17 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.agents import announce_agents
 from prime_cli.evals.caps import partial_at_cap
 from prime_cli.evals.drive import Drive, Outcome
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.evals.record import RunRecord
-from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.resuming.earlier import Earlier
 from prime_cli.evals.resuming.lives import Lives
-from prime_cli.evals.resuming.orders import Orders
 from prime_cli.evals.resuming.saved_answers import SavedAnswers
 from prime_cli.evals.setup import Setup
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
+from prime_cli.runs.plan import resume_command
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.work_list import Orders
 from prime_cli.runtime.protocol import Start
 
 

@@ -11,8 +11,8 @@ from typing import TypeGuard
 
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.models.budget import Budget
+from prime_cli.runs.plan import EvalPlan
 
 _LARGEST = 1024 * 1024
 _MOST_NAMED = 3

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.recording import RunRecording, open_recording, within
-from prime_cli.evals.asked import Asked, asked_in
 from prime_cli.evals.caps import require_prices
 from prime_cli.evals.given_variables import with_always_allowed
-from prime_cli.evals.labels import UNLABELLED, Labels, check_labels
 from prime_cli.evals.locate import Places, locate
-from prime_cli.evals.plan import EvalPlan, PlannedEnvironment, make_plan
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.plan import make_plan
+from prime_cli.evals.planning.request import EvalRequest, asked_in
 from prime_cli.evals.resuming.recall import at_version_of
-from prime_cli.evals.revision import revision_of
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
+from prime_cli.runs.labels import UNLABELLED, Labels, check_labels, revision_of
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,19 @@ import msgspec
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.progress import Progress
-from prime_cli.evals.asked import Asked
 from prime_cli.evals.drive import Outcome
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import InterpreterFacts, Manifest, RunSession, save_manifest
-from prime_cli.evals.metadata import official_metadata
-from prime_cli.evals.results import write_results
 from prime_cli.evals.resuming.earlier import Earlier
 from prime_cli.evals.resuming.sameness import require_same_harness
-from prime_cli.evals.saved import summary_of
-from prime_cli.evals.served import served_models
 from prime_cli.evals.setup import Setup
-from prime_cli.evals.spending import Spending, read_charges, write_charges
-from prime_cli.evals.summary import Summary
-from prime_cli.evals.withheld_variables import Asks
 from prime_cli.models.prices import add_charges
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import Asked, InterpreterFacts, Manifest, RunSession, save_manifest
+from prime_cli.runs.saved_run import summary_of
+from prime_cli.runs.served_models import served_models
+from prime_cli.runs.spending import Spending, read_charges, write_charges
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.vf_eval_writer import official_metadata, write_results
+from prime_cli.runs.withheld_variables import Asks
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.protocol import Start

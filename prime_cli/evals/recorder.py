@@ -6,13 +6,13 @@ from typing import Any, Protocol
 import msgspec
 
 from prime_cli.core.progress import Task
-from prime_cli.evals.asked_again import SCORED
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.rows import LARGEST, Failure, Row
-from prime_cli.evals.spending import POLICY, counts_of, sum_of, write_charges
-from prime_cli.evals.tally import Tally
 from prime_cli.models.budget import cost_words
 from prime_cli.models.prices import Charges, Spend, add_charges
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.retries import SCORED
+from prime_cli.runs.rows import LARGEST, Failure, Row
+from prime_cli.runs.spending import POLICY, counts_of, sum_of, write_charges
+from prime_cli.runs.tally import Tally
 from prime_cli.runtime.protocol import Rollout
 
 FindRow = Callable[[int, int], Row | None]

@@ -7,12 +7,9 @@ from prime_cli.evals.again.packages import saved_lock
 from prime_cli.evals.caching import open_cache
 from prime_cli.evals.caps import budget_of, require_room
 from prime_cli.evals.declared import declared_keys
-from prime_cli.evals.folder import RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.evals.interpreter import choose_interpreter
-from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.live_session import LiveSession
 from prime_cli.evals.own_clients import warn_of_uncounted
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.record import RunRecord, facts_of
 from prime_cli.evals.resuming.candidates import is_complete
@@ -20,17 +17,20 @@ from prime_cli.evals.resuming.earlier import Earlier, read_earlier
 from prime_cli.evals.resuming.recall import manifest_of
 from prime_cli.evals.resuming.sameness import require_same, require_same_packages
 from prime_cli.evals.sandboxing import namespace_for, sandbox_for
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import RunInputs, Setup, Surroundings
-from prime_cli.evals.spending import sum_of
-from prime_cli.evals.summary import Summary
-from prime_cli.evals.withheld_variables import STAND_IN
 from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.place import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
+from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder, writing
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.spending import sum_of
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.withheld_variables import STAND_IN
 
 Begun = Callable[[RunFolder], None]
 """Told of the folder of a run that begins or goes on, which it alone may write by then."""

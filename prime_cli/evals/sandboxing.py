@@ -7,7 +7,7 @@ from prime_cli.core.errors import InternalError
 from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.uses import hold
-from prime_cli.evals.plan import EvalPlan
+from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.launch import Walls
 from prime_cli.runtime.network_namespace import NetworkNamespace, find_namespace
 from prime_cli.runtime.sandbox import Sandbox, find_sandbox

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.again.origin import Origin
-from prime_cli.evals.asked import Asked
 from prime_cli.evals.interrupt import Switchboard
-from prime_cli.evals.labels import UNLABELLED, Labels
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
+from prime_cli.runs.labels import UNLABELLED, Labels
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.network_namespace import NetworkNamespace
 from prime_cli.runtime.sandbox import Sandbox

@@ -16,14 +16,14 @@ from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.owned import fetch_owned
 from prime_cli.envs.project import Project, load_project
 from prime_cli.envs.wheel_store import WheelStore
-from prime_cli.evals.defaults import (
+from prime_cli.evals.locate import Located, Places
+from prime_cli.evals.planning.plan import (
     EvalDefaults,
     defaults_from,
     defaults_in,
     defaults_in_wheel,
 )
-from prime_cli.evals.locate import Located, Places
-from prime_cli.evals.plan import PlannedEnvironment
+from prime_cli.runs.plan import PlannedEnvironment
 from prime_cli.runtime.packages import WheelPackage, import_name, read_package
 from prime_cli.wire.locks import Lock
 

@@ -6,15 +6,15 @@ from typing import Literal, cast
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.asked import Asked
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.resuming.orders import Orders
-from prime_cli.evals.withheld_variables import STAND_IN
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.probes import PROBES
 from prime_cli.models.keys import KeySource
 from prime_cli.models.registry import Registry
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.withheld_variables import STAND_IN
+from prime_cli.runs.work_list import Orders
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Spec
 from prime_cli.runtime.uv_tool import find_uv

@@ -9,14 +9,14 @@ import pytest
 
 from prime_cli.checks import completion, disk, encoding, leftovers, python, sandbox, uv, workspace
 from prime_cli.core.file_lock import locked
-from prime_cli.evals.folder import writing
-from prime_cli.evals.manifest import RUNNING
+from prime_cli.runs.folder import writing
+from prime_cli.runs.manifest import RUNNING
 from prime_cli.runtime.pythons import executable_in
 from prime_cli.shells.installation import MADE_BY, apply_change, plan_installation
 from prime_cli.shells.places import place_for
 from tests.checks.places import one, place, told
-from tests.evals.saving import save_run
 from tests.helpers.tools import needs_bubblewrap
+from tests.runs.saving import save_run
 
 
 def test_the_python_that_runs_prime_is_named(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from prime_cli.commands.optional import _filled
-from prime_cli.evals.manifest import CAPPED, INTERRUPTED
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.manifest import CAPPED, INTERRUPTED
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 NAMES = {"--resume": "--resume", "-R": "--resume"}
 

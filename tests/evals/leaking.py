@@ -10,8 +10,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.export.exports import Format, export_run
 from prime_cli.evals.gates.junit import write_junit
 from prime_cli.evals.run import EvalResult
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.sharing.samples import sample_of
+from prime_cli.runs.saved_run import open_run
 from prime_cli.terminal.words import as_json
 
 _PACKED = re.compile(rb'"(eJ[A-Za-z0-9+/=]{20,})"')

@@ -15,8 +15,6 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.plan import EvalPlan, PlannedEnvironment
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.models.budget import Budget
@@ -24,6 +22,8 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
 from prime_cli.models.prices import Price
 from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import V0
 

@@ -7,10 +7,10 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.evals.admission import MOST_ROLLOUTS, Admission
-from prime_cli.evals.plan import ALL
-from prime_cli.evals.resuming.orders import Orders
+from prime_cli.runs.plan import ALL
+from prime_cli.runs.work_list import Orders
 from prime_cli.runtime.protocol import Rollout, Start
-from tests.evals.saving import PLAN
+from tests.runs.saving import PLAN
 
 START = Start(examples=2, planned=4, owed=4, unit="rollout")
 

@@ -9,14 +9,14 @@ import pytest
 
 from prime_cli.core.errors import PartialResult
 from prime_cli.evals.caps import check_cap
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import read_journal
-from prime_cli.evals.manifest import load_manifest
 from prime_cli.evals.resuming.earlier import read_earlier
 from prime_cli.evals.run import EvalResult
-from prime_cli.evals.spending import Spending, read_charges, spend_of, sum_of
 from prime_cli.models.budget import Budget
 from prime_cli.models.prices import Price
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import read_journal
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.spending import Spending, read_charges, spend_of, sum_of
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, interpreter_with

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from prime_cli.evals.estimate import Estimate, estimate
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.spending import Spending
-from prime_cli.evals.summary import Counts
 from prime_cli.models.prices import Payer, Price, Spend
 from prime_cli.models.usage import Usage
-from tests.evals.saving import PLAN, save_run
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.spending import Spending
+from prime_cli.runs.summary import Counts
+from tests.runs.saving import PLAN, save_run
 
 PRICE = Price(input=1.0, output=10.0)
 """A microdollar for each token read, ten for each that is written."""

@@ -8,12 +8,12 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotLoggedIn, PartialResult, Unreachable
 from prime_cli.evals.first_wave import FirstWave, hopeless
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import read_journal
-from prime_cli.evals.listing import list_runs
-from prime_cli.evals.manifest import load_manifest
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import read_journal
+from prime_cli.runs.listing import list_runs
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, interpreter_with

@@ -11,9 +11,8 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.defaults import EvalDefaults
-from prime_cli.evals.plan import make_plan
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.plan import EvalDefaults, make_plan
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.setup import RunInputs, Surroundings

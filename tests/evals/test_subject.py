@@ -10,13 +10,13 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BadProject, LoadFailed
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
-from prime_cli.evals.defaults import EvalDefaults
 from prime_cli.evals.interpreter import workspace_interpreter
 from prime_cli.evals.locate import Places
+from prime_cli.evals.planning.plan import EvalDefaults
 from prime_cli.evals.subject import Subject, obtain
-from tests.evals.saving import PLAN
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
+from tests.runs.saving import PLAN
 
 
 def subject_of(path: Path) -> Subject:

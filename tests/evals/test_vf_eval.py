@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.listing import list_runs
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
+from prime_cli.runs.listing import list_runs
+from prime_cli.runs.saved_run import open_run
 from tests.evals.sharing.pushing import open_way, push
 from tests.helpers.environments import ECHO
 from tests.helpers.scripted_model import Received, ScriptedModel

@@ -7,15 +7,15 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.endings import failure_of
-from prime_cli.evals.known_secrets import secrets_of
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.worker import passed_keys, worker_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share
-from tests.evals.saving import PLAN
 from tests.helpers.wild import write_wheel
+from tests.runs.saving import PLAN
 
 ENVIRON = {
     "PATH": "/bin",

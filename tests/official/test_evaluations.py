@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import load_manifest
-from prime_cli.evals.metadata import official_metadata
-from prime_cli.evals.results import write_results
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
 from prime_cli.evals.sharing.options import PushOptions
 from prime_cli.evals.sharing.push import push_run
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.vf_eval_writer import official_metadata, write_results
 from tests.evals.sharing.pushing import change_environment
 from tests.official.users import User, newer_releases
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 pytestmark = [pytest.mark.slow, newer_releases]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from prime_cli.envs.starters import mark_published
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.hugging_face import HuggingFace
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
 from tests.helpers.wild import write_project
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 
 pytestmark = pytest.mark.usefixtures("needs_terminal")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.evals.rows import row
-from tests.evals.saving import PLAN, save_run
 from tests.helpers.terminal import Terminal
 from tests.helpers.wild import write_project
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
 
 pytestmark = [
     pytest.mark.usefixtures("needs_terminal"),

@@ -12,12 +12,12 @@ from prime_cli.envs.starters import mark_published
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services import teams, users
 from prime_cli.runtime.uv_tool import find_uv
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 from tests.screens.asking import CTRL_C, CTRL_D, REFUSALS, decline_then_agree
 
 pytestmark = pytest.mark.usefixtures("needs_terminal")

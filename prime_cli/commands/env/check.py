@@ -24,7 +24,7 @@ from prime_cli.evals.checking.check import (
 )
 from prime_cli.evals.checking.verdict import require_passed
 from prime_cli.evals.given_variables import given_variables
-from prime_cli.evals.request import parse_object
+from prime_cli.evals.planning.request import parse_object
 
 
 def check(

@@ -6,10 +6,10 @@ from prime_cli.commands.eval.interruption import leave_if_signalled
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.evals.again.differences import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.again.source import Source
-from prime_cli.evals.resuming.command import resume_command
 from prime_cli.evals.run import EvalResult
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.plan import resume_command
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Summary
 from prime_cli.session import Session
 
 

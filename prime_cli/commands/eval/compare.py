@@ -20,7 +20,7 @@ from prime_cli.evals.comparison.compare import (
 from prime_cli.evals.comparison.records import UNDECIDED, Comparison, Report
 from prime_cli.evals.comparison.selection import match, runs_meant
 from prime_cli.evals.comparison.sides import Side, side_of
-from prime_cli.evals.saved import SavedRun
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.terminal.output import Output
 
 

@@ -6,10 +6,10 @@ from prime_cli.core.loopback import is_loopback
 from prime_cli.evals.estimate import Estimate, estimate
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.resuming.candidates import scored_of
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.spending import spend_of
 from prime_cli.models.budget import dollars
 from prime_cli.models.price_book import load_prices
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.spending import spend_of
 from prime_cli.session import Session
 
 

@@ -19,7 +19,7 @@ from prime_cli.evals.export.exports import (
     format_for,
 )
 from prime_cli.evals.export.page import MOST_TRANSCRIPTS
-from prime_cli.evals.listing import find_run
+from prime_cli.runs.listing import find_run
 from prime_cli.terminal.output import Output
 
 

@@ -15,13 +15,13 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.evals.asked_again import AskedAgain
 from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.gates.limits import Judgement, Outcome
-from prime_cli.evals.listing import find_run
-from prime_cli.evals.manifest import FINISHED
-from prime_cli.evals.summary import Counts, Reward, Summary
-from prime_cli.evals.verdict import check_ended, check_error_rate, check_gates
+from prime_cli.evals.gates.limits import Judgement, Outcome, check_gates
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.manifest import FINISHED
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.summary import Counts, Reward, Summary
+from prime_cli.runs.verdict import check_ended, check_error_rate
 
 
 class GateReport(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ from prime_cli.evals.comparison.compare import require_statistics
 from prime_cli.evals.gates.github import append_summary, summary_file
 from prime_cli.evals.gates.junit import write_junit
 from prime_cli.evals.gates.limits import Judgement, Limits, check_limits, judge
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Summary
 from prime_cli.session import Session
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.evals.saved import SavedRun, open_run
+from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.session import Session
 
 

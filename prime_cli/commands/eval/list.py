@@ -15,9 +15,9 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.listing import RunItem, list_runs
-from prime_cli.evals.request import parse_names
+from prime_cli.evals.planning.request import parse_names
 from prime_cli.models.budget import dollars
+from prime_cli.runs.listing import RunItem, list_runs
 
 _HUB_ROWS = 20
 _COLUMNS: tuple[str, ...] = (

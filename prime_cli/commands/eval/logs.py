@@ -57,8 +57,8 @@ def logs(
 
 def _saved_here(run: str | None) -> str | None:
     """The log of a run of this folder; None where there is no such run."""
-    from prime_cli.evals.listing import find_run
     from prime_cli.evals.sharing.logs import find_log, read_log
+    from prime_cli.runs.listing import find_run
 
     try:
         folder = find_run(run, Path.cwd()).folder

@@ -24,7 +24,7 @@ from prime_cli.evals.comparison.variation import (
     Variation,
     variation_of,
 )
-from prime_cli.evals.listing import find_run
+from prime_cli.runs.listing import find_run
 
 _MOST_RUNS = 2
 _POWER = 0.8

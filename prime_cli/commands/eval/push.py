@@ -19,8 +19,8 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
 
 if TYPE_CHECKING:
-    from prime_cli.evals.saved import SavedRun
     from prime_cli.evals.sharing.options import PushOptions, PushResult
+    from prime_cli.runs.saved_run import SavedRun
     from prime_cli.session import Session
 
 
@@ -77,8 +77,8 @@ def push(
     \b
     See also: `prime eval run --push`, `prime eval get`, `prime env upload`.
     """
-    from prime_cli.evals.listing import find_run
     from prime_cli.evals.sharing.options import PushOptions
+    from prime_cli.runs.listing import find_run
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if evaluation is not None and new:
@@ -128,8 +128,8 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
 
 def push_at_end(session: "Session", folder: Path) -> None:
     """Push the run in `folder` when it has ended; its exit code does not change if that fails."""
-    from prime_cli.evals.saved import open_run
     from prime_cli.evals.sharing.options import PushOptions
+    from prime_cli.runs.saved_run import open_run
 
     try:
         result = push_saved(

@@ -18,8 +18,8 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trusting import gate_of
 from prime_cli.evals.caps import check_cap
 from prime_cli.evals.given_variables import given_variables
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.verdict import check_errors
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.runs.verdict import check_errors
 
 
 def rerun(

@@ -4,8 +4,8 @@ import os
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.locate import Places
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.prepare import Prepared, prepare
-from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.candidates import (
     interrupted_run,
     is_complete,
@@ -13,7 +13,7 @@ from prime_cli.evals.resuming.candidates import (
     scored_of,
 )
 from prime_cli.evals.resuming.recall import manifest_of, recalled
-from prime_cli.evals.saved import SavedRun
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.session import Session
 
 
@@ -49,8 +49,8 @@ def require_resume(request: EvalRequest, resume: str | None) -> None:
 
 
 def _what_to_name(places: Places) -> str:
-    from prime_cli.evals.listing import list_runs
-    from prime_cli.evals.manifest import CAPPED, INTERRUPTED, STOPPED
+    from prime_cli.runs.listing import list_runs
+    from prime_cli.runs.manifest import CAPPED, INTERRUPTED, STOPPED
 
     stopped = [run for run in list_runs(places.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
     if not stopped:
@@ -61,7 +61,7 @@ def _what_to_name(places: Places) -> str:
 def _prepare_named(
     session: Session, request: EvalRequest, places: Places, name: str
 ) -> tuple[Prepared, SavedRun]:
-    from prime_cli.evals.listing import find_run
+    from prime_cli.runs.listing import find_run
 
     run = find_run(name, places.cwd)
     manifest = manifest_of(run)

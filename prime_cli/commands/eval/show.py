@@ -8,12 +8,12 @@ import typer
 from prime_cli.commands.eval.views import summary_lines
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.listing import find_run
-from prime_cli.evals.reducers import THRESHOLD, Reducer, parse_reducers
-from prime_cli.evals.results import official_row
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.transcript import parse_position, transcript
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.transcript import parse_position, transcript
+from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.statistics.reducers import THRESHOLD, Reducer, parse_reducers
 from prime_cli.terminal.output import Output
 
 

@@ -10,8 +10,7 @@ from prime_cli.commands.eval.standings import show_leaderboard
 from prime_cli.commands.eval.views import from_here
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.evals.locate import Places
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.saved import open_run
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -24,7 +23,8 @@ from prime_cli.evals.suites.record import (
 )
 from prime_cli.evals.suites.running import SuiteResult, SuiteRun, begin_record
 from prime_cli.evals.suites.spending import budget_for, resume_command
-from prime_cli.evals.verdict import check_error_rate
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.verdict import check_error_rate
 from prime_cli.session import Session
 
 

@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.options import open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import require
-from prime_cli.evals.listing import Roots
+from prime_cli.runs.listing import Roots
 
 if TYPE_CHECKING:
     from prime_cli.evals.viewer.catalogue import Catalogue

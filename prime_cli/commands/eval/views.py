@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.labels import Labels
-from prime_cli.evals.reducers import THRESHOLD, Reduced
-from prime_cli.evals.served import served_words
-from prime_cli.evals.spending import spend_of
-from prime_cli.evals.summary import Reward, Summary
 from prime_cli.models.budget import cost_words
+from prime_cli.runs.labels import Labels
+from prime_cli.runs.served_models import served_words
+from prime_cli.runs.spending import spend_of
+from prime_cli.runs.summary import Reward, Summary
+from prime_cli.statistics.reducers import THRESHOLD, Reduced
 
 _MOST_SHOWN = 12
 """Rewards of one rollout index that are printed; the rest is in the files."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 
 SHOWN = 10
 """So many differences are listed."""

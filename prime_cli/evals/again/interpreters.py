@@ -2,12 +2,12 @@
 
 from prime_cli.core.errors import Conflict
 from prime_cli.evals.interpreter import choose_interpreter
-from prime_cli.evals.manifest import InterpreterFacts
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.record import facts_of
 from prime_cli.evals.resuming.sameness import package_differences
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject
+from prime_cli.runs.manifest import InterpreterFacts
+from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables

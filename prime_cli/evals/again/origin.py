@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from prime_cli.evals.asked_again import AskedAgain
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.tally import Pair, Tally
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import Pair, Tally
 
 LayOut = Callable[[RunFolder, Tally, Scrubber], None]
 """Puts into the folder of a new run, and its tally, what it has from the earlier one."""

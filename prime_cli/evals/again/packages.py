@@ -6,11 +6,11 @@ from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable, Usag
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.locate import Located, Places
-from prime_cli.evals.manifest import InterpreterFacts, Manifest
-from prime_cli.evals.plan import PlannedEnvironment
 from prime_cli.evals.subject import Subject, kept_subject, obtain
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import InterpreterFacts, Manifest
+from prime_cli.runs.plan import PlannedEnvironment
 from prime_cli.runtime.locks import load_lock, lock_digest
 from prime_cli.wire.codec import decode
 from prime_cli.wire.locks import Lock

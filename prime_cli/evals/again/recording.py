@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.listing import find_run
-from prime_cli.evals.plan import ALL
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.saved import SavedRun
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.replay import Recorded
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.plan import ALL
+from prime_cli.runs.saved_run import SavedRun
 
 _KEPT = 64
 """Rollouts that are kept in memory, for the next of their turns."""

@@ -13,17 +13,17 @@ from prime_cli.evals.again.packages import find_lock, obtain_again
 from prime_cli.evals.again.source import Source
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.locate import Places
-from prime_cli.evals.manifest import Manifest
 from prime_cli.evals.own_clients import warn_of_uncounted
-from prime_cli.evals.plan import ALL, EvalPlan
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.prepare import Prepared, prepare_with
-from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import recalled
 from prime_cli.evals.resuming.sameness import require_headers
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
 from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.wire.locks import Lock
 
 

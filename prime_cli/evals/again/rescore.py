@@ -16,18 +16,18 @@ from prime_cli.evals.again.recording import recording_of
 from prime_cli.evals.again.selection import select
 from prime_cli.evals.again.source import Source
 from prime_cli.evals.declared import declared_keys
-from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.locate import Places, locate
 from prime_cli.evals.own_clients import warn_of_uncounted
-from prime_cli.evals.plan import ALL, EvalPlan
 from prime_cli.evals.run import EvalResult, run_with
 from prime_cli.evals.sandboxing import sandbox_for
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.wire.locks import Lock

@@ -9,13 +9,13 @@ import msgspec
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.again.source import Source
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.resuming.orders import GROUP
-from prime_cli.evals.resuming.retry_policy import is_scorable
-from prime_cli.evals.rows import Row
-from prime_cli.evals.scrub import Scrubber
-from prime_cli.evals.tally import Pair, Tally
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.retries import is_scorable
+from prime_cli.runs.rows import Row
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.work_list import GROUP
 
 _ENCODER = msgspec.json.Encoder()
 

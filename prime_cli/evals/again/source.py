@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.asked_again import AskedAgain
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.listing import find_run
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import SavedRun
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import SavedRun
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient

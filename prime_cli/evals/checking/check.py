@@ -24,16 +24,16 @@ from prime_cli.evals.checking.scoring import of_interest
 from prime_cli.evals.checking.sounding import Bench, Sounding, sound
 from prime_cli.evals.declared import declared_keys
 from prime_cli.evals.given_variables import with_always_allowed
-from prime_cli.evals.known_secrets import secrets_of
 from prime_cli.evals.locate import Places, locate
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.subject import Subject, obtain
 from prime_cli.evals.worker import known_keys, passed_keys, shared_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.models.registry import Registry, load_registry
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.fresh import make_anew
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of

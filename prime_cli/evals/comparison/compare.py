@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import require
-from prime_cli.evals.comparison.pairing import Pairs, contents_differ, pair
+from prime_cli.evals.comparison.pairing import contents_differ, pair
 from prime_cli.evals.comparison.records import (
     HIGHER,
     LOWER,
@@ -18,6 +18,7 @@ from prime_cli.evals.comparison.records import (
     SideFacts,
 )
 from prime_cli.evals.comparison.sides import Side
+from prime_cli.statistics.effect import Pairs
 
 ALPHA = 0.05
 SEED = 1
@@ -51,7 +52,7 @@ def compare_all(couples: Sequence[tuple[Side, Side]], terms: Terms) -> list[Comp
 
     Raises UsageError without scipy, Conflict where runs cannot be compared.
     """
-    from prime_cli.evals.comparison.effect import holm
+    from prime_cli.statistics.effect import holm
 
     found = [_compare(first, other, terms) for first, other in couples]
     adjusted = holm([each.p for each in found])
@@ -62,7 +63,7 @@ def compare_all(couples: Sequence[tuple[Side, Side]], terms: Terms) -> list[Comp
 
 def _compare(first: Side, other: Side, terms: Terms) -> Comparison:
     """The Comparison before it is decided."""
-    from prime_cli.evals.comparison.effect import effect_of
+    from prime_cli.statistics.effect import effect_of
 
     pairs = pair(first, other, errors_as_zero=terms.errors_as_zero, force=terms.force)
     effect = effect_of(pairs, alpha=terms.alpha, seed=terms.seed)

@@ -1,33 +1,8 @@
 """Which examples of two runs are the same, and what each earned there."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from prime_cli.core.errors import Conflict
 from prime_cli.evals.comparison.sides import Example, Side
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Mean rewards of the examples that both runs scored, in the order of `ids`.
-
-    `is_binary` where each is one reward of 0 or 1. The others are counted: `one_sided` examples
-    are in one run only, `unlike` ones ask something else there, `unscored` ones have nothing that
-    counts on a side.
-    """
-
-    ids: Sequence[int]
-    first: Sequence[float]
-    other: Sequence[float]
-    is_binary: bool
-    one_sided: int = 0
-    unlike: int = 0
-    unscored: int = 0
-
-    @property
-    def differences(self) -> list[float]:
-        """What the other run earned more, example by example."""
-        return [other - first for first, other in zip(self.first, self.other, strict=True)]
+from prime_cli.statistics.effect import Pairs
 
 
 def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool = False) -> Pairs:

@@ -98,7 +98,7 @@ def need_of(question: Question, variation: Variation) -> Need:
     if variation.is_binary and variation.mean is not None:
         found = _need_of_shares(question, variation, variation.mean, rollouts)
     else:
-        from prime_cli.evals.comparison.power import spread_of_differences
+        from prime_cli.statistics.power import spread_of_differences
 
         wide = spread_of_differences(
             variation.variance,
@@ -112,7 +112,7 @@ def need_of(question: Question, variation: Variation) -> Need:
 
 def need_of_spread(question: Question, wide: float, source: str, rollouts: int = 1) -> Need:
     """Answer from the standard deviation of per-example differences."""
-    from prime_cli.evals.comparison.power_simulation import power_of_normal
+    from prime_cli.statistics.power_simulation import power_of_normal
 
     if not wide:
         raise UsageError(
@@ -129,7 +129,7 @@ def need_of_spread(question: Question, wide: float, source: str, rollouts: int =
 
 def need_of_discordance(question: Question, discordance: float, source: str) -> Need:
     """Answer for 0/1 rewards of which the share `discordance` changes, with one rollout."""
-    from prime_cli.evals.comparison.power import power_of_mcnemar
+    from prime_cli.statistics.power import power_of_mcnemar
 
     if (question.rollouts or 1) > 1:
         raise UsageError(
@@ -153,7 +153,7 @@ def need_of_discordance(question: Question, discordance: float, source: str) -> 
 
 def _need_of_shares(question: Question, variation: Variation, rate: float, rollouts: int) -> Need:
     """Up where there is room; the other way round is the same question."""
-    from prime_cli.evals.comparison.power_simulation import Shares
+    from prime_cli.statistics.power_simulation import Shares
 
     most = max(rate, 1 - rate)
     if question.difference is not None and question.difference > most:
@@ -228,7 +228,7 @@ def _answer(
     spread: float | None = None,
     discordance: float | None = None,
 ) -> Need:
-    from prime_cli.evals.comparison.power import fewest_examples, smallest_difference
+    from prime_cli.statistics.power import fewest_examples, smallest_difference
 
     difference, examples = question.difference, question.examples
     if examples is not None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from prime_cli.evals.asked_again import AskedAgain
+from prime_cli.runs.retries import AskedAgain
 
 HIGHER = "higher"
 LOWER = "lower"

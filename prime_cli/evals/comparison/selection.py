@@ -7,9 +7,9 @@ from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.comparison.sides import bare_name, environment_of
-from prime_cli.evals.listing import find_run, list_runs
-from prime_cli.evals.manifest import FINISHED
-from prime_cli.evals.saved import SavedRun, official_date, open_run
+from prime_cli.runs.listing import find_run, list_runs
+from prime_cli.runs.manifest import FINISHED
+from prime_cli.runs.saved_run import SavedRun, official_date, open_run
 
 
 @dataclass(frozen=True)

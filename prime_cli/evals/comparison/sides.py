@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.refs import normalize_name
-from prime_cli.evals.asked_again import AskedAgain
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import SavedRun
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import SavedRun
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 

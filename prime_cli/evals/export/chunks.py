@@ -6,7 +6,7 @@ from typing import Any
 
 from prime_cli.evals.export.embedding import data_element, pack
 from prime_cli.evals.export.texts import as_json
-from prime_cli.evals.rows import Row, numeric
+from prime_cli.runs.rows import Row, numeric
 
 ROWS_IN_A_CHUNK = 64
 BYTES_IN_A_CHUNK = 1 << 20

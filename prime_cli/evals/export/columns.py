@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from prime_cli.evals.export.texts import well_formed
-from prime_cli.evals.rows import Row, numeric
+from prime_cli.runs.rows import Row, numeric
 
 PARTS = ("metrics", "usage", "timing", "state")
 """Parts of a row whose keys an environment chooses; a CSV has a column for each key."""

@@ -10,8 +10,8 @@ from prime_cli.evals.export.card import make_card
 from prime_cli.evals.export.columns import Columns
 from prime_cli.evals.export.facts import ENDPOINT
 from prime_cli.evals.export.shards import write_shards
-from prime_cli.evals.rows import Row
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import Summary
 
 CARD = "README.md"
 DATA = "data"

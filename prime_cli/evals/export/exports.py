@@ -14,9 +14,9 @@ from prime_cli.evals.export.dataset import require_parquet, write_dataset
 from prime_cli.evals.export.facts import facts_of
 from prime_cli.evals.export.page import MOST_TRANSCRIPTS, write_page
 from prime_cli.evals.export.spreadsheet import write_spreadsheet
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.summary import Summary
 
 
 class Format(StrEnum):

@@ -1,9 +1,9 @@
 """With what a run was made, as labelled texts: for the head of a page and for a card."""
 
 from prime_cli.evals.export.texts import as_text
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.summary import Summary
 
 ENDPOINT = "Endpoint"
 """An address, perhaps of a private network: in what is made for a file, not in what is pushed."""

@@ -15,7 +15,7 @@ from prime_cli.core.errors import (
     UsageError,
 )
 from prime_cli.core.extras import require
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.summary import Summary
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete

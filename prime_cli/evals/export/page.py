@@ -19,8 +19,8 @@ from prime_cli.evals.export.chunks import Kept, data_elements
 from prime_cli.evals.export.embedding import data_element
 from prime_cli.evals.export.spent import parts_of, spent_of
 from prime_cli.evals.export.texts import as_json
-from prime_cli.evals.rows import Row
-from prime_cli.evals.summary import ErrorCount, Summary
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import ErrorCount, Summary
 
 MOST_TRANSCRIPTS = 20_000
 _SCRIPTS = "data summary charts grid transcript list start".split()

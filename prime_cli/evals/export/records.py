@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from prime_cli.evals.export.columns import Columns
 from prime_cli.evals.export.texts import as_text, well_formed
-from prime_cli.evals.rows import Row, numeric
+from prime_cli.runs.rows import Row, numeric
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.export.columns import Columns
 from prime_cli.evals.export.records import flat_metrics, record_of, schema_of
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

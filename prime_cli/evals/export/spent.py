@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prime_cli.evals.spending import POLICY, spend_of
 from prime_cli.models.budget import cost_words
+from prime_cli.runs.spending import POLICY, spend_of
 
 _LABELS = {
     "calls": "Calls",

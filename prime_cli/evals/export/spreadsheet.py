@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from prime_cli.evals.export.columns import PARTS, Columns
 from prime_cli.evals.export.texts import as_text, well_formed
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 
 FIXED = (
     "example_id rollout attempt reward error_class error_type error_message is_truncated "

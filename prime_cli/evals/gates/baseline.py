@@ -7,8 +7,8 @@ from pathlib import Path
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
-from prime_cli.evals.listing import find_run
 from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
+from prime_cli.runs.listing import find_run
 
 
 def read_baseline(name: str, cwd: Path, hub: Callable[[], HubClient]) -> Side:

@@ -8,7 +8,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.gates.limits import Judgement, Outcome
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.summary import Summary
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 _MOST_FLIPS = 20

@@ -16,8 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from prime_cli.core.paths import replacing
 from prime_cli.evals.gates.limits import Outcome
-from prime_cli.evals.rows import Row
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import Summary
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (section 2.2), escaped or not."""

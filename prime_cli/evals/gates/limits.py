@@ -1,16 +1,17 @@
 """Whether a run keeps the limits it is held to."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import Conflict, GateFailed, UsageError
 from prime_cli.evals.comparison.compare import Terms, compare_all
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.comparison.sides import Side, side_of
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.summary import Summary
 
 _ROUNDING = 1e-9
 """0.6 - 0.5 is more than 0.1 in binary; a limit that is met to the last digit is kept."""
@@ -96,3 +97,16 @@ def _dropped(comparison: Comparison, limit: float) -> Outcome:
         f"the mean reward changed by {change:+.4f} against {comparison.first.name} {over}, {kept} "
         f"the drop of {limit:g} that is allowed (p {comparison.p:.2g})",
     )
+
+
+def check_gates(outcomes: Sequence[Outcome], run_id: str) -> None:
+    """Raise GateFailed when a gate was missed; to be asked after `check_errors`, which goes first.
+
+    A mean over what is left after too many errors says little, whichever side of a limit it is on.
+    """
+    missed = [outcome.gate for outcome in outcomes if not outcome.passed]
+    if missed:
+        raise GateFailed(
+            f"Run {run_id} missed {len(missed)} of {len(outcomes)} gates: {', '.join(missed)}",
+            hint=f"see the rollouts with `prime eval show {run_id} --output jsonl`",
+        )

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.folder import is_being_written, runs_folder
-from prime_cli.evals.manifest import FINISHED, RUNNING, Manifest
-from prime_cli.evals.plan import EvalPlan
-from prime_cli.evals.resuming.orders import owed_again
 from prime_cli.evals.resuming.recall import manifest_of
 from prime_cli.evals.resuming.sameness import content_differences, differences
-from prime_cli.evals.saved import SavedRun, open_run
+from prime_cli.runs.folder import is_being_written, runs_folder
+from prime_cli.runs.manifest import FINISHED, RUNNING, Manifest
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.saved_run import SavedRun, open_run
+from prime_cli.runs.work_list import owed_again
 
 
 def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:

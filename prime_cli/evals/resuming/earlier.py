@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import read_journal
-from prime_cli.evals.manifest import RUNNING, STOPPED, Manifest, RunSession, load_manifest
-from prime_cli.evals.spending import Spending, read_charges
-from prime_cli.evals.tally import Tally
 from prime_cli.models.prices import Charges
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import read_journal
+from prime_cli.runs.manifest import RUNNING, STOPPED, Manifest, RunSession, load_manifest
+from prime_cli.runs.spending import Spending, read_charges
+from prime_cli.runs.tally import Tally
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from itertools import groupby, islice
 
 from prime_cli.core.errors import WorkerDied
-from prime_cli.evals.asked_again import SCORED, WORKER_DIED
-from prime_cli.evals.resuming.orders import GROUP, Orders, next_attempts, owed_again, settled
-from prime_cli.evals.tally import Pair, Tally
+from prime_cli.runs.retries import SCORED, WORKER_DIED
+from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.work_list import GROUP, Orders, next_attempts, owed_again, settled
 from prime_cli.runtime.protocol import Start
 
 MOST_DEATHS = 5

@@ -6,12 +6,11 @@ from typing import Any
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.evals.asked import Asked
 from prime_cli.evals.locate import Located
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.plan import PlannedEnvironment
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.saved import SavedRun
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.runs.manifest import Asked, Manifest
+from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.saved_run import SavedRun
 
 
 def manifest_of(run: SavedRun) -> Manifest:

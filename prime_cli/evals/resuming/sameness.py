@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.evals.manifest import InterpreterFacts, Manifest
-from prime_cli.evals.plan import ALL, EvalPlan
+from prime_cli.runs.manifest import InterpreterFacts, Manifest
+from prime_cli.runs.plan import ALL, EvalPlan
 
 MAY_CHANGE = frozenset(
     {

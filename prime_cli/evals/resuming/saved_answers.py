@@ -7,12 +7,12 @@ import msgspec
 
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.again.selection import saved_line
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.index.run_index import index_journal
-from prime_cli.evals.rows import Row
-from prime_cli.evals.tally import Pair
 from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.replay import Recorded
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.index.run_index import index_journal
+from prime_cli.runs.rows import Row
+from prime_cli.runs.tally import Pair
 
 _KEPT = 64
 """Rollouts that are kept in memory, for the next of their turns."""

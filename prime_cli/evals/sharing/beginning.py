@@ -6,11 +6,11 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.progress import Progress
-from prime_cli.evals.saved import SavedRun
 from prime_cli.evals.sharing.described import PUSH_KEY
 from prime_cli.evals.sharing.identity import content_of, key_of
 from prime_cli.evals.sharing.options import PushOptions
 from prime_cli.evals.sharing.records import PushRecord, load_record
+from prime_cli.runs.saved_run import SavedRun
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient

@@ -8,11 +8,11 @@ import msgspec
 
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.metadata import official_metadata
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.fetched import MANIFEST
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.vf_eval_writer import official_metadata
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationRequest
 

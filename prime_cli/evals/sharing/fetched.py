@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.official import number_of_examples
-from prime_cli.evals.rows import SCHEMA, Row
 from prime_cli.evals.sharing.samples import rows_of
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.rows import SCHEMA, Row
+from prime_cli.runs.vf_eval_reader import number_of_examples
 from prime_cli.wire.evaluations import EvaluationDetail
 
 if TYPE_CHECKING:

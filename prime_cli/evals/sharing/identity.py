@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.saved import SavedRun
+from prime_cli.runs.saved_run import SavedRun
 
 _KEY = "prime-run-"
 

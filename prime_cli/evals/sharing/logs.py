@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.wire.evaluations import LOGS_FEATURE, MOST_LOG_BYTES
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import BadReference, NotFound, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.plan import PlannedEnvironment
-from prime_cli.evals.summary import EnvironmentFacts
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.summary import EnvironmentFacts
 from prime_cli.wire.environments import EnvironmentDetail
 
 if TYPE_CHECKING:

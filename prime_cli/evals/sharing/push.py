@@ -9,9 +9,6 @@ import msgspec
 from prime_cli.accounts.teams import find_team
 from prime_cli.api.batches import MOST_SAMPLE_BYTES
 from prime_cli.core.progress import Progress
-from prime_cli.evals.folder import writing
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.beginning import find_beginning
 from prime_cli.evals.sharing.described import PUSH_KEY, describe
 from prime_cli.evals.sharing.identity import content_of
@@ -21,7 +18,10 @@ from prime_cli.evals.sharing.published import find_published
 from prime_cli.evals.sharing.records import PushRecord, save_record
 from prime_cli.evals.sharing.samples import encode_sample
 from prime_cli.evals.sharing.wholeness import require_whole
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.folder import writing
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.summary import Summary
 from prime_cli.wire.evaluations import PENDING, EvaluationRequest, EvaluationUpdate
 
 if TYPE_CHECKING:

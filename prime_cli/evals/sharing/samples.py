@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.official import number_rows
-from prime_cli.evals.results import official_row
-from prime_cli.evals.rows import SCHEMA, Row
+from prime_cli.runs.rows import SCHEMA, Row
+from prime_cli.runs.vf_eval_reader import number_rows
+from prime_cli.runs.vf_eval_writer import official_row
 
 _SHARED = frozenset(
     "example_id reward metrics prompt completion answer info task timing stop_condition "

@@ -13,17 +13,16 @@ from prime_cli.core.errors import Conflict, UnsafeContent
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress, Task
 from prime_cli.core.refs import EnvRef, is_reference
-from prime_cli.evals.folder import RunFolder, runs_folder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.manifest import Manifest, save_manifest
-from prime_cli.evals.metadata import official_metadata
-from prime_cli.evals.results import write_results
-from prime_cli.evals.saved import SavedRun, open_run
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.described import PUSH_KEY
 from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
 from prime_cli.evals.sharing.identity import content_of, key_of
 from prime_cli.evals.sharing.records import PushRecord, save_record
+from prime_cli.runs.folder import RunFolder, runs_folder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.manifest import Manifest, save_manifest
+from prime_cli.runs.saved_run import SavedRun, open_run
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.vf_eval_writer import official_metadata, write_results
 from prime_cli.wire.evaluations import LOGS_FEATURE, EvaluationDetail
 
 if TYPE_CHECKING:

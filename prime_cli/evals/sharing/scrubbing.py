@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from prime_cli.evals.known_secrets import secrets_of
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.scrubber import Scrubber
 
 
 def scrubber_for(run: SavedRun, environ: Mapping[str, str], hub_key: str | None) -> Scrubber:

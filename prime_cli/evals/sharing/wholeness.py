@@ -1,10 +1,10 @@
 """Which runs may be shared without saying that they are not whole."""
 
 from prime_cli.core.errors import PartialResult, UsageError
-from prime_cli.evals.manifest import FINISHED
-from prime_cli.evals.saved import SavedRun
-from prime_cli.evals.summary import Summary
-from prime_cli.evals.verdict import resume_words
+from prime_cli.runs.manifest import FINISHED
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.verdict import resume_words
 
 _ANYWAY = "push it as it is with `--allow-partial`"
 

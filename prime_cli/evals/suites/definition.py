@@ -12,7 +12,7 @@ import msgspec
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.expansion import expand
 from prime_cli.evals.suites.fields import request_of
 

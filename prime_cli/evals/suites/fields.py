@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.deadlines import Deadlines, parse_deadlines
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest, parse_deadlines
+from prime_cli.runs.plan import Deadlines
 
 Check = Callable[[object], bool]
 

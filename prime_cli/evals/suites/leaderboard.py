@@ -9,9 +9,9 @@ import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import write_atomically
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.suites.record import CellRecord, SuiteFolder, SuiteRecord
-from prime_cli.evals.summary import Summary
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Summary
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

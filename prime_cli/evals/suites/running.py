@@ -9,14 +9,11 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.evals.folder import RunFolder, writing
 from prime_cli.evals.interrupt import Switchboard
 from prime_cli.evals.locate import Places
-from prime_cli.evals.manifest import CAPPED as RUN_CAPPED
 from prime_cli.evals.prepare import Prepared, prepare
 from prime_cli.evals.resuming.recall import manifest_of
 from prime_cli.evals.run import EvalResult, run_evaluation
-from prime_cli.evals.saved import SavedRun, open_run
 from prime_cli.evals.setup import Surroundings
 from prime_cli.evals.suites.definition import Cell, Suite
 from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
@@ -31,6 +28,9 @@ from prime_cli.evals.suites.record import (
     save_record,
 )
 from prime_cli.evals.suites.telling import Labelled
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.manifest import CAPPED as RUN_CAPPED
+from prime_cli.runs.saved_run import SavedRun, open_run
 
 FOUND = "found"
 """Status of an evaluation whose run has a folder and did not come to write its end."""

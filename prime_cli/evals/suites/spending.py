@@ -4,11 +4,11 @@ from pathlib import Path
 
 from prime_cli.core.errors import PartialResult
 from prime_cli.evals.resuming.earlier import read_earlier
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.spending import sum_of
 from prime_cli.evals.suites.definition import Limits
 from prime_cli.evals.suites.record import SuiteRecord
 from prime_cli.models.budget import Budget
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.spending import sum_of
 
 
 def budget_for(limits: Limits, record: SuiteRecord, cwd: Path) -> Budget | None:

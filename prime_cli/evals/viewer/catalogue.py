@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.evals.listing import HERE, Roots, RunItem, find_run, list_runs
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.viewer.opened import OpenedRun
 from prime_cli.evals.viewer.pair import Pair
+from prime_cli.runs.listing import HERE, Roots, RunItem, find_run, list_runs
+from prime_cli.runs.saved_run import open_run
 
 
 @dataclass(frozen=True)

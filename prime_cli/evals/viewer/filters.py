@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.index.entries import Entry
-from prime_cli.evals.rows import Row
+from prime_cli.runs.index.entries import Entry
+from prime_cli.runs.rows import Row
 
 Accepts = Callable[[float | None], bool]
 

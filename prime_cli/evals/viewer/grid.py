@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from prime_cli.evals.index.entries import Entries
-from prime_cli.evals.index.run_index import RunIndex
+from prime_cli.runs.index.entries import Entries
+from prime_cli.runs.index.run_index import RunIndex
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.transcript import as_text, message_blocks
 from prime_cli.models.budget import dollars
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.transcript import as_text, message_blocks
 
 FACT, TURN, CALL, ERROR = "fact", "turn", "call", "error"
 _CALLS = " calls"

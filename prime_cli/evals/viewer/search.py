@@ -2,8 +2,8 @@
 
 import time
 
-from prime_cli.evals.index.run_index import RunIndex
 from prime_cli.evals.viewer.filters import Filter, TextSearch
+from prime_cli.runs.index.run_index import RunIndex
 
 _LINES = 64
 """Lines between two looks at the clock."""

@@ -5,10 +5,10 @@ import msgspec
 import pytest
 
 from prime_cli.core.extras import install_command
-from prime_cli.evals.rows import Row
-from tests.evals.rows import row
-from tests.evals.saving import PLAN, save_run
+from prime_cli.runs.rows import Row
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
 
 QUESTION = [{"role": "user", "content": "say a"}]
 

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.evals.export.test_page import Reader, transcripts
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 @pytest.fixture

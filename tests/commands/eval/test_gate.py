@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import COMMAND, Prime
 from tests.helpers.wild import write_project
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def save(cwd: Path, rewards: str) -> str:

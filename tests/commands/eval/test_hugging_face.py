@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Result, prime_process
 from tests.helpers.hugging_face import HuggingFace
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.evals.labels import Labels
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.labels import Labels
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def test_saved_runs_are_picked_by_environment_and_page(prime: Prime, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def test_examples_and_the_difference_answer_each_other(prime: Prime) -> None:

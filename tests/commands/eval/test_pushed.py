@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.evals.folder import RunFolder
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 QUESTION = [{"role": "user", "content": "say a"}]
 ANSWER = [{"role": "assistant", "content": "a"}]

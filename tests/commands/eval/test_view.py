@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.cli import COMMAND, Prime
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 @pytest.mark.parametrize("name", ["view", "tui"])

@@ -3,13 +3,12 @@
 from typing import Any
 
 from prime_cli.commands.eval.views import summary_lines
-from prime_cli.evals.labels import Labels
-from prime_cli.evals.revision import Revision
-from prime_cli.evals.served import ServedModel
-from prime_cli.evals.spending import Spending
-from prime_cli.evals.summary import Counts, EnvironmentFacts, Reward, Summary
 from prime_cli.models.prices import Charges, Payer, Price, Spend
 from prime_cli.models.usage import Usage
+from prime_cli.runs.labels import Labels, Revision
+from prime_cli.runs.served_models import ServedModel
+from prime_cli.runs.spending import Spending
+from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 
 PRICE = Price(input=1.0, output=10.0)
 ONE = Spend.of(Usage(calls=2, input=10**5, output=10**4, reasoning=9000), PRICE)

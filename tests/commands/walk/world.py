@@ -26,14 +26,14 @@ from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
 from tests.commands.walk.disks_entries import rent_disk
 from tests.commands.walk.pods_entries import rent_pods
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.evals.suites.keeping import kept
 from tests.helpers.environments import V0
 from tests.helpers.hubs import publish
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.helpers.machines import Machines
 from tests.helpers.wild import Shape, write_project, write_wheel
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 SERVED_URL = "https://hub.example.org"
 _OPERATOR = Caller.operator()

@@ -9,12 +9,12 @@ import msgspec
 
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.recording import recording_of
-from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.run import EvalResult, run_with
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.setup import RunInputs, Surroundings
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import PLAN
 from tests.helpers.environments import interpreter_with

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.evals.again.differences import ChangedReward, changed_rewards
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 REWARDS = st.dictionaries(
     st.tuples(st.integers(0, 5), st.integers(0, 3)),

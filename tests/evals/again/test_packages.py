@@ -12,17 +12,17 @@ from prime_cli.core.errors import Conflict, NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.packages import find_lock, obtain_again, saved_lock
-from prime_cli.evals.folder import RunFolder
 from prime_cli.evals.locate import Places
-from prime_cli.evals.manifest import InterpreterFacts, Manifest, load_manifest
-from prime_cli.evals.plan import PlannedEnvironment
 from prime_cli.evals.subject import Subject, obtain
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import InterpreterFacts, Manifest, load_manifest
+from prime_cli.runs.plan import PlannedEnvironment
 from prime_cli.runtime.locks import SCHEMA, lock_digest, save_lock
 from prime_cli.wire.codec import encode
 from prime_cli.wire.locks import Lock, LockedPackage
-from tests.evals.saving import save_run
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import write_project
+from tests.runs.saving import save_run
 
 
 def no_hub() -> object:

@@ -9,11 +9,11 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.again.recording import open_recording, within
-from prime_cli.evals.listing import find_run
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.saved import open_run
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.gateway.identity import POLICY, Identity
 from prime_cli.models.gateway.replay import replay
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.again.live import (
     LENGTHS,
@@ -23,12 +23,12 @@ from tests.evals.again.live import (
     replay_live,
     rewards_of,
 )
-from tests.evals.episodes import episode, save_traces
 from tests.evals.live import run_live
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.environments import interpreter_with
 from tests.helpers.scripted_model import ScriptedModel
+from tests.runs.episodes import episode, save_traces
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 

@@ -11,12 +11,12 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.again.rerun import prepare_again
 from prime_cli.evals.again.source import Source
 from prime_cli.evals.locate import Places
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.subject import obtain
-from tests.evals.saving import PLAN
+from prime_cli.runs.manifest import Manifest
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.wild import write_project
+from tests.runs.saving import PLAN
 
 
 @pytest.fixture

@@ -11,20 +11,20 @@ from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.again.rescore import Changes, rescore_in, scoring_plan
 from prime_cli.evals.again.source import Source, find_source
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import load_manifest
-from prime_cli.evals.resuming.retry_policy import is_scorable
-from prime_cli.evals.rows import Failure
 from prime_cli.evals.run import EvalResult
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.setup import Surroundings
 from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.retries import is_scorable
+from prime_cli.runs.rows import Failure
+from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.again.live import LENGTHS, adding, environment, numbered, rewards_of
 from tests.evals.live import run_live
-from tests.evals.rows import row
 from tests.helpers.environments import interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+from tests.runs.rows import row
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 

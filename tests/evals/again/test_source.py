@@ -6,10 +6,10 @@ import pytest
 
 from prime_cli.core.errors import NotFound
 from prime_cli.evals.again.source import find_source
-from prime_cli.evals.asked import Asked
-from tests.evals.rows import row
-from tests.evals.saving import PLAN, save_run
+from prime_cli.runs.manifest import Asked
 from tests.evals.sharing.pushing import change_environment, open_way, push, wheel_of
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
 
 
 def no_hub() -> object:

@@ -15,8 +15,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.checking.declaration import Declaration
 from prime_cli.evals.checking.inspection import inspect_runs
 from prime_cli.evals.checking.sounding import Bench, Sounding, sound
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.models.gateway.probes import PROBES, Probe
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.variables import share
 from prime_cli.wire.check_reports import Check

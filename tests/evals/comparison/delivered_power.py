@@ -10,11 +10,10 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from prime_cli.evals.comparison.effect import mcnemar, p_value
-from prime_cli.evals.comparison.pairing import Pairs
 from prime_cli.evals.comparison.planning import Need, Question, need_of
-from prime_cli.evals.comparison.resampling import Floats, share_rejected
 from prime_cli.evals.comparison.variation import Variation
+from prime_cli.statistics.effect import Pairs, mcnemar, p_value
+from prime_cli.statistics.resampling import Floats, share_rejected
 
 ALPHA, POWER = 0.05, 0.8
 _OWN, _NOISE = 0.3, 0.2

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prime_cli.evals.comparison.effect import interval_of, p_value
-from prime_cli.evals.comparison.pairing import Pairs
+from prime_cli.statistics.effect import Pairs, interval_of, p_value
 
 Draw = Callable[[np.random.Generator, float], tuple[list[float], list[float]]]
 

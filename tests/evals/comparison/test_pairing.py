@@ -8,7 +8,7 @@ from prime_cli.core.errors import Conflict
 from prime_cli.evals.comparison.pairing import pair
 from prime_cli.evals.comparison.sides import Example, Side, gather
 from tests.evals.comparison.sides import side
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 ASKED = [{"role": "user", "content": "say a"}]
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 from prime_cli.evals.comparison.pairing import pair
 from prime_cli.evals.comparison.sides import bare_name, side_of
-from prime_cli.evals.results import write_results
-from prime_cli.evals.saved import open_run
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.vf_eval_writer import write_results
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 ASKED = [{"role": "user", "content": "say a"}]
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from prime_cli.evals.rows import Failure, Row
+from prime_cli.runs.rows import Failure, Row
 
 MARKUP = (
     "</script><script>alert(1)</script>",

@@ -5,7 +5,7 @@ from huggingface_hub import DatasetCard
 from hypothesis import given
 
 from prime_cli.evals.export.card import escaped, make_card
-from prime_cli.evals.summary import Counts
+from prime_cli.runs.summary import Counts
 from tests.evals.export.hostile import texts
 from tests.evals.export.test_page import summary
 

@@ -8,11 +8,11 @@ import pytest
 
 from prime_cli.core.progress import Silent
 from prime_cli.evals.export.exports import Format, export_run
-from prime_cli.evals.saved import open_run
+from prime_cli.runs.saved_run import open_run
 from tests.evals.export.hostile import MARKUP
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.browser import Page, browsing
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 BAD = MARKUP[0] + '<img src="http://127.0.0.1:1/x" onerror="alert(1)">' + "".join(MARKUP[1:6])
 SEARCHED = "/^\\d+ of \\d+ rollouts/.test(byId('found').textContent)"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from prime_cli.evals.export import chunks
 from prime_cli.evals.export.page import write_page
 from prime_cli.evals.export.texts import as_json, well_formed
-from prime_cli.evals.rows import Row
-from prime_cli.evals.summary import Counts, EnvironmentFacts, Metric, Reward, Summary
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import Counts, EnvironmentFacts, Metric, Reward, Summary
 from tests.evals.export.hostile import MARKUP, hostile_rows, texts
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 
 def summary(name: str = "ada/wordle@1.2", **changes: Any) -> Summary:

@@ -10,9 +10,9 @@ from prime_cli.evals.export import shards
 from prime_cli.evals.export.columns import find_columns
 from prime_cli.evals.export.records import flat_metrics, messages_of, record_of, schema_of
 from prime_cli.evals.export.shards import write_shards
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 from tests.evals.export.hostile import hostile_rows
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 CALL = {"id": "c1", "function": {"name": "search", "arguments": "{}"}}
 

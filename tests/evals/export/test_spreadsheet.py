@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from prime_cli.evals.export.columns import find_columns
 from prime_cli.evals.export.spreadsheet import disarm, header, record, write_spreadsheet
 from prime_cli.evals.export.texts import as_text, well_formed
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 from tests.evals.export.hostile import hostile_rows, texts
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 csv.field_size_limit(1 << 30)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.evals.export.texts import as_json, as_text, well_formed
-from prime_cli.evals.rows import Row
+from prime_cli.runs.rows import Row
 from tests.evals.export.hostile import hostile_rows, texts
 
 

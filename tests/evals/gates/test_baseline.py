@@ -6,13 +6,13 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.evals.gates.baseline import read_baseline
 from prime_cli.evals.gates.limits import Limits, judge
-from prime_cli.evals.saved import open_run
+from prime_cli.runs.saved_run import open_run
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationRequest
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.evals.sharing.pushing import change_environment, open_way, push, wheel_of
 from tests.helpers.hubs import open_hub
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 ASKED = [{"role": "user", "content": "say a"}]
 

@@ -6,9 +6,9 @@ from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.gates.github import append_summary, summary_file, summary_markdown
 from prime_cli.evals.gates.limits import Judgement, Limits, Outcome, judge
-from prime_cli.evals.saved import open_run
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.saved_run import open_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def test_it_is_on_where_github_names_a_file() -> None:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from prime_cli.evals.gates.junit import write_junit
 from prime_cli.evals.gates.limits import Outcome
-from prime_cli.evals.rows import Failure, Row
-from prime_cli.evals.saved import open_run
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.saved_run import open_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def report(

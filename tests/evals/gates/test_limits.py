@@ -4,11 +4,17 @@ import pytest
 
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.evals.comparison.sides import side_of
-from prime_cli.evals.gates.limits import Judgement, Limits, Outcome, check_limits, judge
-from prime_cli.evals.saved import SavedRun, open_run
-from prime_cli.evals.verdict import check_gates
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.evals.gates.limits import (
+    Judgement,
+    Limits,
+    Outcome,
+    check_gates,
+    check_limits,
+    judge,
+)
+from prime_cli.runs.saved_run import SavedRun, open_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def run_with(cwd: Path, *rewards: float | None) -> SavedRun:

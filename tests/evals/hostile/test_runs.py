@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.evals.deadlines import Deadlines
 from prime_cli.evals.run import EvalResult
+from prime_cli.runs.plan import Deadlines
 from tests.evals.hostile.driven import seed_of_today, sometimes_wrong
 from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, interpreter_with

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.folder import RunFolder, writing
-from prime_cli.evals.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, RUNNING
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.candidates import interrupted_run, newest_run, scored_of
 from prime_cli.evals.resuming.recall import manifest_of
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.summary import Counts
-from tests.evals.rows import row
-from tests.evals.saving import PLAN, save_run
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, RUNNING
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Counts
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
 
 SCORED = Counts(4, 4, 0, 0)
 

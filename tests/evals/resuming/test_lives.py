@@ -6,10 +6,10 @@ import pytest
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.evals.resuming.lives import MOST_DEATHS, Lives
-from prime_cli.evals.resuming.orders import Orders
-from prime_cli.evals.tally import Pair, Tally
+from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.work_list import Orders
 from prime_cli.runtime.protocol import Start
-from tests.evals.rows import row
+from tests.runs.rows import row
 
 DEATH = WorkerDied("The environment's process died (SIGSEGV)")
 Unit = Literal["rollout", "group"]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from prime_cli.core.progress import Silent
 from prime_cli.evals.locate import Places
-from prime_cli.evals.manifest import Manifest
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.prepare import Prepared, prepare
-from prime_cli.evals.request import EvalRequest
 from prime_cli.evals.resuming.recall import recalled
 from prime_cli.evals.resuming.sameness import require_same
+from prime_cli.runs.manifest import Manifest
 from tests.helpers.hubs import open_hub, publish
 
 

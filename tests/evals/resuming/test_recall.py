@@ -8,15 +8,13 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.asked import Asked
-from prime_cli.evals.defaults import EvalDefaults
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.plan import make_plan
-from prime_cli.evals.request import EvalRequest
-from prime_cli.evals.resuming.command import resume_command
+from prime_cli.evals.planning.plan import EvalDefaults, make_plan
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resuming.recall import at_version_of, manifest_of, recalled
-from prime_cli.evals.saved import SavedRun
-from tests.evals.saving import PLAN, save_run
+from prime_cli.runs.manifest import Asked, Manifest
+from prime_cli.runs.plan import resume_command
+from prime_cli.runs.saved_run import SavedRun
+from tests.runs.saving import PLAN, save_run
 
 RUN = msgspec.structs.replace(
     PLAN,

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import Conflict, LoadFailed, StorageFailed
-from prime_cli.evals.folder import RunFolder, writing
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.listing import list_runs
-from prime_cli.evals.manifest import Manifest, load_manifest
 from prime_cli.evals.run import EvalResult
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.listing import list_runs
+from prime_cli.runs.manifest import Manifest, load_manifest
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
-from tests.evals.rows import row
 from tests.helpers.environments import ECHO, interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+from tests.runs.rows import row
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 

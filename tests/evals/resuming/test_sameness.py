@@ -6,15 +6,15 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.evals.manifest import InterpreterFacts, Manifest
-from prime_cli.evals.plan import EvalPlan
 from prime_cli.evals.resuming.sameness import (
     MAY_CHANGE,
     require_same,
     require_same_harness,
     require_same_packages,
 )
-from tests.evals.saving import PLAN
+from prime_cli.runs.manifest import InterpreterFacts, Manifest
+from prime_cli.runs.plan import EvalPlan
+from tests.runs.saving import PLAN
 
 FACTS = InterpreterFacts("3.11.7", "0.1.14", "v0", digest="aa", lock_digest="ab" * 32)
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from prime_cli.evals.asked_again import AskedAgain
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import load_manifest
-from prime_cli.evals.resuming.retry_policy import OnResume
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import open_run
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.retries import AskedAgain, OnResume
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import open_run
 from tests.evals.again.live import ENVIRONMENTS
 from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, interpreter_with

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.evals.folder import RunFolder
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder
 from tests.evals.sharing.pushing import ROWS, Way, open_way
+from tests.runs.saving import save_run
 
 
 @pytest.fixture

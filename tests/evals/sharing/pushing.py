@@ -12,20 +12,20 @@ from prime_cli.api.client import HubClient
 from prime_cli.api.embedded import AppTransport
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.manifest import load_manifest, save_manifest
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.options import PushOptions, PushResult
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import load_manifest, save_manifest
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.wire.evaluations import EvaluationDetail
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.helpers.database import database_of
 from tests.helpers.hubs import publish
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 REF = "ada/wordle"
 SMALL = 1000

@@ -9,15 +9,14 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.asked import Asked
-from prime_cli.evals.manifest import Manifest
-from prime_cli.evals.rows import Failure, Row
 from prime_cli.evals.sharing.fetched import MANIFEST, manifest_of, rows_of_evaluation
 from prime_cli.evals.sharing.samples import sample_of
+from prime_cli.runs.manifest import Asked, Manifest
+from prime_cli.runs.rows import Failure, Row
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationDetail, EvaluationRequest
-from tests.evals.saving import PLAN
 from tests.helpers.hubs import open_hub
+from tests.runs.saving import PLAN
 
 FULL = Row(
     example_id=3,

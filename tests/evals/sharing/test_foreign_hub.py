@@ -9,12 +9,10 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Silent
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.scrubber import Scrubber
 from tests.evals.sharing.pushing import (
     ROWS,
     Way,
@@ -23,6 +21,8 @@ from tests.evals.sharing.pushing import (
     push,
     pushes_after_breaks,
 )
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 _NAMES = ("sample_id", "example_id", "rollout_number")
 

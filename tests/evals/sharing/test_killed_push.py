@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.rows import Row
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.rows import Row
 from tests.evals.sharing.pushing import change_environment
 from tests.helpers.cli import COMMAND
 from tests.helpers.hubs import publish
 from tests.helpers.kills.publications import OWNER
 from tests.helpers.serving import ServedHub, serve
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,11 +8,9 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
-from prime_cli.evals.folder import RunFolder, writing
-from prime_cli.evals.labels import Labels
 from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.labels import Labels
 from tests.evals.sharing.pushing import (
     ROWS,
     change_environment,
@@ -20,6 +18,8 @@ from tests.evals.sharing.pushing import (
     push,
     wheel_of,
 )
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def samples(hub: HubClient) -> list[dict[str, Any]]:

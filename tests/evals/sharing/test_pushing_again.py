@@ -10,15 +10,15 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.progress import Silent
-from prime_cli.evals.folder import RunFolder
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.rows import Row
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.sharing.fetched import rows_of_evaluation
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.rows import Row
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.wire.evaluations import EvaluationUpdate
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.evals.sharing.pushing import ROWS, SMALL, Way, only_evaluation, push, pushes_after_breaks
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def append(folder: RunFolder, *rows: Row) -> None:

@@ -9,13 +9,13 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound, UnsafeContent
 from prime_cli.core.progress import Silent
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.sharing.saving import save_evaluation
+from prime_cli.runs.saved_run import open_run
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationRequest
-from tests.evals.rows import row
-from tests.evals.saving import save_run
 from tests.evals.sharing.pushing import only_evaluation, push
 from tests.helpers.replay import Replay
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 ROWS = [
     row(0, reward=1.0, metrics={"f": 0.5}, usage={"calls": 1, "input": 3, "output": 4}),

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.definition import Cell, Limits, Suite
 from prime_cli.evals.suites.record import (
     INTERRUPTED,

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.deadlines import Deadlines
-from prime_cli.evals.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
+from prime_cli.runs.plan import Deadlines
 
 
 def suite_of(tmp_path: Path, text: str) -> Suite:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from prime_cli.evals.suites.leaderboard import csv_of, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import CellRecord, SuiteFolder, SuiteRecord
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def cell_of(cwd: Path, key: str, *rewards: float | None) -> CellRecord:

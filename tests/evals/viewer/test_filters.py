@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.rows import Row
 from prime_cli.evals.viewer.filters import TextSearch, parse_reward
-from tests.evals.rows import row
+from prime_cli.runs.rows import Row
+from tests.runs.rows import row
 
 REWARDS = [None, -1.0, 0.0, 0.2, 0.5, 1.0]
 

@@ -6,15 +6,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.folder import RunFolder, writing
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.rows import Row
-from prime_cli.evals.saved import open_run
-from prime_cli.evals.scrub import Scrubber
 from prime_cli.evals.viewer.grid import Grid
 from prime_cli.evals.viewer.opened import Found, OpenedRun
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.scrubber import Scrubber
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def opened(folder: RunFolder) -> OpenedRun:

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from prime_cli.evals.rows import Failure
 from prime_cli.evals.viewer.page import page_of
-from tests.evals.rows import row
+from prime_cli.runs.rows import Failure
+from tests.runs.rows import row
 
 CALL = {"function": {"name": "guess", "arguments": '{"word": "crane"}'}}
 

@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from prime_cli.evals.saved import open_run
 from prime_cli.evals.viewer.opened import OpenedRun
 from prime_cli.evals.viewer.pair import Pair
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.saved_run import open_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 
 
 def pair(tmp_path: Path) -> Pair:

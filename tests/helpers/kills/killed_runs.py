@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.manifest import load_manifest
+from prime_cli.runs.manifest import load_manifest
 from tests.helpers.environments import ECHO, V0, interpreter_with
 from tests.helpers.kills.session import Kind, run_folder
 from tests.helpers.scripted_model import ScriptedModel

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.evals.folder import RunFolder
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 from tests.terminal.viewer.screens import Eyes, look_at_run
 
 CALL = {"function": {"name": "guess", "arguments": '{"word": "crane"}'}}

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.evals.folder import RunFolder, writing
-from prime_cli.evals.journal import Journal
-from prime_cli.evals.scrub import Scrubber
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.terminal.viewer.run import RunScreen
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 from tests.terminal.viewer.screens import Eyes, look_at_run
 
 

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from prime_cli.evals.saved import open_run
-from tests.evals.episodes import episode, save_traces
-from tests.evals.rows import row
-from tests.evals.saving import save_run
+from prime_cli.runs.saved_run import open_run
+from tests.runs.episodes import episode, save_traces
+from tests.runs.rows import row
+from tests.runs.saving import save_run
 from tests.terminal.viewer.screens import Eyes, look_at_all
 
 

@@ -1,0 +1,130 @@
+"""What the user asked for, flag by flag, before anything is decided."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.durations import parse_duration
+from prime_cli.core.errors import UsageError
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import DEFAULTS, Deadlines
+
+
+@dataclass(frozen=True)
+class EvalRequest:
+    """The flags of `prime eval run`; None and empty mean that a flag was not given."""
+
+    environment: str
+    model: str | None = None
+    num_examples: int | None = None
+    rollouts_per_example: int | None = None
+    max_concurrent: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    sampling: dict[str, Any] | None = None
+    env_args: dict[str, Any] | None = None
+    extra_args: dict[str, Any] | None = None
+    base_url: str | None = None
+    key_var: str | None = None
+    endpoints_path: Path | None = None
+    provider: str | None = None
+    headers: tuple[str, ...] = ()
+    env_vars: tuple[str, ...] = ()
+    state_columns: tuple[str, ...] = ()
+    independent_scoring: bool = False
+    max_retries: int = 0
+    max_error_rate: float = 0.0
+    fail_fast: bool | None = None
+    verifiers: str | None = None
+    python: str | None = None
+    hub_only: bool = False
+    sandbox: bool = False
+    allow_net: bool = False
+    only_gateway: bool = False
+    max_cost: float | None = None
+    token_budget: int | None = None
+    deadlines: Deadlines = DEFAULTS
+    cache: bool = False
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+    retry_errors: bool = False
+    verbose: bool = False
+
+
+def parse_object(text: str | None, flag: str) -> dict[str, Any] | None:
+    """The JSON object given to `flag`, None when it was not given.
+
+    Raises UsageError that names the flag and, for broken JSON, the character where it breaks.
+    """
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"`{flag}` is not JSON: {error.msg} at character {error.pos + 1} of `{text}`",
+            hint=f"quote it for the shell: {_example(flag)}",
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"`{flag}` must be a JSON object and is {_KINDS[type(value)]}",
+            hint=f"write it as in {_example(flag)}",
+        )
+    return value
+
+
+def _example(flag: str) -> str:
+    short, _, _ = flag.partition("/")
+    return f'`{short} \'{{"key": "value"}}\'`'
+
+
+_KINDS: dict[type, str] = {
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
+
+
+def parse_names(values: list[str]) -> tuple[str, ...]:
+    """Names from a repeatable flag that also takes a comma-separated list, as vf-eval's `-C`."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def asked_in(request: EvalRequest) -> Asked:
+    """That part of `request`."""
+    path = request.endpoints_path
+    return Asked(
+        model=request.model,
+        base_url=request.base_url,
+        key_var=request.key_var,
+        endpoints_path=None if path is None else str(path.absolute()),
+        provider=request.provider,
+    )
+
+
+def parse_deadlines(call: str | None, scoring: str | None, rollout: str | None) -> Deadlines:
+    """The deadlines of three flags: `90s`, `30m`, `2h`, or plain seconds as vf-eval has them.
+
+    Raises UsageError that names the flag.
+    """
+    return Deadlines(
+        _parse(call, "--call-timeout"),
+        _parse(scoring, "--score-timeout"),
+        _parse(rollout, "--rollout-timeout"),
+    )
+
+
+def _parse(text: str | None, flag: str) -> int | None:
+    if text is None:
+        return None
+    try:
+        seconds = parse_duration(f"{text}s" if text.strip().isdigit() else text)
+    except UsageError as error:
+        raise UsageError(f"`{flag}`: {error.message}", hint=error.hint) from error
+    if seconds < 1:
+        raise UsageError(f"`{flag} {text}` leaves no time at all")
+    return seconds

@@ -1,0 +1,1 @@
+"""The folder of a run: its files, the statistics of it, and reading it back."""

@@ -1,0 +1,158 @@
+"""journal.idx: the entries of a journal, kept beside it. A cache: what it says is checked.
+
+16 bytes of header (the letters PRIMEIDX, then the number 1 as a 64-bit word in the order of the
+machine that wrote it), then one record of 56 bytes for each line, from the first on.
+"""
+
+import os
+import struct
+from bisect import bisect_right
+from pathlib import Path
+from typing import Self
+
+from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.paths import open_descriptor, storage_errors, write_atomically
+from prime_cli.runs.index.entries import RECORD, Entries, packed
+from prime_cli.runs.index.lines import record_of, records_from
+from prime_cli.runs.rows import Row
+
+HEADER = struct.pack("=8sq", b"PRIMEIDX", 1)
+_BUFFER = 256 * RECORD.size
+_SAMPLES = 64
+"""Lines that are compared with their records before an index is believed: of short journals all.
+
+Of longer ones the offsets of all lines have to be right too, so what is believed in error would be
+a journal of the same lengths, line by line, that differs between the samples.
+"""
+
+
+def index_path(journal: Path) -> Path:
+    """Where the index of `journal` lies."""
+    return journal.with_suffix(".idx")
+
+
+def load_entries(journal: Path) -> Entries:
+    """The entries that the index of `journal` has and that agree with it; perhaps none.
+
+    A torn record, and those of lines that the journal does not have any more, are left out. An
+    index of another journal is found out by its offsets and by a few lines, the last among them.
+    """
+    try:
+        content = index_path(journal).read_bytes()
+        size = journal.stat().st_size
+    except OSError:
+        return Entries()
+    if not content.startswith(HEADER):
+        return Entries()
+    count = (len(content) - len(HEADER)) // RECORD.size
+    records = memoryview(content)[len(HEADER) :]
+    entries = Entries(records[: count * RECORD.size])
+    if not entries.are_contiguous():
+        return Entries()
+    entries.cut(bisect_right(range(len(entries)), size, key=entries.end))
+    return entries if _agree(entries, journal) else Entries()
+
+
+def _agree(entries: Entries, journal: Path) -> bool:
+    last = len(entries) - 1
+    if last < 0:
+        return True
+    with storage_errors(journal), journal.open("rb") as file:
+        for number in sorted({last * sample // (_SAMPLES - 1) for sample in range(_SAMPLES)}):
+            entry = entries[number]
+            file.seek(entry.offset)
+            line = file.read(entry.length)
+            if line.find(b"\n") != entry.length - 1:
+                return False
+            try:
+                record = record_of(line, entry.offset, journal, number + 1)
+            except UsageError:
+                # The scan that follows says which line it is.
+                return False
+            if record != entries.content(number, number + 1):
+                return False
+    return True
+
+
+def scan_rest(journal: Path, entries: Entries) -> int:
+    """Add the lines of `journal` that `entries` lacks; how many. Raises UsageError."""
+    known = len(entries)
+    start = entries.end(known - 1) if known else 0
+    for record in records_from(journal, start, known):
+        entries.extend(record)
+    return len(entries) - known
+
+
+def save_entries(journal: Path, entries: Entries) -> None:
+    """Write the index of `journal`; raises StorageFailed."""
+    write_atomically(index_path(journal), HEADER + entries.content())
+
+
+class IndexWriter:
+    """Adds a record for each line that is written; a failure here ends the index, not the run.
+
+    Records go to the system some hundreds at a time, the rest when it is closed: a reader scans
+    what is missing.
+    """
+
+    def __init__(self, descriptor: int = -1) -> None:
+        self._descriptor = descriptor
+        self._buffer = bytearray()
+
+    @classmethod
+    def beside(cls, journal: Path) -> Self:
+        """The writer for `journal`, whose last line is whole; the index is brought up to it."""
+        path = index_path(journal)
+        try:
+            entries = load_entries(journal)
+            known = len(entries)
+            scan_rest(journal, entries)
+            descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            writer = cls(descriptor)
+            os.ftruncate(descriptor, len(HEADER) + known * RECORD.size if known else 0)
+            writer._buffer += (b"" if known else HEADER) + entries.content(known)
+            writer._flush()
+        except (OSError, StorageFailed, UsageError):
+            return cls()
+        return writer
+
+    def append(self, offset: int, length: int, row: Row) -> None:
+        """Note that `row` is the line of `length` bytes at `offset`."""
+        if self._descriptor < 0:
+            return
+        try:
+            self._buffer += packed(
+                offset,
+                length,
+                row.example_id,
+                row.rollout,
+                row.attempt,
+                row.reward,
+                row.error.kind if row.error else None,
+                row.is_truncated,
+            )
+        except struct.error:
+            self.close()  # a number of more than 64 bits
+            return
+        if len(self._buffer) >= _BUFFER:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._flush()
+        self._give_up()
+
+    def _flush(self) -> None:
+        try:
+            written = os.write(self._descriptor, self._buffer) if self._descriptor >= 0 else 0
+        except OSError:
+            written = 0
+        if written < len(self._buffer):
+            # Records after a gap would be wrong; those before it are still right.
+            self._give_up()
+        self._buffer.clear()
+
+    def _give_up(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,0 +1,166 @@
+"""The runs saved in a folder and its environments."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
+from prime_cli.core.refs import normalize_name
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
+
+
+class RunItem(msgspec.Struct, frozen=True):
+    """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null.
+
+    `cost` is in USD, null where a part of it is not known; `known_cost` is then the other part.
+    """
+
+    run_id: str
+    environment: str
+    model: str
+    num_examples: int | None
+    rollouts_per_example: int | None
+    reward: float | None
+    errors: float | None
+    status: str
+    date: str
+    path: str
+    cost: float | None = None
+    known_cost: float | None = None
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+
+    def is_of(self, name: str) -> bool:
+        """Whether it is a run of the environment `name`, which may say owner and version too."""
+        own, wanted = self.environment.partition("@"), name.partition("@")
+        if wanted[2] not in ("", own[2]):
+            return False
+        names = (normalize_name(slug.rpartition("/")[2]) for slug in (own[0], wanted[0]))
+        same_owner = "/" not in wanted[0] or own[0].split("/")[:-1] == wanted[0].split("/")[:-1]
+        return same_owner and len(set(names)) == 1
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Where runs are looked for; by default the folders of these names."""
+
+    outputs: Path | None = None
+    environments: Path | None = None
+
+
+HERE = Roots()
+
+
+def list_runs(cwd: Path, roots: Roots = HERE) -> list[RunItem]:
+    """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
+
+    Those of the v1 evaluator lie in `outputs` itself. Only the small files are read. A folder that
+    cannot be understood is left out.
+    """
+    items = []
+    for path in _run_folders(cwd, roots):
+        try:
+            items.append(_item(open_run(path)))
+        except (NotFound, UsageError):
+            continue
+    return sorted(items, key=lambda item: _moment(item.date), reverse=True)
+
+
+def find_run(wanted: str | None, cwd: Path, roots: Roots = HERE) -> SavedRun:
+    """The run in folder `wanted`, or whose id begins with it; the newest one for None.
+
+    Raises NotFound when there is none, UsageError when several ids begin so.
+    """
+    if wanted is not None and (cwd / wanted).exists():
+        path = cwd / wanted
+        return open_run(path.parent if path.is_file() else path)
+    items = list_runs(cwd, roots)
+    if wanted is None:
+        found = items[:1]
+    else:
+        found = [item for item in items if item.run_id.startswith(wanted)]
+    if not found:
+        raise _no_run(wanted)
+    if len(found) > 1:
+        raise _several(wanted, found)
+    return open_run(Path(found[0].path))
+
+
+def _several(wanted: str | None, found: list[RunItem]) -> UsageError:
+    ids = {item.run_id for item in found}
+    if len(ids) > 1:
+        told = ", ".join(item.run_id for item in found)
+        return UsageError(f"`{wanted}` begins the ids of several runs: {told}", hint="type more")
+    paths = ", ".join(item.path for item in found)
+    return UsageError(
+        f"Run {found[0].run_id} is here more than once: {paths}", hint="name the folder instead"
+    )
+
+
+def _no_run(wanted: str | None) -> PrimeError:
+    if wanted is None:
+        return NotFound(
+            "There are no evaluations here",
+            hint="make one: `prime eval run starter/alphabet-sort -m builtin/oracle`",
+        )
+    return NotFound(
+        f"There is no run `{wanted}` here", hint="see the saved ones with `prime eval list`"
+    )
+
+
+def _run_folders(cwd: Path, roots: Roots) -> Iterator[Path]:
+    outputs = cwd / (roots.outputs or "outputs")
+    environments = cwd / (roots.environments or "environments")
+    for folder in (outputs, *environments.glob("*/outputs")):
+        yield from (path for path in folder.glob("evals/*/*") if path.is_dir())
+        yield from (path.parent for path in folder.glob("*/traces.jsonl"))
+
+
+def _item(run: SavedRun) -> RunItem:
+    if run.manifest is not None:
+        return _own_item(run, run.manifest)
+    metadata = run.official or {}
+    return RunItem(
+        run_id=run.folder.run_id,
+        environment=str(metadata.get("env_id") or metadata.get("env") or "?"),
+        model=str(metadata.get("model", "?")),
+        num_examples=metadata.get("num_examples"),
+        rollouts_per_example=metadata.get("rollouts_per_example"),
+        reward=metadata.get("avg_reward"),
+        errors=metadata.get("avg_error"),
+        status="finished",
+        date=official_date(run.folder, metadata),
+        path=str(run.folder.path),
+    )
+
+
+def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
+    plan, counts = manifest.plan, manifest.counts
+    finished = counts.scored + counts.errored if counts else 0
+    return RunItem(
+        run_id=manifest.run_id,
+        environment=plan.environment.title,
+        model=plan.model,
+        num_examples=manifest.examples or plan.num_examples,
+        rollouts_per_example=plan.rollouts_per_example,
+        reward=manifest.reward.mean if manifest.reward else None,
+        errors=counts.errored / finished if counts and finished else None,
+        status=status_of(run.folder, manifest),
+        date=manifest.started,
+        path=str(run.folder.path),
+        cost=manifest.usage.get("cost"),
+        known_cost=manifest.usage.get("known_cost"),
+        tags=manifest.labels.tags,
+        note=manifest.labels.note,
+    )
+
+
+def _moment(date: str) -> float:
+    try:
+        return datetime.fromisoformat(date).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,150 @@
+"""run.json: what was run, with what, and how it ended."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli import __version__
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.models.price_book import PricesRecord
+from prime_cli.runs.connections import Connection
+from prime_cli.runs.labels import Labels
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import SCHEMA, SpentBy
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.served_models import ServedModel
+from prime_cli.runs.summary import Counts, Reward
+from prime_cli.runs.withheld_variables import WithheldVariable
+from prime_cli.runtime.protocol import Seat
+
+RUNNING = "running"
+FINISHED = "finished"
+INTERRUPTED = "interrupted"
+FAILED = "failed"
+CAPPED = "capped"
+"""Of a run that `--max-cost` or `--token-budget` has stopped; `failure` says which."""
+STOPPED = "stopped"
+"""Of a run whose process is gone and did not come to write its end."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The flags that led to the endpoint, as they were typed; no key and no value of a header."""
+
+    model: str | None = None
+    base_url: str | None = None
+    key_var: str | None = None
+    endpoints_path: str | None = None
+    provider: str | None = None
+
+
+class InterpreterFacts(msgspec.Struct, frozen=True):
+    """What executed the environment; `found_by` names the step that chose its packages."""
+
+    python: str
+    verifiers: str
+    generation: str
+    digest: str | None = None
+    found_by: str | None = None
+    lock_digest: str | None = None
+
+
+class RunSession(msgspec.Struct, frozen=True, kw_only=True):
+    """One process that worked on a run: when, how it ended, and by which release of prime.
+
+    `ended` and `seconds` of one that was killed are those of its last finished rollout.
+    """
+
+    started: str
+    ended: str | None = None
+    seconds: float | None = None
+    status: str = RUNNING
+    failure: str | None = None
+    prime: str = __version__
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
+
+    `started` is that of the first of its `sessions`, `ended`, `status` and `failure` those of the
+    last, `seconds` their sum. `asked` is what named the model, for a resume.
+
+    `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
+    once the environment has loaded, as is what plays the `agents` of a v1 environment, which
+    `harness` says in words; `counts`, `reward` and `asked_again` (the rollouts whose model was
+    asked more than once) when the run has ended. `usage` is all
+    that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
+    `prices` are those that the last session went by, `connections` the hosts that the environment
+    connected to beside the gateway, `withheld` variables that it asked for. `rerun_of` and
+    `rescored_of` name the run or evaluation that this one makes again. `labels` are tags, a note
+    and the commit; `served` counts who answered, in sessions that came to write their end.
+    """
+
+    schema: int = SCHEMA
+    run_id: str
+    plan: EvalPlan
+    started: str
+    status: str = RUNNING
+    ended: str | None = None
+    seconds: float | None = None
+    examples: int | None = None
+    planned: int | None = None
+    fingerprint: str | None = None
+    unit: str | None = None
+    harness: str | None = None
+    agents: tuple[Seat, ...] = ()
+    interpreter: InterpreterFacts | None = None
+    counts: Counts | None = None
+    reward: Reward | None = None
+    asked_again: AskedAgain | None = None
+    usage: dict[str, Any] = {}
+    unjournaled: SpentBy = {}
+    prices: PricesRecord | None = None
+    connections: tuple[Connection, ...] = ()
+    failure: str | None = None
+    sessions: tuple[RunSession, ...] = ()
+    asked: Asked | None = None
+    rerun_of: str | None = None
+    rescored_of: str | None = None
+    withheld: tuple[WithheldVariable, ...] = ()
+    labels: Labels = Labels()
+    served: tuple[ServedModel, ...] = ()
+    prime: str = __version__
+    system: str = msgspec.field(default_factory=platform.platform)
+
+
+def save_manifest(path: Path, manifest: Manifest, scrub: Scrubber) -> None:
+    """Write `manifest` atomically, without secrets; raises StorageFailed."""
+    content = scrub(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    write_atomically(path, content + b"\n", mode=0o644)
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Read a run.json; raises UsageError when it is none, or of a newer prime."""
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        schema = msgspec.json.decode(content, type=_Versioned).schema
+        if schema > SCHEMA:
+            raise UsageError(
+                f"{path} was written by a newer prime (schema {schema})",
+                hint="upgrade prime to read it",
+            )
+        manifest = msgspec.json.decode(content, type=Manifest)
+        msgspec.convert(manifest.usage, type=_Usage)
+        msgspec.convert(manifest.unjournaled, type=dict[str, dict[str, _Counts]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is not the manifest of a run: {error}") from error
+    return manifest
+
+
+_Counts = dict[str, int | float | None]
+_Usage = dict[str, int | float | bool | dict[str, _Counts] | None]
+"""Of `usage` and `unjournaled`, which are looked into by name."""
+
+
+class _Versioned(msgspec.Struct):
+    schema: int

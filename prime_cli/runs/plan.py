@@ -1,0 +1,162 @@
+"""The plan of a run: every value that the run uses, decided once, printed and saved."""
+
+from typing import Any
+
+import msgspec
+
+from prime_cli.models.budget import dollars
+from prime_cli.models.gateway.settings import CALL_SECONDS
+
+SCORING_SECONDS = 3600
+ROLLOUT_SECONDS = 6 * 3600
+BLOCKED_SECONDS = 600
+"""Code that never awaits holds up every rollout, so it has less time than scoring that waits."""
+
+_STEPS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+class Deadlines(msgspec.Struct, frozen=True):
+    """In seconds, as they were asked for; None takes the default."""
+
+    call: int | None = None
+    scoring: int | None = None
+    rollout: int | None = None
+
+    @property
+    def call_seconds(self) -> int:
+        """For one try of a model call."""
+        return self.call or CALL_SECONDS
+
+    @property
+    def scoring_seconds(self) -> int:
+        """For scoring one rollout, or the group that is scored together."""
+        return self.scoring or SCORING_SECONDS
+
+    @property
+    def blocked_seconds(self) -> int:
+        """For code of the environment that lets nothing else run."""
+        return self.scoring or BLOCKED_SECONDS
+
+    @property
+    def rollout_seconds(self) -> int:
+        """For one rollout with its scoring."""
+        return self.rollout or ROLLOUT_SECONDS
+
+    def over(self, before: "Deadlines") -> "Deadlines":
+        """These, and where nothing was asked for, those of `before`."""
+        return Deadlines(
+            self.call or before.call,
+            self.scoring or before.scoring,
+            self.rollout or before.rollout,
+        )
+
+    def __str__(self) -> str:
+        call, scoring = span_text(self.call_seconds), span_text(self.scoring_seconds)
+        return f"call {call}, scoring {scoring}, rollout {span_text(self.rollout_seconds)}"
+
+
+DEFAULTS = Deadlines()
+
+
+def span_text(seconds: int) -> str:
+    """Seconds in the largest unit that holds them whole: `30m`, `90s`."""
+    return next(f"{seconds // step}{unit}" for step, unit in _STEPS if seconds % step == 0)
+
+
+CONCURRENCY = 32
+ALL = -1
+"""`num_examples` that means every example there is."""
+
+
+class PlannedEnvironment(msgspec.Struct, frozen=True):
+    """The environment as its wheel names it.
+
+    `ref` is `owner/name@version` when it came from a hub, `path` the folder or wheel when it did
+    not. `module` is what is imported, `sha256` that of the wheel.
+    """
+
+    name: str
+    version: str
+    module: str
+    sha256: str
+    ref: str | None = None
+    path: str | None = None
+
+    @property
+    def slug(self) -> str:
+        """`owner/name`, or the bare name of a local one."""
+        return self.ref.split("@")[0] if self.ref else self.name
+
+    @property
+    def title(self) -> str:
+        """What a person reads: the reference, else name and version."""
+        return self.ref or f"{self.name}@{self.version}"
+
+
+class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides what a run does; holds no key.
+
+    `endpoint` is the base URL, or `builtin`. `sampling` is what every call carries. `concurrency`
+    counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together. Those
+    of the last group cannot change a score; all others can.
+    """
+
+    environment: PlannedEnvironment
+    model: str
+    endpoint: str
+    num_examples: int
+    rollouts_per_example: int
+    sampling: dict[str, Any]
+    env_args: dict[str, Any]
+    extra_args: dict[str, Any]
+    independent_scoring: bool = False
+    seed: int | None = None
+    verifiers: str | None = None
+    python: str | None = None
+
+    state_columns: tuple[str, ...] = ()
+    concurrency: int = CONCURRENCY
+    max_retries: int = 0
+    max_error_rate: float = 0.0
+    fail_fast: bool = True
+    headers: tuple[str, ...] = ()
+    env_vars: tuple[str, ...] = ()
+    sandbox: bool = False
+    allow_net: bool = False
+    only_gateway: bool = False
+    max_cost: float | None = None
+    token_budget: int | None = None
+    deadlines: Deadlines = Deadlines()
+    cache: bool = False
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The plan as labelled lines, one decision each."""
+        examples = "all" if self.num_examples == ALL else str(self.num_examples)
+        lines = [
+            ("Environment", self.environment.title),
+            ("Model", f"{self.model} at {self.endpoint}"),
+            ("Rollouts", f"{examples} examples x {self.rollouts_per_example}"),
+            ("Concurrency", str(self.concurrency)),
+            ("Deadlines", str(self.deadlines)),
+        ]
+        if self.max_cost is not None:
+            lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
+        if self.token_budget is not None:
+            lines.append(("Tokens", f"at most {self.token_budget:,}"))
+        if self.only_gateway:
+            lines.append(("Network", "none but the gateway"))
+        if self.cache:
+            lines.append(("Cache", "answers are kept, and given again for the same request"))
+        for label, values in (("Sampling", self.sampling), ("Arguments", self.env_args)):
+            if values:
+                lines.append((label, msgspec.json.encode(values).decode()))
+        return lines
+
+
+def resume_command(run_id: str, plan: EvalPlan) -> str:
+    """What to type in the folder where the run was started.
+
+    Values of headers are not kept, since they may be secrets: they have to be given again.
+    """
+    headers = "".join(f" --header '{name}: …'" for name in plan.headers)
+    return f"prime eval run --resume {run_id}{headers}"

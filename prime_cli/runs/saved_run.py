@@ -1,0 +1,198 @@
+"""A run read back from its folder: ours, or one that an evaluator of verifiers wrote."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import NotFound
+from prime_cli.core.paths import storage_errors
+from prime_cli.runs.connections import refused, uncounted
+from prime_cli.runs.folder import RunFolder, is_being_written
+from prime_cli.runs.index.results_index import ResultsIndex
+from prime_cli.runs.index.run_index import RunIndex, index_journal
+from prime_cli.runs.index.traces_index import TracesIndex
+from prime_cli.runs.journal import read_journal
+from prime_cli.runs.manifest import RUNNING, STOPPED, Manifest, load_manifest
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import Row
+from prime_cli.runs.spending import Spending, spending_before
+from prime_cli.runs.summary import EnvironmentFacts, Summary, score
+from prime_cli.runs.tally import Tally
+from prime_cli.runs.v1_reader import read_settings
+from prime_cli.runs.vf_eval_reader import read_metadata
+from prime_cli.runs.work_list import on_resume
+from prime_cli.statistics.reducers import Reducer
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One run on disk. `official` holds vf-eval's metadata when the folder is not ours.
+
+    Of the v1 evaluator, which writes none, it holds what `read_settings` makes of its config.
+    """
+
+    folder: RunFolder
+    manifest: Manifest | None = None
+    official: Mapping[str, Any] | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """The last attempt of every rollout, by example and rollout."""
+        return self.index().rows()
+
+    def index(self) -> RunIndex:
+        """Its rollouts in order, each read when it is asked for; raises UsageError."""
+        if self.manifest is not None:
+            return index_journal(self.folder.journal)
+        if not self.folder.results.is_file():
+            return TracesIndex(self.folder.traces)
+        return ResultsIndex(self.folder.results, self.official or {})
+
+    def asked_again(self) -> AskedAgain | None:
+        """The rollouts whose model was asked more than once; None where another tool ran it."""
+        if self.manifest is None:
+            return None
+        known = self.manifest.asked_again
+        if known is not None and self.manifest.status != RUNNING:
+            return known
+        return self.tally().asked_again.at_least(known)
+
+    def tally(self) -> Tally:
+        """The scores of all rollouts, read anew."""
+        tally = Tally()
+        for row in read_journal(self.folder.journal) if self.manifest is not None else self.rows():
+            tally.add(row)
+        return tally
+
+    def summary(self, reducers: Sequence[Reducer] | None = None) -> Summary:
+        """The statistics, computed anew from the rows; with the usual reducers or others."""
+        tally = Tally()
+        if self.manifest is not None:
+            spending = spending_before(self.manifest)
+            for row in read_journal(self.folder.journal):
+                tally.add(row)
+                spending.add_row(row)
+            return summary_of(self.folder, with_usage(self.manifest, spending), tally, reducers)
+        for row in self.rows():
+            tally.add(row)
+        return _official_summary(self.folder, self.official or {}, tally, reducers)
+
+
+def open_run(path: Path) -> SavedRun:
+    """The run in folder `path`; raises NotFound when it holds none."""
+    folder = RunFolder(path)
+    if folder.manifest.is_file():
+        return SavedRun(folder, manifest=load_manifest(folder.manifest))
+    if folder.metadata.is_file() and folder.results.is_file():
+        return SavedRun(folder, official=read_metadata(folder.metadata))
+    if folder.traces.is_file():
+        return SavedRun(folder, official=read_settings(folder))
+    raise NotFound(
+        f"{path} holds no evaluation",
+        hint="see the ones saved here with `prime eval list`",
+    )
+
+
+def with_usage(manifest: Manifest, spending: Spending) -> Manifest:
+    """`manifest` with the sum of its journal where its last session did not come to write one."""
+    if manifest.status != RUNNING:
+        return manifest
+    return msgspec.structs.replace(manifest, usage=spending.record())
+
+
+def status_of(folder: RunFolder, manifest: Manifest) -> str:
+    """The manifest's status; `stopped` where it says `running` and no process writes."""
+    if manifest.status == RUNNING and not is_being_written(folder):
+        return STOPPED
+    return manifest.status
+
+
+def summary_of(
+    folder: RunFolder,
+    manifest: Manifest,
+    tally: Tally,
+    reducers: Sequence[Reducer] | None = None,
+) -> Summary:
+    """The Summary of a run of ours whose scores are in `tally`."""
+    plan = manifest.plan
+    planned = manifest.planned or max(plan.num_examples, 0) * plan.rollouts_per_example
+    scores = score(tally, planned, reducers)
+    return Summary(
+        run_id=manifest.run_id,
+        path=str(folder.path),
+        environment=EnvironmentFacts(
+            ref=plan.environment.title,
+            sha256=plan.environment.sha256,
+            verifiers=manifest.interpreter.verifiers if manifest.interpreter else None,
+            version=plan.environment.version,
+            harness=manifest.harness,
+            sandbox=plan.sandbox,
+            agents=manifest.agents,
+        ),
+        model=plan.model,
+        counts=scores.counts,
+        reward=scores.reward,
+        metrics=scores.metrics,
+        usage=manifest.usage,
+        seconds=manifest.seconds,
+        status=status_of(folder, manifest),
+        num_examples=manifest.examples or plan.num_examples,
+        rollouts_per_example=plan.rollouts_per_example,
+        date=manifest.started,
+        rollouts=scores.rollouts,
+        errors=scores.errors,
+        reduced=scores.reduced,
+        failure=manifest.failure,
+        uncounted=uncounted(manifest.connections),
+        refused=refused(manifest.connections),
+        withheld=manifest.withheld,
+        asked_again=tally.asked_again.at_least(manifest.asked_again),
+        on_resume=on_resume(tally, manifest.unit, plan.rollouts_per_example),
+        served=manifest.served,
+        labels=manifest.labels,
+    )
+
+
+def _official_summary(
+    folder: RunFolder,
+    metadata: Mapping[str, Any],
+    tally: Tally,
+    reducers: Sequence[Reducer] | None,
+) -> Summary:
+    scores = score(tally, tally.finished, reducers)
+    versions = metadata.get("version_info") or {}
+    return Summary(
+        run_id=folder.run_id,
+        path=str(folder.path),
+        environment=EnvironmentFacts(
+            ref=str(metadata.get("env_id") or metadata.get("env") or "?"),
+            verifiers=versions.get("vf_version"),
+            version=versions.get("env_version"),
+            harness=metadata.get("harness"),
+        ),
+        model=str(metadata.get("model", "?")),
+        counts=scores.counts,
+        reward=scores.reward,
+        metrics=scores.metrics,
+        usage=metadata.get("usage") or {},
+        seconds=metadata.get("time") if isinstance(metadata.get("time"), int | float) else None,
+        num_examples=metadata.get("num_examples"),
+        rollouts_per_example=metadata.get("rollouts_per_example"),
+        date=official_date(folder, metadata),
+        rollouts=scores.rollouts,
+        errors=scores.errors,
+        reduced=scores.reduced,
+    )
+
+
+def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:
+    """When a vf-eval run was saved: 0.1.14 drops the date, so the file's own time stands in."""
+    date, time = metadata.get("date"), metadata.get("time")
+    if isinstance(date, str):
+        return f"{date}T{time}" if isinstance(time, str) and "T" not in date else date
+    with storage_errors(folder.metadata):
+        seconds = folder.metadata.stat().st_mtime
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

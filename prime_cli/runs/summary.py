@@ -1,0 +1,174 @@
+"""What a run comes to: counts, rewards, metrics, usage. The object that `--output json` prints."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from prime_cli.runs.labels import Labels
+from prime_cli.runs.retries import AskedAgain, OnResume
+from prime_cli.runs.served_models import ServedModel
+from prime_cli.runs.tally import Tally
+from prime_cli.runs.withheld_variables import WithheldVariable
+from prime_cli.runtime.protocol import Seat
+from prime_cli.statistics.precision import bounds, precision, spread
+from prime_cli.statistics.reducers import Reduced, Reducer, reduce, usual_reducers
+
+
+class EnvironmentFacts(msgspec.Struct, frozen=True):
+    """What was evaluated; `sha256` is that of the wheel.
+
+    `harness` is how a v1 taskset was played, in words (`null, in-process`; `bash, docker`), and
+    `agents` says it of each agent; null and empty for v0.
+    `sandbox` says that its code ran within walls.
+    """
+
+    ref: str
+    sha256: str | None = None
+    verifiers: str | None = None
+    version: str | None = None
+    harness: str | None = None
+    sandbox: bool = False
+    agents: tuple[Seat, ...] = ()
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Rollouts planned, with a reward, ended in an error, and cut short by a token limit."""
+
+    planned: int
+    scored: int
+    errored: int
+    truncated: int
+
+
+class Reward(msgspec.Struct, frozen=True):
+    """Mean and population std over the scored rollouts.
+
+    `low` and `high` are the mean with errors left out and with errors counted as 0, the smaller
+    one first. `stderr` is the standard error of the mean and `interval` its 95 % interval, over
+    examples, errors left out, by `interval_method`. All are null where there is nothing to compute
+    them from.
+    """
+
+    mean: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+    stderr: float | None = None
+    interval: tuple[float, float] | None = None
+    interval_method: str | None = None
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """Mean and population std of one metric over the scored rollouts."""
+
+    mean: float | None
+    std: float | None
+
+
+class ErrorCount(msgspec.Struct, frozen=True, rename={"kind": "class"}):
+    """How often rollouts ended in one type of error; message and traceback of the first such."""
+
+    kind: str
+    type: str
+    count: int
+    message: str
+    traceback: str | None = None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """One run. `rollouts` holds the rewards by rollout index (`r1` first), null on an error.
+
+    `seconds` is wall time, `usage` token counts by name. `status` is `running`, `finished`,
+    `interrupted`, `failed` or `capped` (`failure` says why), or `stopped`. `uncounted` names the
+    hosts beside the gateway whose calls are in no count, `refused` those that were not let through,
+    `withheld` variables that the environment asked for and was not given. `asked_again` counts the
+    rollouts whose model was asked more than once, `on_resume` what a resume does with those that
+    ended in an error; both are null for runs of other tools.
+    `reduced` holds pass@k and the like, where rewards are 0 and 1 or it was asked for.
+    """
+
+    run_id: str
+    path: str
+    environment: EnvironmentFacts
+    model: str
+    counts: Counts
+    reward: Reward
+    metrics: dict[str, Metric]
+    usage: dict[str, Any]
+    seconds: float | None
+    status: str = "finished"
+    num_examples: int | None = None
+    rollouts_per_example: int | None = None
+    date: str | None = None
+    rollouts: dict[str, list[float | None]] = {}
+    errors: list[ErrorCount] = []
+    failure: str | None = None
+    uncounted: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    withheld: tuple[WithheldVariable, ...] = ()
+    served: tuple[ServedModel, ...] = ()
+    labels: Labels = Labels()
+    asked_again: AskedAgain | None = None
+    on_resume: OnResume | None = None
+    reduced: list[Reduced] = []
+
+    @property
+    def asked_again_words(self) -> str:
+        """What a reader must know of it; empty where there is nothing."""
+        return self.asked_again.words if self.asked_again is not None else ""
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost in USD; None where a part of it is not known."""
+        return self.usage.get("cost")
+
+    @property
+    def error_rate(self) -> float:
+        """Errored rollouts as a share of the finished ones."""
+        finished = self.counts.scored + self.counts.errored
+        return self.counts.errored / finished if finished else 0.0
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """The part of a Summary that follows from the rows alone."""
+
+    counts: Counts
+    reward: Reward
+    metrics: dict[str, Metric]
+    rollouts: dict[str, list[float | None]]
+    errors: list[ErrorCount]
+    reduced: list[Reduced]
+
+
+def score(tally: Tally, planned: int, reducers: Sequence[Reducer] | None = None) -> Scores:
+    """The statistics of `tally`, of a run that wanted `planned` rollouts.
+
+    `reducers` are the usual ones unless they are given.
+    """
+    rewards, examples = tally.rewards(), tally.by_example()
+    wanted = usual_reducers(examples) if reducers is None else reducers
+    all_of_them = spread(rewards)
+    limits = bounds(rewards, tally.errored)
+    exactness = precision(examples)
+    interval = exactness.interval
+    metrics = {name: spread(values) for name, values in sorted(tally.metrics().items())}
+    return Scores(
+        counts=Counts(planned, tally.scored, tally.errored, tally.truncated),
+        reward=Reward(
+            all_of_them.mean,
+            all_of_them.std,
+            limits.low,
+            limits.high,
+            exactness.stderr,
+            (interval.low, interval.high) if interval else None,
+            interval.method if interval else None,
+        ),
+        metrics={name: Metric(value.mean, value.std) for name, value in metrics.items()},
+        rollouts={f"r{index + 1}": values for index, values in tally.by_rollout().items()},
+        errors=[
+            ErrorCount(failure.kind, failure.type, count, failure.message, failure.traceback)
+            for failure, count in tally.errors()
+        ],
+        reduced=[reduce(examples, reducer) for reducer in wanted],
+    )

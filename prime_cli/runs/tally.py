@@ -1,0 +1,232 @@
+"""The scores of a run held in memory: all that a summary needs and no transcript.
+
+A rollout takes about a hundred bytes here and eight more for each metric, whatever its completion
+weighs, so that a run of a million rollouts fits.
+"""
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prime_cli.runs.retries import REASONS, AskedAgain, Step, next_step, reason_of
+from prime_cli.runs.rows import Failure, Row, numeric
+
+Pair = tuple[int, int]
+"""(example_id, rollout)."""
+
+_NONE = math.nan
+_TRUNCATED = 1
+_AGAIN = {reason: 2 << place for place, reason in enumerate(REASONS)}
+_STEPS: tuple[Step | None, ...] = (None, *Step)
+_ROLLOUT_BITS = 32
+_ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
+
+
+class Attempt(NamedTuple):
+    """The last attempt at a rollout, by its number from 1; `step` is what follows an error."""
+
+    pair: Pair
+    number: int
+    step: Step | None
+
+    @property
+    def scored(self) -> bool:
+        return self.step is None
+
+
+class Tally:
+    """Scores by (example_id, rollout); a later attempt replaces an earlier one."""
+
+    def __init__(self) -> None:
+        # One slot for each rollout, in columns; a key is one number that sorts as the pair does.
+        self._slots: dict[int, int] = {}
+        self._attempts = array("q")
+        self._rewards = array("d")
+        self._flags = bytearray()
+        self._steps = bytearray()
+        self._errors = array("l")
+        self._metrics: dict[str, array[float]] = {}
+        self._failures = _Failures()
+        self._total = 0.0
+        self._scored = 0
+
+    def add(self, row: Row) -> bool:
+        """Count `row`, unless a later attempt at the same rollout is counted already.
+
+        Whether it is the first row of its attempt.
+        """
+        key = (row.example_id << _ROLLOUT_BITS) + row.rollout
+        slot = self._slots.get(key)
+        if slot is None:
+            self._append(key, row)
+            return True
+        before = self._attempts[slot]
+        if before < row.attempt or row.again:
+            self._note_asked_again(slot, row)
+        if before > row.attempt:
+            return False
+        self._replace(slot, row)
+        return before < row.attempt
+
+    def _append(self, key: int, row: Row) -> None:
+        slot = self._slots[key] = len(self._attempts)
+        self._attempts.append(row.attempt)
+        self._rewards.append(_NONE)
+        self._flags.append(0)
+        self._steps.append(0)
+        self._errors.append(-1)
+        for column in self._metrics.values():
+            column.append(_NONE)
+        self._note_asked_again(slot, row, is_first=True)
+        self._fill(slot, row)
+
+    def _note_asked_again(self, slot: int, row: Row, *, is_first: bool = False) -> None:
+        reason = reason_of(row, self._failures.get(self._errors[slot]), is_first=is_first)
+        if reason is not None:
+            self._flags[slot] |= _AGAIN[reason]
+
+    def _replace(self, slot: int, row: Row) -> None:
+        before = self._rewards[slot]
+        if not math.isnan(before):
+            self._total -= before
+            self._scored -= 1
+        self._failures.forget(self._errors[slot])
+        for column in self._metrics.values():
+            column[slot] = _NONE
+        self._attempts[slot] = row.attempt
+        self._fill(slot, row)
+
+    def _fill(self, slot: int, row: Row) -> None:
+        scored = row.reward is not None
+        self._rewards[slot] = _NONE if row.reward is None else row.reward
+        self._flags[slot] = self._flags[slot] & ~_TRUNCATED | bool(row.is_truncated)
+        self._steps[slot] = _STEPS.index(next_step(row))
+        pair = row.example_id, row.rollout
+        self._errors[slot] = -1 if row.error is None else self._failures.count(row.error, pair)
+        for name, value in numeric(row.metrics).items() if scored else ():
+            self._column(name)[slot] = value
+        if row.reward is not None:
+            self._total += row.reward
+            self._scored += 1
+
+    def _column(self, name: str) -> "array[float]":
+        column = self._metrics.get(name)
+        if column is None:
+            column = self._metrics[name] = array("d", [_NONE]) * len(self._attempts)
+        return column
+
+    @property
+    def running_mean(self) -> float | None:
+        """The mean reward so far, errors left out; for the progress line."""
+        return self._total / self._scored if self._scored else None
+
+    @property
+    def finished(self) -> int:
+        """Rollouts with a score or an error."""
+        return len(self._attempts)
+
+    @property
+    def scored(self) -> int:
+        """Rollouts with a reward."""
+        return self._scored
+
+    @property
+    def errored(self) -> int:
+        """Rollouts that ended in an error."""
+        return len(self._attempts) - self._scored
+
+    @property
+    def truncated(self) -> int:
+        """Rollouts whose model answer was cut short."""
+        return sum(flags & _TRUNCATED for flags in self._flags)
+
+    @property
+    def asked_again(self) -> AskedAgain:
+        """The rollouts whose model was asked more than once, by why."""
+        counts = {
+            reason: sum(bool(flags & bit) for flags in self._flags)
+            for reason, bit in _AGAIN.items()
+        }
+        return AskedAgain(sum(flags > _TRUNCATED for flags in self._flags), **counts)
+
+    def attempts(self) -> Iterator[Attempt]:
+        """The last attempt at every rollout, in their order."""
+        for pair, slot in self._ordered():
+            yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]])
+
+    def rewards(self) -> list[float]:
+        """Every reward, in the order of examples and rollouts."""
+        return [reward for _, reward in self._scores() if reward is not None]
+
+    def metrics(self) -> dict[str, list[float]]:
+        """Each metric's values over the scored rollouts."""
+        order = [slot for _, slot in self._ordered()]
+        found = {
+            name: [column[slot] for slot in order if not math.isnan(column[slot])]
+            for name, column in self._metrics.items()
+        }
+        return {name: values for name, values in found.items() if values}
+
+    def by_rollout(self) -> dict[int, list[float | None]]:
+        """Rewards of each rollout index over the examples; None where a rollout errored."""
+        found: dict[int, list[float | None]] = {}
+        for (_, rollout), reward in self._scores():
+            found.setdefault(rollout, []).append(reward)
+        return dict(sorted(found.items()))
+
+    def by_example(self) -> list[list[float]]:
+        """The rewards of each example, those of errored rollouts left out."""
+        found: dict[int, list[float]] = {}
+        for (example, _), reward in self._scores():
+            if reward is not None:
+                found.setdefault(example, []).append(reward)
+        return list(found.values())
+
+    def errors(self) -> list[tuple[Failure, int]]:
+        """One failure per class and type, the first one met, and how often; most frequent first."""
+        return self._failures.most_common()
+
+    def _scores(self) -> Iterator[tuple[Pair, float | None]]:
+        for pair, slot in self._ordered():
+            reward = self._rewards[slot]
+            yield pair, None if math.isnan(reward) else reward
+
+    def _ordered(self) -> Iterator[tuple[Pair, int]]:
+        for key in sorted(self._slots):
+            yield (key >> _ROLLOUT_BITS, key & _ROLLOUTS), self._slots[key]
+
+
+class _Failures:
+    """How often each kind of failure is there, and one of each kind: not all their tracebacks."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], int] = {}
+        self._first: list[tuple[Pair, Failure]] = []
+        self._counts: Counter[int] = Counter()
+
+    def count(self, failure: Failure, pair: Pair) -> int:
+        """Count the `failure` of the rollout `pair`; its kind's code."""
+        code = self._codes.setdefault((failure.kind, failure.type), len(self._first))
+        if code == len(self._first):
+            self._first.append((pair, failure))
+        elif pair < self._first[code][0] or not self._counts[code]:
+            self._first[code] = pair, failure
+        self._counts[code] += 1
+        return code
+
+    def get(self, code: int) -> Failure | None:
+        """One of the kind `code`, of its class and type; None for -1."""
+        return None if code < 0 else self._first[code][1]
+
+    def forget(self, code: int) -> None:
+        """One fewer of kind `code`; -1 is no kind."""
+        if code >= 0:
+            self._counts[code] -= 1
+
+    def most_common(self) -> list[tuple[Failure, int]]:
+        """Most frequent first; equally frequent ones by where they were met."""
+        there = [(code, count) for code, count in self._counts.items() if count]
+        there.sort(key=lambda each: (-each[1], self._first[each[0]][0]))
+        return [(self._first[code][1], count) for code, count in there]

@@ -1,0 +1,82 @@
+"""One rollout as a person reads it: labelled blocks of text."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from prime_cli.core.errors import UsageError
+from prime_cli.runs.rows import Row
+
+Block = tuple[str, str]
+"""A label (a role, or the name of a part) and its text, which may have many lines."""
+
+
+def transcript(row: Row) -> list[Block]:
+    """Prompt, completion and result of `row` as blocks, in the order things happened."""
+    blocks: list[Block] = [("rollout", f"{row.example_id}.{row.rollout}")]
+    for part in (row.prompt, row.completion):
+        blocks.extend(message_blocks(part))
+    if row.answer not in (None, ""):
+        blocks.append(("answer", as_text(row.answer)))
+    if row.error is not None:
+        blocks.append(("error", f"{row.error.kind}: {row.error.type}: {row.error.message}"))
+        if row.error.traceback:
+            blocks.append(("traceback", row.error.traceback.rstrip()))
+    blocks.append(("reward", "none" if row.reward is None else f"{row.reward:.4g}"))
+    blocks.extend((name, as_text(value)) for name, value in row.metrics.items())
+    if row.stop_condition:
+        blocks.append(("stopped by", row.stop_condition))
+    return blocks
+
+
+def message_blocks(part: Any) -> Iterator[Block]:
+    """The messages of a prompt or a completion: what was said, and each tool call."""
+    if part is None:
+        return
+    if not isinstance(part, list):
+        yield ("text", as_text(part))
+        return
+    for message in part:
+        if not isinstance(message, dict):
+            yield ("text", as_text(message))
+            continue
+        role = str(message.get("role", "message"))
+        if message.get("reasoning_content"):
+            yield (f"{role} thinks", as_text(message["reasoning_content"]))
+        if message.get("content"):
+            yield (role, _content(message["content"]))
+        for call in message.get("tool_calls") or []:
+            yield (f"{role} calls", _call(call))
+
+
+def _content(content: Any) -> str:
+    if not isinstance(content, list):
+        return as_text(content)
+    texts = (part.get("text") if isinstance(part, dict) else str(part) for part in content)
+    return "\n".join(str(text) if text else "[not text]" for text in texts)
+
+
+def _call(call: Any) -> str:
+    # verifiers keeps tool calls as objects, or (0.1.x files) as JSON in a string.
+    if isinstance(call, str):
+        try:
+            call = json.loads(call)
+        except ValueError:
+            return str(call)
+    function = call.get("function", call) if isinstance(call, dict) else {}
+    return f"{function.get('name')}({as_text(function.get('arguments', ''))})"
+
+
+def as_text(value: Any) -> str:
+    """A JSON value as a person reads it: text as it is, the rest as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def parse_position(text: str) -> tuple[int, int]:
+    """`I.J` (example.rollout, both from 0); raises UsageError."""
+    example, dot, rollout = text.partition(".")
+    if not (dot and example.isdecimal() and rollout.isdecimal()):
+        raise UsageError(
+            f"`{text}` is not a rollout", hint="write example.rollout, as in `--rollout 0.2`"
+        )
+    return int(example), int(rollout)

@@ -1,0 +1,110 @@
+"""Variables of the user's that the environment asked for and was not given, and how it is said."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from prime_cli.core.progress import Progress
+from prime_cli.runs.tally import Pair
+from prime_cli.runtime.protocol import AskedVariable, Rollout
+from prime_cli.runtime.variables import Variables
+
+STAND_IN = "OPENAI_API_KEY"
+"""The worker has the gateway's token under this name."""
+
+_LONGEST = 200
+_PROBING = frozenset({"huggingface_hub", "datasets", "transformers"})
+"""Libraries that look for a token with every data set, also with public ones."""
+
+
+class WithheldVariable(msgspec.Struct, frozen=True, kw_only=True):
+    """A variable that was asked for and stayed here.
+
+    `by` is the module that asked. With a `host` the gateway's token was sent there in its place and
+    refused. `errors_after` counts the rollouts that ended in an error after that.
+    """
+
+    name: str
+    by: str | None = None
+    host: str | None = None
+    errors_after: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for a person."""
+        if self.host is not None:
+            return (
+                f"{self.host} refused the gateway's token, which stands in for {self.name} and is "
+                "good on this machine alone"
+            )
+        whose = f" (`{self.by}`)" if self.by is not None else ""
+        return f"The environment{whose} asked for {self.name}, which stays here"
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        what = "your own key" if self.host is not None else "it"
+        return f"allow {what} with `--env-var {self.name}`"
+
+    @property
+    def may_explain_errors(self) -> bool:
+        """Whether rollouts may have failed for want of it."""
+        return self.errors_after > 0 and (self.host is not None or self.by not in _PROBING)
+
+
+class Asks:
+    """What one session's workers ask for, said once each; `before` is what earlier ones noted."""
+
+    def __init__(
+        self, variables: Variables, progress: Progress, before: Iterable[WithheldVariable] = ()
+    ) -> None:
+        self._names = frozenset((*variables.secret, *variables.others))
+        self._progress = progress
+        self._found = {(each.name, each.host): each for each in before}
+        self._failed: dict[tuple[str, str | None], set[Pair]] = {}
+
+    def hear(self, event: AskedVariable) -> None:
+        """Note what is asked for; a name that was not withheld is none of ours."""
+        if event.host is None and event.name not in self._names:
+            return
+        name = event.name if event.host is None else STAND_IN
+        key = name, _short(event.host)
+        if key not in self._found:
+            self._found[key] = WithheldVariable(name=name, by=_short(event.by), host=key[1])
+        if key not in self._failed:
+            self._failed[key] = set()
+            self._progress.warn(self._found[key].sentence, hint=self._found[key].hint)
+
+    def record(self, event: Rollout) -> None:
+        """Take down how a rollout ended, for what was asked for until then."""
+        pair = event.example_id, event.rollout
+        for pairs in self._failed.values():
+            if event.error is not None:
+                pairs.add(pair)
+            else:
+                pairs.discard(pair)
+
+    @property
+    def found(self) -> tuple[WithheldVariable, ...]:
+        """All that was asked for, over all sessions."""
+        return tuple(
+            msgspec.structs.replace(
+                each, errors_after=each.errors_after + len(self._failed.get(key, ()))
+            )
+            for key, each in self._found.items()
+        )
+
+    def hint(self) -> str | None:
+        """How to allow what was asked for in this session; None where that is nothing."""
+        return allowing(each for key, each in self._found.items() if key in self._failed)
+
+
+def allowing(withheld: Iterable[WithheldVariable]) -> str | None:
+    """The flag that allows all of `withheld`; None where there is none."""
+    names = sorted({each.name for each in withheld})
+    return f"allow it with `--env-var {','.join(names)}`" if names else None
+
+
+def _short(text: str | None) -> str | None:
+    """What a worker says, which runs code of others, fit for one line."""
+    return text[:_LONGEST] if text is not None and text.isprintable() else None

@@ -1,0 +1,117 @@
+"""Which rollouts a worker owes, after earlier sessions or after a worker that died."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from prime_cli.runs import retries
+from prime_cli.runs.retries import OnResume, Step
+from prime_cli.runs.tally import Attempt, Pair, Tally
+
+GROUP = "group"
+"""The unit of environments that score the rollouts of an example together."""
+
+_ASKED = frozenset({retries.INFRA, retries.REQUESTED})
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a worker is told beside the plan.
+
+    `done` need not run; `attempts` are the numbers of the attempts that others begin with, where
+    it is not 1. `again` is why an attempt is not the first (`Row.again`). The first `prefix`
+    examples must have `fingerprint`.
+    """
+
+    concurrency: int
+    done: list[Pair] = field(default_factory=list)
+    attempts: dict[Pair, int] = field(default_factory=dict)
+    again: Mapping[Pair, str] = field(default_factory=dict)
+    prefix: int = 0
+    fingerprint: str | None = None
+
+    @property
+    def to_score(self) -> frozenset[Pair]:
+        """Those that are scored as they were saved."""
+        return frozenset(pair for pair, why in self.again.items() if why == retries.SCORED)
+
+
+def owed_again(
+    tally: Tally, unit: str | None, rollouts: int, *, retry_errors: bool = False
+) -> dict[Pair, str]:
+    """The rollouts in `tally` that another attempt is made at, and why (`Row.again`).
+
+    With `retry_errors` all that ended in an error are asked again. Of a group all or none.
+    """
+    if unit != GROUP:
+        reasons = ((a.pair, _reason(a.step, retry_errors=retry_errors)) for a in tally.attempts())
+        return {pair: reason for pair, reason in reasons if reason is not None}
+    found: dict[Pair, str] = {}
+    for group in _groups(tally):
+        found.update(_owed_group(group, rollouts, retry_errors=retry_errors))
+    return found
+
+
+def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
+    match step:
+        case None:
+            return None
+        case Step.ASK:
+            return retries.INFRA
+        case Step.SCORE | Step.KEEP if retry_errors:
+            return retries.REQUESTED
+        case Step.SCORE:
+            return retries.SCORED
+        case Step.KEEP:
+            return None
+
+
+def _owed_group(group: list[Attempt], rollouts: int, *, retry_errors: bool) -> dict[Pair, str]:
+    """What is scored together is asked together, or scored from what was saved of all of it."""
+    reasons = {last.pair: _reason(last.step, retry_errors=retry_errors) for last in group}
+    told = {reason for reason in reasons.values() if reason is not None}
+    if _is_whole(group, rollouts) and not told & _ASKED:
+        if not told or any(last.step is Step.KEEP for last in group):
+            return {}
+        return dict.fromkeys(reasons, retries.SCORED)
+    return {pair: why if why in _ASKED else retries.GROUP for pair, why in reasons.items()}
+
+
+def _groups(tally: Tally) -> Iterator[list[Attempt]]:
+    for _, members in groupby(tally.attempts(), key=lambda last: last.pair[0]):
+        yield list(members)
+
+
+def _is_whole(group: list[Attempt], rollouts: int) -> bool:
+    # Rewards of a group belong together: those of two attempts at it do not.
+    return len(group) == rollouts and len({last.number for last in group}) == 1
+
+
+def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
+    """What a resume does with the errors in `tally`."""
+    again = owed_again(tally, unit, rollouts)
+    errored = [last.pair for last in tally.attempts() if not last.scored]
+    score = sum(again.get(pair) == retries.SCORED for pair in errored)
+    ask = sum(pair in again for pair in errored) - score
+    return OnResume(ask, score, len(errored) - ask - score)
+
+
+def next_attempts(tally: Tally, again: Collection[Pair]) -> dict[Pair, int]:
+    """The numbers of the attempts that follow, of the rollouts that are to run `again`."""
+    return {last.pair: last.number + 1 for last in tally.attempts() if last.pair in again}
+
+
+def settled(tally: Tally, unit: str | None, rollouts: int, since: dict[Pair, int]) -> list[Pair]:
+    """What this session need not run any more: its attempts began at `since`, else at 1."""
+
+    def is_settled(last: Attempt) -> bool:
+        return last.number >= since.get(last.pair, 1)
+
+    if unit != GROUP:
+        return [last.pair for last in tally.attempts() if is_settled(last)]
+    return [
+        last.pair
+        for group in _groups(tally)
+        if _is_whole(group, rollouts) and all(map(is_settled, group))
+        for last in group
+    ]

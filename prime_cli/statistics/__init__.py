@@ -1,0 +1,1 @@
+"""Statistics of rewards: means, intervals, reducers, tests and power. It knows no files."""

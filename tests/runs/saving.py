@@ -1,0 +1,39 @@
+"""Run folders for the tests of this folder, written as a run writes them."""
+
+from pathlib import Path
+from typing import Any
+
+from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
+from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.rows import Row
+from prime_cli.runs.scrubber import Scrubber
+
+PLAN = EvalPlan(
+    environment=PlannedEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2"),
+    model="org/model",
+    endpoint="http://localhost:8000/v1",
+    num_examples=2,
+    rollouts_per_example=2,
+    sampling={},
+    env_args={},
+    extra_args={},
+)
+
+
+def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
+    """A finished run of PLAN, or of another `plan`, below `cwd`."""
+    told: dict[str, Any] = {
+        "plan": PLAN,
+        "started": "2026-01-02T03:04:05+00:00",
+        "status": FINISHED,
+        "planned": 4,
+    } | manifest
+    plan: EvalPlan = told["plan"]
+    folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
+    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, **told), Scrubber({}))
+    with Journal(folder.journal, Scrubber({})) as journal:
+        for row in rows:
+            journal.append(row)
+    return folder

@@ -1,0 +1,76 @@
+"""How many rollouts were asked for more than once is counted from the journal alone."""
+
+from prime_cli.evals.comparison.compare import Terms, compare_all
+from prime_cli.evals.comparison.sides import Example, Side
+from prime_cli.hub.pages.evaluation import show_evaluation
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.tally import Tally
+from prime_cli.wire.evaluations import EvaluationDetail
+from tests.runs.rows import row
+
+RAISED = Failure("environment", "RewardFailed", "right: 'k'")
+
+
+def counted(*rows: Row) -> AskedAgain:
+    tally = Tally()
+    for each in rows:
+        tally.add(each)
+    return tally.asked_again
+
+
+def test_a_first_attempt_and_an_answer_that_was_scored_again_are_not_counted() -> None:
+    scored = row(0, 0, attempt=2, again="scored")
+    assert counted(row(0, 0, None, error=RAISED), scored, row(1)) == AskedAgain()
+
+
+def test_a_rollout_counts_once_and_in_each_of_its_reasons() -> None:
+    found = counted(
+        row(0, 0, None),
+        row(0, 0, None, attempt=2, again="infra"),
+        row(0, 0, None, attempt=3, again="infra"),
+        row(0, 0, attempt=4, again="group"),
+    )
+    assert found == AskedAgain(rollouts=1, infra=1, group=1)
+    assert found.words == "1 rollout: 1 after an infra error, 1 with their group"
+
+
+def test_rows_of_an_older_prime_tell_by_the_attempt_before() -> None:
+    found = counted(
+        row(0, 0, None),
+        row(0, 0, attempt=2),
+        row(1, 0, None, error=RAISED),
+        row(1, 0, attempt=2),
+        row(2),
+        row(2, 0, attempt=2),
+        row(3, 0, attempt=3),
+    )
+    assert found == AskedAgain(rollouts=4, infra=1, group=1, other=2)
+
+
+def test_a_reason_that_nobody_knows_is_not_believed() -> None:
+    assert counted(row(0), row(0, 0, attempt=2, again="luck")) == AskedAgain()
+
+
+def test_a_comparison_tells_it_of_either_run() -> None:
+    examples = {n: Example(rewards=[1.0]) for n in range(3)}
+    again = AskedAgain(rollouts=2, requested=2)
+    first, other = Side("a1", "e", "m", examples), Side("b2", "e", "m", examples, asked_again=again)
+    (found,) = compare_all([(first, other)], Terms())
+    assert found.other.asked_again == again
+    assert "b2 asked its model again for 2 rollouts: 2 by `--retry-errors`" in found.notes
+
+
+def test_the_page_of_an_evaluation_tells_it_and_believes_no_nonsense() -> None:
+    def page(told: object) -> str:
+        detail = EvaluationDetail(
+            evaluation_id="ev_1", name="n", status="COMPLETED", metadata={"prime": told}
+        )
+        return bytes(show_evaluation(detail, [], []).body).decode()
+
+    assert "2 rollouts were asked of the model more than once (worker died 2)" in page(
+        {"asked_again": {"rollouts": 2, "infra": 0, "worker_died": 2}}
+    )
+    unlikely: list[object] = [None, [], {"asked_again": 3}, {"asked_again": {"rollouts": "<b>"}}]
+    for nonsense in unlikely:
+        assert "more than once" not in page(nonsense)

@@ -1,0 +1,76 @@
+"""What a run spent, written down and summed up again."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.models.prices import Charges, Payer, Price, Spend
+from prime_cli.models.usage import Usage
+from prime_cli.runs.spending import (
+    Spending,
+    counts_of,
+    read_charges,
+    spend_of,
+    without,
+    write_charges,
+)
+from tests.runs.rows import row
+
+PRICE = Price(input=0.4, output=1.6, cached=0.1)
+
+spends = st.builds(
+    Spend.of,
+    st.builds(
+        Usage,
+        calls=st.just(1),
+        input=st.integers(0, 10**9),
+        output=st.integers(0, 10**9),
+        reasoning=st.integers(0, 10**9),
+    ),
+    st.sampled_from([PRICE, None]),
+)
+payers = st.builds(Payer, st.sampled_from(["policy", "judge"]), st.sampled_from(["m", "n/x"]))
+charges = st.dictionaries(payers, spends, max_size=4)
+
+
+@given(spends, spends)
+def test_what_is_written_is_read_again_to_the_last_picodollar(one: Spend, two: Spend) -> None:
+    assert spend_of(counts_of(one + two)) == one + two
+
+
+@given(charges)
+def test_charges_are_read_as_they_were_written(spent: Charges) -> None:
+    assert read_charges(write_charges(spent)) == spent
+
+
+@given(charges, charges)
+def test_the_whole_without_a_part_is_the_rest(part: Charges, rest: Charges) -> None:
+    whole = Spending("m", part)
+    whole.add(rest)
+    assert without(whole.charges(), part) == rest
+
+
+def test_the_lines_of_a_journal_add_up_all_attempts_roles_and_strangers() -> None:
+    policy = Spend.of(Usage(calls=1, input=10, output=5), PRICE)
+    judge = {Payer("judge", "big"): Spend.of(Usage(calls=1, input=100), None)}
+    stranger = {Payer("unattributed", "m"): policy}
+    spending = Spending("m")
+    spending.add_row(row(0, reward=None, usage=counts_of(policy), judges=write_charges(judge)))
+    spending.add_row(row(0, attempt=2, usage=counts_of(policy), apart=write_charges(stranger)))
+    assert spending.by_role() == {
+        "policy": policy + policy,
+        "judge": judge[Payer("judge", "big")],
+        "unattributed": policy,
+    }
+    assert spending.by_model() == {
+        "m": policy + policy + policy,
+        "big": judge[Payer("judge", "big")],
+    }
+    assert spending.record()["cost"] is None
+    assert spending.record()["known_cost"] == 3 * 12e-6
+
+
+def test_a_line_without_calls_through_the_gateway_adds_nothing() -> None:
+    spending = Spending("m")
+    spending.add_row(row(0, usage={"input": 5, "output": 5}))
+    spending.add_row(row(1))
+    assert spending.total == Spend()

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import PartialResult
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import summary_of
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.tally import Tally
+from prime_cli.runs.verdict import check_errors
+from tests.runs.rows import row
+from tests.runs.saving import PLAN
+
+
+def summary(*rows: Row) -> Summary:
+    tally = Tally()
+    for each in rows:
+        tally.add(each)
+    manifest = Manifest(run_id="abcd", plan=PLAN, started="2026-01-01T00:00:00+00:00")
+    return summary_of(RunFolder(Path("nowhere")), manifest, tally)
+
+
+def allowing(rate: float) -> EvalPlan:
+    return msgspec.structs.replace(PLAN, max_error_rate=rate)
+
+
+def test_no_error_is_allowed_by_default() -> None:
+    check_errors(summary(row(0), row(1)), PLAN)
+    with pytest.raises(PartialResult, match="1 of 2 rollouts ended in an error") as raised:
+        check_errors(summary(row(0), row(1, reward=None)), PLAN)
+    assert "`prime eval run --resume abcd`" in (raised.value.hint or "")
+
+
+def test_a_share_up_to_the_limit_is_allowed() -> None:
+    half = summary(row(0), row(1, reward=None))
+    check_errors(half, allowing(0.5))
+    with pytest.raises(PartialResult, match="above the limit of 49%"):
+        check_errors(half, allowing(0.49))
+
+
+def test_nothing_finished_is_no_error() -> None:
+    check_errors(summary(), PLAN)

@@ -1,0 +1,70 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from prime_cli.runs.saved_run import open_run
+from tests.runs.official_rows import read_official_rows
+
+
+def saved(folder: Path, metadata: dict[str, Any], *rows: dict[str, Any]) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "metadata.json").write_text(json.dumps(metadata), encoding="utf-8")
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "results.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+OLD = {"env": "h2", "model": "m", "num_examples": 2, "rollouts_per_example": 2}
+
+
+def test_files_of_0_1_5_are_grouped_by_position_and_not_by_their_wrong_id(tmp_path: Path) -> None:
+    rows = [{"id": n // 2, "prompt": f"p{n % 2}", "reward": n / 4} for n in range(4)]
+    folder = saved(tmp_path / "run", OLD, *rows)
+    found = list(read_official_rows(folder / "results.jsonl", OLD))
+    assert [(r.example_id, r.rollout, r.prompt) for r in found] == [
+        (0, 0, "p0"),
+        (1, 0, "p1"),
+        (0, 1, "p0"),
+        (1, 1, "p1"),
+    ]
+
+
+def test_all_examples_written_as_minus_one_are_counted(tmp_path: Path) -> None:
+    metadata = OLD | {"num_examples": -1}
+    folder = saved(tmp_path / "run", metadata, *({"reward": 1.0} for _ in range(6)))
+    found = list(read_official_rows(folder / "results.jsonl", metadata))
+    assert {row.example_id for row in found} == {0, 1, 2}
+
+
+def test_rollouts_of_0_1_14_are_numbered_within_their_example(tmp_path: Path) -> None:
+    rows = [{"example_id": n // 2, "reward": 1.0, "metrics": {"f": 0.5}} for n in range(4)]
+    folder = saved(tmp_path / "run", {"env_id": "e", "model": "m"}, *rows)
+    found = list(read_official_rows(folder / "results.jsonl", {}))
+    assert [(r.example_id, r.rollout) for r in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert found[0].metrics == {"f": 0.5}
+
+
+def test_the_zero_beside_an_error_is_no_score(tmp_path: Path) -> None:
+    error = {"error": "VfError", "error_chain_repr": "", "error_chain_str": "VfError: no"}
+    folder = saved(
+        tmp_path / "run",
+        {"env_id": "e", "model": "m", "date": "2026-01-01T00:00:00"},
+        {"example_id": 0, "reward": 1.0, "error": None},
+        {"example_id": 1, "reward": 0.0, "error": error},
+    )
+    summary = open_run(folder).summary()
+    assert summary.reward.mean == 1.0
+    assert (summary.reward.low, summary.reward.high) == (0.5, 1.0)
+    assert summary.errors[0].message == "no"
+
+
+def test_flat_numbers_of_old_rows_are_metrics(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "run", OLD, {"id": 0, "reward": 1.0, "format": 0.5, "total_ms": 9})
+    assert set(open_run(folder).summary().metrics) == {"format"}
+
+
+def test_torn_lines_and_nan_are_survived(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "run", OLD | {"date": "2026-01-01"}, {"reward": 1.0})
+    with (folder / "results.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"reward": NaN}\n{"rew')
+    assert open_run(folder).summary().counts.scored >= 1

@@ -1,0 +1,144 @@
+"""What an environment asks for and is not given is said, and counts where rollouts fail then."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import PartialResult
+from prime_cli.core.progress import Silent
+from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
+from prime_cli.runs.verdict import check_error_rate
+from prime_cli.runs.withheld_variables import Asks, WithheldVariable
+from prime_cli.runtime.protocol import AskedVariable, Rollout, RolloutError
+from prime_cli.runtime.variables import Variables
+from tests.evals.live import run_live
+from tests.helpers.environments import interpreter_with
+from tests.helpers.scripted_model import ScriptedModel
+
+ASKING = """
+import os
+import verifiers as vf
+from datasets import Dataset
+
+MODE = os.environ["GRADER_MODE"]
+
+def load_environment():
+    rows = [{"question": f"say {n}", "answer": f"say {n}"} for n in range(2)]
+    def judged(completion, answer, **kwargs):
+        if MODE != "strict":
+            raise ValueError("another mode")
+        try:
+            os.environ["GRADER_API_KEY"]
+        except KeyError:
+            if answer == "say 1":
+                raise
+            return 0.0
+        return float(completion[-1]["content"] == answer)
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[judged]))
+"""
+"""Reads an ordinary variable as it is imported, and forgives itself the want of a key once."""
+
+VARIABLES = Variables(secret=("A_KEY", "HF_TOKEN"), others=("MODE",))
+BROKEN = RolloutError(kind="environment", type="KeyError", message="'A_KEY'")
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
+def rollout(number: int, error: RolloutError | None = None) -> Rollout:
+    return Rollout(example_id=number, rollout=0, reward=None if error else 1.0, error=error)
+
+
+def summary_of(*withheld: WithheldVariable, scored: int = 1, errored: int = 1) -> Summary:
+    return Summary(
+        run_id="1f2e3d4c",
+        path="here",
+        environment=EnvironmentFacts("tiny-env"),
+        model="m",
+        counts=Counts(scored + errored, scored, errored, 0),
+        reward=Reward(None, None, None, None),
+        metrics={},
+        usage={},
+        seconds=None,
+        withheld=withheld,
+    )
+
+
+def test_each_name_is_said_once_with_the_flag_that_allows_it() -> None:
+    progress = Silent()
+    asks = Asks(VARIABLES, progress)
+    for by in ("mine", "library"):
+        asks.hear(AskedVariable(name="A_KEY", by=by))
+    assert progress.warned == ["The environment (`mine`) asked for A_KEY, which stays here"]
+    assert asks.found[0].hint == "allow it with `--env-var A_KEY`"
+    assert asks.hint() == "allow it with `--env-var A_KEY`"
+
+
+def test_a_name_that_was_not_kept_back_is_not_believed() -> None:
+    asks = Asks(VARIABLES, Silent())
+    asks.hear(AskedVariable(name="PATH", by="mine"))
+    asks.hear(AskedVariable(name="MODE", by="mine\n[red]"))
+    assert asks.found == (WithheldVariable(name="MODE"),)
+
+
+def test_errors_count_from_the_moment_of_asking_and_not_where_a_later_attempt_went_well() -> None:
+    asks = Asks(VARIABLES, Silent())
+    asks.record(rollout(0, BROKEN))
+    asks.hear(AskedVariable(name="A_KEY"))
+    for event in (rollout(1, BROKEN), rollout(2, BROKEN), rollout(2), rollout(3)):
+        asks.record(event)
+    assert [each.errors_after for each in asks.found] == [1]
+
+
+def test_errors_after_it_are_not_within_any_error_rate() -> None:
+    withheld = WithheldVariable(name="A_KEY", errors_after=1)
+    with pytest.raises(PartialResult, match="after the environment had asked for A_KEY") as caught:
+        check_error_rate(summary_of(withheld), 1.0)
+    assert "--env-var A_KEY" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "withheld",
+    [
+        WithheldVariable(name="A_KEY"),
+        WithheldVariable(name="HF_TOKEN", by="huggingface_hub", errors_after=1),
+    ],
+)
+def test_a_name_that_explains_no_error_leaves_the_error_rate_as_it_was(
+    withheld: WithheldVariable,
+) -> None:
+    check_error_rate(summary_of(withheld), 0.5)
+
+
+def test_a_token_that_a_real_host_refused_is_told_from_a_wrong_key() -> None:
+    progress = Silent()
+    Asks(Variables(), progress).hear(AskedVariable(name="OPENAI_API_KEY", host="api.openai.com"))
+    (warned,) = progress.warned
+    assert warned.startswith("api.openai.com refused the gateway's token, which stands in for")
+
+
+@pytest.mark.network
+def test_an_ordinary_variable_is_given_and_a_key_is_kept_back_and_named(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADER_MODE", "strict")
+    monkeypatch.setenv("GRADER_API_KEY", "gk-planted-0123456789")
+    interpreter = replace(interpreter_with(tmp_path, ASKING), module="tiny_env")
+    result = run_live(tmp_path, interpreter, model.url, rollouts_per_example=1, max_error_rate=1.0)
+    assert result.summary.rollouts == {"r1": [0.0, None]}
+    (withheld,) = result.summary.withheld
+    assert (withheld.name, withheld.by, withheld.errors_after) == ("GRADER_API_KEY", "tiny_env", 1)
+    assert load_manifest(result.folder.manifest).withheld == (withheld,)
+    with pytest.raises(PartialResult):
+        check_error_rate(result.summary, 1.0)
+    passed = {"GRADER_API_KEY": os.environ["GRADER_API_KEY"]}
+    result = run_live(tmp_path, interpreter, model.url, rollouts_per_example=1, passed=passed)
+    assert result.summary.rollouts == {"r1": [1.0, 1.0]}
+    assert result.summary.withheld == ()

@@ -1,0 +1,104 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from prime_cli.statistics.intervals import (
+    CLOPPER_PEARSON,
+    HALL,
+    KORN_GRAUBARD,
+    WILSON,
+    Interval,
+    interval_of,
+    moments_of,
+)
+
+
+def interval(*clusters: list[float]) -> Interval:
+    found = interval_of(clusters, moments_of(clusters))
+    assert found is not None
+    return found
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 300), st.data())
+def test_single_rewards_of_zero_and_one_have_the_exact_interval(
+    size: int, data: st.DataObject
+) -> None:
+    passed = data.draw(st.integers(0, size))
+    expected = binomtest(passed, size).proportion_ci(method="exact")
+    found = interval(*([[1.0]] * passed + [[0.0]] * (size - passed)))
+    assert found.method == CLOPPER_PEARSON
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_only_successes_are_no_certainty() -> None:
+    assert interval(*[[1.0]] * 10).low == pytest.approx(0.025 ** (1 / 10))
+    assert interval(*[[1.0]] * 10).high == 1.0
+
+
+def test_rollouts_that_only_repeat_each_other_count_once() -> None:
+    once = interval([1.0], [0.0], [1.0], [1.0])
+    assert interval([1.0] * 4, [0.0] * 4, [1.0] * 4, [1.0] * 4) == once
+
+
+def test_rollouts_that_differ_tell_more_than_one_and_less_than_as_many_examples() -> None:
+    clustered = interval(*([[1.0, 1.0, 1.0, 0.0]] * 20 + [[0.0, 0.0, 0.0, 1.0]] * 20))
+    assert clustered.method == KORN_GRAUBARD
+    single = interval(*([[1.0]] * 20 + [[0.0]] * 20))
+    spread_out = interval(*([[1.0]] * 80 + [[0.0]] * 80))
+    widths = [each.high - each.low for each in (spread_out, clustered, single)]
+    assert widths == sorted(widths)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=2, max_size=12))
+def test_an_interval_of_rewards_between_zero_and_one_stays_there(
+    clusters: list[list[float]],
+) -> None:
+    found = interval(*clusters)
+    mean = moments_of(clusters).mean
+    assert 0 <= found.low <= mean + 1e-12
+    assert mean - 1e-12 <= found.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("rewards", "method"),
+    [
+        ([0.0, 1.0, 1.0], CLOPPER_PEARSON),
+        ([0.0, 0.5, 1.0], WILSON),
+        ([0.9, 0.9, 0.9], WILSON),
+        ([-0.1, 0.5, 1.0], HALL),
+        ([0.0, 0.5, 7.0], HALL),
+    ],
+)
+def test_the_method_follows_from_the_rewards(rewards: list[float], method: str) -> None:
+    assert interval(*([reward] for reward in rewards)).method == method
+
+
+def test_equal_rewards_of_unknown_range_have_no_interval() -> None:
+    clusters = [[7.1]] * 10
+    assert interval_of(clusters, moments_of(clusters)) is None
+
+
+def test_equal_rewards_between_zero_and_one_may_hide_others() -> None:
+    found = interval(*[[0.9]] * 5)
+    assert found.low < 0.5
+    assert found.high > 0.95
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(-50, 50), min_size=5, max_size=30).filter(lambda x: len(set(x)) > 2))
+def test_skewed_rewards_have_a_longer_side_and_their_mirror_the_other(values: list[int]) -> None:
+    found = interval(*([value + 100.0] for value in values))
+    other = interval(*([100.0 - value] for value in values))
+    assert found.low + other.high == pytest.approx(200, abs=1e-6)
+    assert found.high + other.low == pytest.approx(200, abs=1e-6)
+
+
+def test_rewards_without_skewness_have_students_interval() -> None:
+    """t of 0.975 at 3 degrees of freedom is 3.182; the residuals -2, -1, 0, 1, 2."""
+    found = interval(*([10 + step] for step in (-2.0, -1.0, 0.0, 1.0, 2.0)))
+    assert found.high - 10 == pytest.approx(3.182446 * math.sqrt(2.5 / 5), rel=1e-6)
