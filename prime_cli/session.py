@@ -172,7 +172,7 @@ class Session:
 
     def _open_hub(self, data: "Path", owner: str) -> "HubClient":
         from prime_cli.api.client import HubClient
-        from prime_cli.api.embedded import AppTransport
+        from prime_cli.api.transports import AppTransport
         from prime_cli.hub.app import create_app
         from prime_cli.hub.compute.local.provider import LocalProvider
         from prime_cli.hub.settings import HubSettings
@@ -212,6 +212,6 @@ class Session:
     @property
     def _outside(self) -> "Transport | None":
         """The way to hosts other than the hub: sockets, or under `--offline` none at all."""
-        from prime_cli.api.transport import OfflineTransport
+        from prime_cli.api.transports import OfflineTransport
 
         return OfflineTransport() if self.config.offline else None

@@ -25,7 +25,7 @@ from sqlalchemy import func, select
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app

@@ -18,8 +18,8 @@ from prime_cli.core.switches import in_ci
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+    from prime_cli.api.accounts import PendingLogin
     from prime_cli.api.client import HubClient
-    from prime_cli.api.logins import PendingLogin
 
 BITS = 2048
 """What the official client makes; a key of a hub may have 190 bytes then (RFC 8017, 7.1.1)."""

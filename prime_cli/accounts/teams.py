@@ -63,9 +63,9 @@ def team_title(team: Team) -> str:
 
 def list_members(hub: "HubClient", team: Team) -> list[Member]:
     """Everybody in `team`; a hub whose pages never end is left after ten thousand."""
-    from prime_cli.api.pages import all_of  # with it comes httpx
+    from prime_cli.api.accounts import fetch_all  # with it comes httpx
 
-    return all_of(partial(hub.accounts.members, team.team_id))
+    return fetch_all(partial(hub.accounts.members, team.team_id))
 
 
 def require_team_setting(config: Config) -> None:

@@ -1,14 +1,61 @@
-"""`/user` and `/teams`: who the key belongs to, and for whom that user may publish."""
+"""`/user`, `/teams` and `/auth_challenge`: users, their teams, and logins approved in a browser."""
 
-from prime_cli.api.connection import Answer, Connection
-from prime_cli.api.pages import all_of
-from prime_cli.wire.accounts import Account, KeyItem, MemberPage, Team, TeamPage
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from prime_cli.api.connection import Connection, HubResponse
+from prime_cli.core.errors import Unreachable
+from prime_cli.wire.accounts import (
+    Account,
+    ChallengeRequest,
+    ChallengeStatus,
+    ChallengeTicket,
+    KeyItem,
+    MemberPage,
+    Team,
+    TeamPage,
+)
+
+_PAGE = 100
+_MOST = 10_000
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Page(Protocol[Item_co]):
+    """Some of many things."""
+
+    @property
+    def data(self) -> Sequence[Item_co]: ...
+    @property
+    def total_count(self) -> int: ...
+
+
+class Pages(Protocol[Item_co]):
+    """How a hub is asked for them."""
+
+    def __call__(self, *, offset: int, limit: int) -> Page[Item_co]: ...
+
+
+def fetch_all(ask: Pages[Item]) -> list[Item]:
+    """What is on all pages; a hub whose pages never end is left after ten thousand things."""
+    found: list[Item] = []
+    while len(found) < _MOST:
+        page = ask(offset=len(found), limit=_PAGE)
+        found += page.data
+        if not page.data or len(found) >= page.total_count:
+            break
+    return found
+
 
 KEYS_FEATURE = "keys"
 """The name under which hubs of ours announce that a key may list and revoke itself."""
 
 _MOST_BYTES = 4 * 1024 * 1024
-_PAGE = 100
+_TEAMS_PAGE = 100
 
 
 class Accounts:
@@ -24,7 +71,7 @@ class Accounts:
         """
         return self._get("/user/whoami", teamId=team_id).read(Account)
 
-    def teams(self, *, offset: int = 0, limit: int = _PAGE) -> TeamPage:
+    def teams(self, *, offset: int = 0, limit: int = _TEAMS_PAGE) -> TeamPage:
         """One page of the user's teams."""
         answer = self._get("/user/teams", offset=offset, limit=limit)
         body = answer.body
@@ -34,9 +81,9 @@ class Accounts:
 
     def all_teams(self) -> list[Team]:
         """All of them; a hub whose pages never end is left after ten thousand."""
-        return all_of(self.teams)
+        return fetch_all(self.teams)
 
-    def members(self, team_id: str, *, offset: int = 0, limit: int = _PAGE) -> MemberPage:
+    def members(self, team_id: str, *, offset: int = 0, limit: int = _TEAMS_PAGE) -> MemberPage:
         """One page of a team's members; raises NotFound for a team that the user is not in."""
         answer = self._get(f"/teams/{team_id}/members", offset=offset, limit=limit)
         return answer.read_exactly(MemberPage)
@@ -51,5 +98,56 @@ class Accounts:
         """Make the key that asks worth nothing from now on; on hubs with KEYS_FEATURE."""
         self._connection.call("DELETE", "/user/keys/current", most=_MOST_BYTES)
 
-    def _get(self, path: str, **query: str | int | None) -> Answer:
+    def _get(self, path: str, **query: str | int | None) -> HubResponse:
         return self._connection.call("GET", path, query=query, most=_MOST_BYTES)
+
+
+_MOST_LOGIN_BYTES = 64 * 1024
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
+
+
+@dataclass(frozen=True)
+class PendingLogin:
+    """The code that its user sees and compares, and the secret that asks for the outcome."""
+
+    code: str
+    token: str = field(repr=False)
+
+
+class Logins:
+    """Begins logins and asks what became of them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def begin(self, public_key: str) -> PendingLogin:
+        """Ask for a code; the key will be encrypted for `public_key` (PEM).
+
+        Raises NotFound where the hub has no such logins, RateLimited, Unreachable.
+        """
+        answer = self._connection.call(
+            "POST",
+            "/auth_challenge/generate",
+            body=ChallengeRequest(public_key),
+            most=_MOST_LOGIN_BYTES,
+            with_key=False,
+        )
+        ticket = answer.read(ChallengeTicket)
+        if not (_CODE.fullmatch(ticket.challenge) and _TOKEN.fullmatch(ticket.status_auth_token)):
+            raise Unreachable(
+                f"{self._connection.base_url} began a login with a code that cannot be one"
+            )
+        return PendingLogin(ticket.challenge, ticket.status_auth_token)
+
+    def poll(self, login: PendingLogin) -> str | None:
+        """The encrypted key, None while nobody has approved; raises NotFound when it has ended."""
+        answer = self._connection.call(
+            "GET",
+            "/auth_challenge/status",
+            query={"challenge": login.code},
+            headers={"authorization": f"Bearer {login.token}"},
+            most=_MOST_LOGIN_BYTES,
+            with_key=False,
+        )
+        return answer.read(ChallengeStatus).result

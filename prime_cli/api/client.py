@@ -6,22 +6,14 @@ from functools import cached_property
 
 import httpx
 
-from prime_cli.api.accounts import Accounts
-from prime_cli.api.addresses import host_of
-from prime_cli.api.availability import Availability
-from prime_cli.api.connection import CONNECT_SECONDS, Connection
-from prime_cli.api.disks import Disks
-from prime_cli.api.embedded import AppTransport
-from prime_cli.api.environments import Environments
+from prime_cli.api.accounts import Accounts, Logins
+from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
+from prime_cli.api.connection import ATTEMPTS, CONNECT_SECONDS, Connection
+from prime_cli.api.environments import Environments, Uploads
 from prime_cli.api.evaluations import Evaluations
-from prime_cli.api.locks import Locks
-from prime_cli.api.logins import Logins
-from prime_cli.api.pods import Pods
-from prime_cli.api.reports import Reports
-from prime_cli.api.retries import ATTEMPTS
-from prime_cli.api.signatures import SignatureCalls
-from prime_cli.api.ssh_keys import SshKeys
-from prime_cli.api.uploads import Uploads
+from prime_cli.api.transports import AppTransport
+from prime_cli.api.urls import host_of
+from prime_cli.api.version_documents import CheckReports, VersionLocks, VersionSignatures
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.evaluations import FEATURE as EVALUATIONS
@@ -70,9 +62,9 @@ class HubClient:
         self.uploads = Uploads(self._connection)
         self.accounts = Accounts(self._connection)
         self.logins = Logins(self._connection)
-        self.locks = Locks(self._connection)
-        self.reports = Reports(self._connection)
-        self.signatures = SignatureCalls(self._connection)
+        self.locks = VersionLocks(self._connection)
+        self.reports = CheckReports(self._connection)
+        self.signatures = VersionSignatures(self._connection)
         self.availability = Availability(self._connection)
         self.pods = Pods(self._connection)
         self.disks = Disks(self._connection)

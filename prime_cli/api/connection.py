@@ -2,9 +2,10 @@
 
 The key is put on a request only when the request goes to the hub's own origin (scheme, host and
 port) and is not an upload, whose URL is a capability by itself. Redirects are followed here, one
-hop at a time, so this holds for every hop.
+hop at a time, so this holds for every hop. Requests are retried where that is safe.
 """
 
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,11 +16,52 @@ import httpx
 import msgspec
 
 from prime_cli import __version__
-from prime_cli.api import answers, retries
-from prime_cli.api.addresses import Query, host_of, next_hop, origin_of, parameters, parse_url
-from prime_cli.api.transport import open_client
+from prime_cli.api import responses
+from prime_cli.api.transports import open_client
+from prime_cli.api.urls import Query, host_of, next_hop, origin_of, parameters, parse_url
 from prime_cli.core.credentials.checked import check_key
 from prime_cli.core.errors import Unreachable
+from prime_cli.core.retry_after import retry_after
+
+ATTEMPTS = 3
+LONGEST_WAIT = 20.0
+"""Seconds; a hub that asks for more is reported instead of waited for."""
+
+_BUSY = frozenset({429, 502, 503, 504})
+
+
+def is_worth_repeating(error: httpx.TransportError, *, repeatable: bool) -> bool:
+    """Whether a request that met `error` may be sent again.
+
+    One that never reached the hub always may; one that may have arrived only if asking twice
+    does no more than asking once (`repeatable`). A hub that let the time run out has had its
+    chance: asking again would only triple the wait.
+    """
+    hopeless = isinstance(error, (httpx.TimeoutException, httpx.UnsupportedProtocol))
+    return was_never_sent(error) or (repeatable and not hopeless)
+
+
+def was_never_sent(error: BaseException | None) -> bool:
+    """Whether a request that met `error` cannot have reached the hub."""
+    return isinstance(
+        error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+    )
+
+
+def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:
+    """Seconds to wait before asking again, or None when the answer is to be taken as it is."""
+    if response.status_code not in _BUSY:
+        return None
+    asked = retry_after(response.headers.get("retry-after"))
+    if asked is None:
+        return backoff(attempt)
+    return asked if asked <= LONGEST_WAIT else None
+
+
+def backoff(attempt: int) -> float:
+    """Half a second, doubled each time, with jitter so that clients do not march in step."""
+    return float(0.5 * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311
+
 
 T = TypeVar("T")
 Body = msgspec.Struct | Mapping[str, Any] | bytes
@@ -49,7 +91,7 @@ class Connection:
         key: str | None = None,
         transport: httpx.BaseTransport | None = None,
         outside: httpx.BaseTransport | None = None,
-        attempts: int = retries.ATTEMPTS,
+        attempts: int = ATTEMPTS,
         connect_seconds: float = CONNECT_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -78,7 +120,7 @@ class Connection:
         repeatable: bool | None = None,
         most: int = MOST_BYTES,
         with_key: bool = True,
-    ) -> "Answer":
+    ) -> "HubResponse":
         """Ask the hub for `path` (below /api/v1); raises the error that a refusal stands for.
 
         A `body` of bytes is JSON already; `seconds` is how long to wait for the answer, `most`
@@ -96,12 +138,12 @@ class Connection:
         )
         repeatable = method in ("GET", "PUT") if repeatable is None else repeatable
         with self._send(request, repeatable=repeatable) as response:
-            return Answer(answers.read_whole(response, most))
+            return HubResponse(responses.read_whole(response, most))
 
     def read(self, url: str) -> httpx.Response:
         """The whole answer at an absolute `url`, for a package index page."""
         with self._send(self._request("GET", url), repeatable=True) as response:
-            return answers.read_whole(response, MOST_BYTES)
+            return responses.read_whole(response, MOST_BYTES)
 
     @contextmanager
     def open(
@@ -190,8 +232,8 @@ class Connection:
             )
             try:
                 if response.is_error:
-                    raise answers.read_error(
-                        answers.read_whole(response, _MOST_ERROR_BYTES),
+                    raise responses.read_error(
+                        responses.read_whole(response, _MOST_ERROR_BYTES),
                         with_key="authorization" in response.request.headers,
                     )
                 yield response
@@ -219,11 +261,11 @@ class Connection:
             try:
                 response = client.send(request, stream=True)
             except httpx.TransportError as error:
-                if attempt == last or not retries.is_worth_repeating(error, repeatable=repeatable):
+                if attempt == last or not is_worth_repeating(error, repeatable=repeatable):
                     raise
-                wait = retries.backoff(attempt)
+                wait = backoff(attempt)
             else:
-                wait = retries.wait_before_repeat(response, attempt)
+                wait = wait_before_repeat(response, attempt)
                 if wait is None or attempt == last or not repeatable:
                     return response
                 response.close()
@@ -231,7 +273,7 @@ class Connection:
         raise AssertionError("the last attempt returns or raises")
 
 
-class Answer:
+class HubResponse:
     """What the hub said, ready to be read as a wire struct."""
 
     def __init__(self, response: httpx.Response) -> None:
@@ -240,19 +282,19 @@ class Answer:
     @property
     def body(self) -> dict[str, Any]:
         """The whole JSON object, nulls left out."""
-        return answers.read_body(self._response)
+        return responses.read_body(self._response)
 
     def read(self, kind: type[T]) -> T:
         """What is in the `{"data": …}` envelope, as a `kind`; raises Unreachable if it is not."""
-        return self.convert(answers.unwrap(self.body), kind)
+        return self.convert(responses.unwrap(self.body), kind)
 
     def read_exactly(self, kind: type[T]) -> T:
         """The whole body as a `kind`, for JSON that is not ours to leave nulls out of."""
-        return answers.read_exactly(self._response, kind)
+        return responses.read_exactly(self._response, kind)
 
     def convert(self, value: Any, kind: type[T]) -> T:
         """A part of the body as a `kind`."""
-        return answers.convert(self._response, value, kind)
+        return responses.convert(self._response, value, kind)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
-"""`/evaluations`: making them, pushing their samples, reading them."""
+"""`/evaluations`: creating them, pushing their samples in batches, reading them."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,10 +9,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from prime_cli.api.batches import MOST_BYTES, Batches
 from prime_cli.api.connection import TRANSFER_SECONDS, Connection
 from prime_cli.api.environments import environment_path
-from prime_cli.core.errors import NotFound, Unreachable
+from prime_cli.core.errors import NotFound, Unreachable, UsageError
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.codec import Envelope
@@ -27,6 +27,68 @@ from prime_cli.wire.evaluations import (
     FinalizeResult,
     SamplePage,
 )
+
+MOST_BYTES = 25 * 1024 * 1024
+"""Of one request; what official clients keep to as well."""
+
+_HEAD = b'{"samples":['
+_TAIL = b"]}"
+
+MOST_SAMPLE_BYTES = MOST_BYTES - len(_HEAD) - len(_TAIL)
+"""Of one sample; larger ones fit into no request."""
+
+
+@dataclass
+class SampleBatches:
+    """The bodies of the requests, made as they are asked for, of at most `most` bytes.
+
+    Where samples are small, a batch has at most `enough` bytes, so that less is in memory and less
+    is lost with it. A sample is an object, or its JSON as bytes. `skipped` are the places (from 0)
+    of those that are too large for any request, and `count` is how many others there were; both
+    grow as the bodies are made. Raises UsageError for a sample that JSON cannot hold, as one with
+    NaN.
+    """
+
+    samples: Iterable[Mapping[str, Any] | bytes]
+    most: int = MOST_BYTES
+    enough: int = MOST_BYTES
+    count: int = 0
+    skipped: list[int] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        """Each body with the number of samples in it."""
+        frame = len(_HEAD) + len(_TAIL)
+        batch: list[bytes] = []
+        size = frame
+        for place, sample in enumerate(self.samples):
+            encoded = sample if isinstance(sample, bytes) else encode_sample(sample, place)
+            if frame + len(encoded) > self.most:
+                self.skipped.append(place)
+                continue
+            if batch and size + len(encoded) + 1 > min(self.most, self.enough):
+                yield _HEAD + b",".join(batch) + _TAIL, len(batch)
+                batch, size = [], frame
+            batch.append(encoded)
+            size += len(encoded) + 1
+            self.count += 1
+        if batch:
+            yield _HEAD + b",".join(batch) + _TAIL, len(batch)
+
+
+def encode_sample(sample: Mapping[str, Any], place: int) -> bytes:
+    """Compact JSON; raises UsageError, where other encoders would write null for a NaN.
+
+    Text with a lone surrogate, which UTF-8 has no bytes for, is refused too.
+    """
+    try:
+        text = json.dumps(sample, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"Sample {place} cannot be written as JSON: {error}",
+            hint="leave out what is neither text, number, list nor object",
+        ) from error
+
 
 ROOT = "/evaluations"
 
@@ -93,7 +155,7 @@ class Evaluations:
         in whichever batch it comes. Samples too large for a request are left out and reported.
         """
         repeatable = self._knows_batches()
-        batches = Batches(samples, enough=batch_bytes)
+        batches = SampleBatches(samples, enough=batch_bytes)
         sent = 0
         with (progress or Silent()).task("Pushing samples", total=total, unit="samples") as task:
             for body, count in batches:

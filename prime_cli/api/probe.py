@@ -8,14 +8,14 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from prime_cli import __version__
-from prime_cli.api.addresses import host_of, parse_url
 from prime_cli.api.connection import API
-from prime_cli.api.transport import open_client
+from prime_cli.api.transports import open_client
+from prime_cli.api.urls import host_of, parse_url
 from prime_cli.core.errors import Unreachable
 
 
 @dataclass(frozen=True)
-class Answered:
+class ProbeResult:
     """What came back: the HTTP status, the Date header, and after how many seconds."""
 
     status: int
@@ -30,7 +30,7 @@ def probe(
     key: str | None = None,
     transport: httpx.BaseTransport | None = None,
     seconds: float,
-) -> Answered:
+) -> ProbeResult:
     """Ask once who the key belongs to; nothing is repeated, followed or read.
 
     `base_url` is an origin. Each step (connecting, the head of the answer) may take `seconds`.
@@ -48,7 +48,7 @@ def probe(
         ):
             passed = time.monotonic() - began
             date = _moment(response.headers.get("date"))
-            return Answered(response.status_code, date, passed, with_key=bool(key))
+            return ProbeResult(response.status_code, date, passed, with_key=bool(key))
     except httpx.TimeoutException as error:
         raise Unreachable(
             f"{host_of(url)} did not answer within {seconds:g} seconds",

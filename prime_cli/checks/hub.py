@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from prime_cli.api.probe import Answered, probe
+from prime_cli.api.probe import ProbeResult, probe
 from prime_cli.checks.findings import Finding, failed, ok, skipped, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
@@ -41,7 +41,7 @@ def examine(place: Place) -> list[Finding]:
     return [_judge(answered, url, config), judge_clock(answered, place)]
 
 
-def judge_clock(answered: Answered, place: Place) -> Finding:
+def judge_clock(answered: ProbeResult, place: Place) -> Finding:
     """How far this clock is from the hub's, which tells whole seconds."""
     if answered.date is None:
         return skipped(_CLOCK, "The hub did not tell the time")
@@ -58,7 +58,7 @@ def judge_clock(answered: Answered, place: Place) -> Finding:
     return ok(_CLOCK, "This clock and the hub's agree")
 
 
-def _judge(answered: Answered, url: str, config: Config) -> Finding:
+def _judge(answered: ProbeResult, url: str, config: Config) -> Finding:
     own = config.context.base_url is not None
     who = url if own else f"In this process; its upstream {url}"
     if answered.status >= 500:  # noqa: PLR2004 - server errors begin here

@@ -12,7 +12,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_version
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.reports import FEATURE as REPORTS_FEATURE
+from prime_cli.api.version_documents import REPORTS_FEATURE
 from prime_cli.archive.limits import DEFAULT_LIMITS
 from prime_cli.archive.sources import SourceFile, write_source_archive
 from prime_cli.archive.wheels import WheelFacts

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
-from prime_cli.api.pages import all_of
 from prime_cli.pods.finding import meant, only_one
 from prime_cli.pods.listing import timestamp
 from prime_cli.pods.places import place_words
@@ -82,12 +82,12 @@ def find_disk(hub: HubClient, word: str) -> Disk:
 
     Raises NotFound, and UsageError where several are meant.
     """
-    return only_one(hub, meant(all_of(hub.disks.page), word), word, "disk", told=_told)
+    return only_one(hub, meant(fetch_all(hub.disks.page), word), word, "disk", told=_told)
 
 
 def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
     """The disk that each of `words` means, as `find_disk`, every one once."""
-    disks = all_of(hub.disks.page) if words else []
+    disks = fetch_all(hub.disks.page) if words else []
     found = [only_one(hub, meant(disks, word), word, "disk", told=_told) for word in words]
     return tuple({disk.id: disk for disk in found}.values())
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
+from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
-from prime_cli.api.pages import all_of
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.pods.listing import gpu_words, timestamp
 from prime_cli.wire.pods import Pod
@@ -40,7 +40,7 @@ def word_for(pod: Pod, other_names: Collection[str | None]) -> str:
 
 def all_pods(hub: HubClient) -> list[Pod]:
     """All pods of the user."""
-    return all_of(hub.pods.page)
+    return fetch_all(hub.pods.page)
 
 
 def meant(things: Sequence[Thing], word: str) -> list[Thing]:

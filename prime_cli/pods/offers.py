@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import inf
 
-from prime_cli.api.availability import OfferFilter
 from prime_cli.api.client import HubClient
+from prime_cli.api.compute import OfferFilter
 from prime_cli.pods.offer_ids import offer_id
 from prime_cli.wire.offers import GpuOffer
 

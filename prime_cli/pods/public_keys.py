@@ -4,8 +4,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
-from prime_cli.api.pages import all_of
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.ssh_keys import MOST_CHARACTERS, PublicKey, read_public_key
@@ -63,7 +63,7 @@ def read_key_file(text: str) -> PublicKey:
 
 def known_keys(hub: HubClient) -> list[KnownKey]:
     """All keys of the user, the primary one first, then as the hub has them."""
-    found = sorted(all_of(hub.ssh_keys.page), key=lambda key: not key.is_primary)
+    found = sorted(fetch_all(hub.ssh_keys.page), key=lambda key: not key.is_primary)
     return [_read(key) for key in found]
 
 

@@ -3,8 +3,8 @@
 import platform
 import re
 
+from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
-from prime_cli.api.pages import all_of
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
@@ -19,7 +19,7 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
     """
     key = read_public_key(line)
     try:
-        for known in all_of(hub.ssh_keys.page):
+        for known in fetch_all(hub.ssh_keys.page):
             if _is_same(known, key):
                 return known
         added = hub.ssh_keys.add(name_of(key), key.line)

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.api.availability import OfferFilter
+from prime_cli.api.accounts import PendingLogin
 from prime_cli.api.client import HubClient
-from prime_cli.api.logins import PendingLogin
+from prime_cli.api.compute import OfferFilter
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.disks import DiskCreation, DiskRequest

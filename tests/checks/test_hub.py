@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.api.probe import Answered
+from prime_cli.api.probe import ProbeResult
 from prime_cli.checks.hub import examine, judge_clock
 from tests.checks.places import one, place, told
 
@@ -111,14 +111,14 @@ def test_no_hub_is_asked_offline_or_where_there_is_none(
 def test_clocks_are_compared_by_the_date_of_an_answer(
     tmp_path: Path, ahead: timedelta, status: str, sentence: str
 ) -> None:
-    answered = Answered(200, NOW, 0.0, with_key=False)
+    answered = ProbeResult(200, NOW, 0.0, with_key=False)
     found = judge_clock(answered, place(tmp_path, clock=lambda: NOW + ahead))
     assert (found.status, found.sentence) == (status, sentence)
     assert bool(found.fix) == (status != "ok")
 
 
 def test_a_slow_answer_is_not_taken_for_a_wrong_clock(tmp_path: Path) -> None:
-    answered = Answered(200, NOW, 40.0, with_key=False)
+    answered = ProbeResult(200, NOW, 40.0, with_key=False)
     found = judge_clock(answered, place(tmp_path, clock=lambda: NOW + timedelta(seconds=80)))
     assert found.status == "ok"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.checks.findings import Finding
 from prime_cli.checks.pods import examine
 from prime_cli.envs.starters import mark_published

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.transport import OfflineTransport
+from prime_cli.api.transports import OfflineTransport
 from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotFound, NotTrusted, Offline

@@ -287,8 +287,8 @@ STEPS = ("begin_wheel", "send", "finish_wheel", "begin_version", "finish_version
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from prime_cli.api.locks import Locks
-    from prime_cli.api.uploads import Uploads
+    from prime_cli.api.version_documents import Locks
+    from prime_cli.api.environments import Uploads
     from prime_cli.main import main
 
     step, when, folder = sys.argv[1:]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.core.errors import PartialResult, PodFailed, Unreachable
 from prime_cli.core.progress import Silent
 from prime_cli.pods.waiting import stage_of, wait_until_up

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prime_cli.accounts.teams import find_team
-from prime_cli.api.batches import MOST_SAMPLE_BYTES
+from prime_cli.api.evaluations import MOST_SAMPLE_BYTES
 from prime_cli.core.progress import Progress
 from prime_cli.evals.sharing.beginning import find_beginning
 from prime_cli.evals.sharing.described import PUSH_KEY, describe

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.envs.starters import mark_published
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub

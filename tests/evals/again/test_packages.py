@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.transport import OfflineTransport
+from prime_cli.api.transports import OfflineTransport
 from prime_cli.core.errors import Conflict, NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent

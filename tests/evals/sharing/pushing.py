@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.evals.sharing.options import PushOptions, PushResult

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.upstream import UpstreamHub
 from prime_cli.hub.app import create_app

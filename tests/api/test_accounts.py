@@ -1,14 +1,47 @@
-"""A key goes to its own hub alone: seen by servers on sockets, whatever the hub says."""
+"""Accounts, their keys, and lists that a hub gives in pages."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from prime_cli.api.accounts import fetch_all
 from prime_cli.core.progress import Silent
 from prime_cli.session import Session
+from prime_cli.wire.ssh_keys import SshKeyPage
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.scripted_hub import Reply, ScriptedHub
+
+
+@dataclass(frozen=True)
+class Some:
+    data: list[str]
+    total_count: int
+
+
+def test_all_pages_are_asked_for_and_no_further_one() -> None:
+    there = [str(number) for number in range(250)]
+    asked: list[int] = []
+
+    def page(*, offset: int, limit: int) -> Some:
+        asked.append(offset)
+        return Some(there[offset : offset + limit], len(there))
+
+    assert fetch_all(page) == there
+    assert asked == [0, 100, 200]
+
+
+def test_a_hub_whose_pages_never_end_is_left() -> None:
+    def page(*, offset: int, limit: int) -> Some:
+        return Some(["web"] * limit, offset + 2 * limit)
+
+    assert len(fetch_all(page)) == 10_000
+
+
+def test_an_empty_page_is_the_end_whatever_the_count_says() -> None:
+    assert fetch_all(lambda *, offset, limit: SshKeyPage(total_count=3)) == []
+
 
 KEY = "prime_sk_planted"
 AUTHORIZED = f"Bearer {KEY}"

@@ -1,18 +1,38 @@
-"""The hub application in this process, reached like any other hub.
-
-httpx's own ASGITransport is asynchronous only and holds whole bodies in memory. This one needs no
-event loop and no thread: it drives the application's coroutine by hand. `receive` is answered at
-once from the request's byte stream; `send` suspends the coroutine until the reader of the
-response asks for more. So bodies stream both ways, one chunk at a time, and the application may
-await nothing but `receive` and `send`.
-"""
+"""How requests travel: over sockets, not at all (offline), or to a hub in this process."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
 from typing import Any
 
 import httpx
 
-from prime_cli.core.errors import InternalError, PrimeError
+from prime_cli.api.urls import host_of
+from prime_cli.core.errors import InternalError, Offline, PrimeError, UsageError
+
+
+def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -> httpx.Client:
+    """A client by `transport`, else by sockets, with the proxies and certificates of the variables.
+
+    Raises UsageError for those that httpx cannot use: no address, SOCKS without its package, a
+    file that is not there or holds no certificates.
+    """
+    try:
+        return httpx.Client(transport=transport, timeout=timeout)
+    except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
+        raise UsageError(
+            f"The variables for proxies or certificates cannot be used: {error}",
+            hint="see which with `prime doctor`",
+        ) from error
+
+
+class OfflineTransport(httpx.BaseTransport):
+    """Refuses every request before a socket or a name lookup; raises Offline."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        raise Offline(
+            f"{host_of(request.url)} was not asked, because prime is offline",
+            hint="run it again without `--offline` and PRIME_OFFLINE",
+        )
+
 
 Message = MutableMapping[str, Any]
 App = Callable[
@@ -29,6 +49,11 @@ App = Callable[
 class AppTransport(httpx.BaseTransport):
     """Answers requests with an ASGI application that runs in the caller's thread.
 
+    httpx's own ASGITransport is asynchronous only and holds whole bodies in memory. This one needs
+    no event loop and no thread: it drives the application's coroutine by hand. `receive` is
+    answered at once from the request's byte stream; `send` suspends the coroutine until the reader
+    of the response asks for more. So bodies stream both ways, one chunk at a time, and the
+    application may await nothing but `receive` and `send`.
     Raises InternalError when the application raises, or awaits what is not there (an event loop).
     """
 

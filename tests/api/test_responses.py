@@ -1,6 +1,8 @@
-"""How much a hub may answer."""
+"""How large an answer may be, and what importing the client costs."""
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 
@@ -32,3 +34,20 @@ def test_a_compressed_answer_and_a_refusal_are_read_as_they_are() -> None:
         with pytest.raises(NotAllowed, match="not today"):
             hub.accounts.whoami()
         hub.close()
+
+
+def test_the_client_loads_neither_a_terminal_library_nor_the_hub() -> None:
+    heavy = ["rich", "click", "pygments", "starlette", "sqlalchemy", "typer", "keyring"]
+    code = (
+        "import sys, prime_cli.api.client; import httpx; httpx.Client; "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "[]"

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from prime_cli.api.embedded import AppTransport
+from prime_cli.api.transports import AppTransport
 from prime_cli.core.errors import InternalError
 
 

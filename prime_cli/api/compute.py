@@ -1,0 +1,255 @@
+"""`/availability`, `/pods`, `/disks` and `/ssh_keys`: renting machines and reaching them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+from urllib.parse import quote
+
+from prime_cli.api.connection import Connection, was_never_sent
+from prime_cli.api.urls import Query
+from prime_cli.core.errors import Offline, RateLimited, Unreachable
+from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
+from prime_cli.wire.offers import DiskOffer, DiskOfferPage, GpuOffer, OfferPage, Summary
+from prime_cli.wire.pods import (
+    Endable,
+    Ended,
+    PastPage,
+    Pod,
+    PodCreation,
+    PodPage,
+    PodState,
+    PodStates,
+    Sweep,
+    Swept,
+    read_log,
+)
+from prime_cli.wire.ssh_keys import KeyChange, KeyUpload, SshKey, SshKeyPage
+
+_PAGE = 100
+_MOST_PAGES = 200
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class OfferFilter:
+    """What the hub itself can leave out of its offers; the rest is for whoever asks."""
+
+    gpu_type: str | None = None
+    gpu_count: int | None = None
+    regions: Sequence[str] = ()
+    disks: Sequence[str] = ()
+
+
+Offer_co = TypeVar("Offer_co", bound=GpuOffer | DiskOffer, covariant=True)
+Offer = TypeVar("Offer", bound=GpuOffer | DiskOffer)
+
+
+class AnyOfferPage(Protocol[Offer_co]):
+    """Some of the offers of a kind."""
+
+    @property
+    def items(self) -> Sequence[Offer_co]: ...
+    @property
+    def total_count(self) -> int: ...
+
+
+class Availability:
+    """Offers; raises NotLoggedIn where a hub shows them to its users only."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def gpus(self, wanted: OfferFilter | None = None) -> list[GpuOffer]:
+        """Every single machine."""
+        return self._machines("/availability/gpus", wanted or OfferFilter())
+
+    def multi_node(self, wanted: OfferFilter | None = None) -> list[GpuOffer]:
+        """Every cluster that is rented as one."""
+        return self._machines("/availability/multi-node", wanted or OfferFilter())
+
+    def disks(
+        self, regions: Sequence[str] = (), data_center_id: str | None = None
+    ) -> list[DiskOffer]:
+        """Every kind of disk."""
+        query = {"regions": tuple(regions) or None, "data_center_id": data_center_id}
+        return self._all("/availability/disks", DiskOfferPage, query)
+
+    def summary(self) -> Summary:
+        """Prices by type of machine and number of GPUs."""
+        answer = self._connection.call("GET", "/availability/gpu-summary", most=_MOST_BYTES)
+        return answer.convert(answer.body, Summary)
+
+    def _machines(self, path: str, wanted: OfferFilter) -> list[GpuOffer]:
+        query = {
+            "regions": tuple(wanted.regions) or None,
+            "gpu_count": wanted.gpu_count,
+            "gpu_type": wanted.gpu_type,
+            "disks": tuple(wanted.disks) or None,
+        }
+        return self._all(path, OfferPage, query)
+
+    def _all(self, path: str, page_type: type[AnyOfferPage[Offer]], query: Query) -> list[Offer]:
+        found: list[Offer] = []
+        for number in range(1, _MOST_PAGES + 1):
+            asked = {"page": number, "page_size": _PAGE, **query}
+            answer = self._connection.call("GET", path, query=asked, most=_MOST_BYTES)
+            page = answer.read_exactly(page_type)
+            found += page.items
+            if not page.items or len(found) >= page.total_count:
+                break
+        return found
+
+
+_CREATE_SECONDS = 120.0
+_END_SECONDS = 120.0
+
+
+class Pods:
+    """Pods of the user; raises NotLoggedIn where the hub does not know who asks."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def page(self, *, offset: int = 0, limit: int = 100, seconds: float | None = None) -> PodPage:
+        """One page of pods that are there, the newest first."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call(
+            "GET", "/pods", query=query, most=_MOST_BYTES, seconds=seconds
+        ).read_exactly(PodPage)
+
+    def get(self, pod_id: str) -> Pod:
+        """One pod; raises NotFound."""
+        return self._connection.call("GET", _pod_path(pod_id), most=_MOST_BYTES).read_exactly(Pod)
+
+    def states(self, pod_ids: Sequence[str]) -> list[PodState]:
+        """How pods are; those that are not there are left out."""
+        query = {"pod_ids": tuple(pod_ids)}
+        answer = self._connection.call("GET", "/pods/status", query=query, most=_MOST_BYTES)
+        return answer.read_exactly(PodStates).data or []
+
+    def create(self, creation: PodCreation) -> Pod:
+        """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod.
+
+        Then Unreachable says so, unless the request cannot have reached the hub.
+        """
+        try:
+            return self._connection.call(
+                "POST", "/pods", body=creation, seconds=_CREATE_SECONDS, repeatable=False
+            ).read_exactly(Pod)
+        except (Offline, RateLimited):
+            raise
+        except Unreachable as error:
+            if was_never_sent(error.__cause__):
+                raise
+            raise Unreachable(
+                f"{error.message}: a pod may have been made all the same",
+                hint="look for it with `prime pods list` before you ask again",
+            ) from error
+
+    def terminate(self, pod_id: str) -> Ended:
+        """Give a pod back; raises NotFound."""
+        answer = self._connection.call("DELETE", _pod_path(pod_id), seconds=_END_SECONDS)
+        return answer.read_exactly(Ended)
+
+    def endable(self, pod_id: str) -> Endable:
+        """What whoever may end a pod has to know of it, on hubs with `pods` in their features.
+
+        An admin of the hub may end pods that no list shows to the admin. Raises NotFound.
+        """
+        answer = self._connection.call("GET", f"{_pod_path(pod_id)}/endable")
+        return answer.read_exactly(Endable)
+
+    def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
+        """One page of pods that ended, the one that ended last first."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call(
+            "GET", "/pods/history", query=query, most=_MOST_BYTES
+        ).read_exactly(PastPage)
+
+    def log(self, pod_id: str, lines: int) -> str:
+        """The last lines of a pod's log."""
+        answer = self._connection.call(
+            "GET", f"{_pod_path(pod_id)}/log", query={"tail": lines}, most=_MOST_BYTES
+        )
+        return read_log(answer.read_exactly(object))
+
+    def sweep(self, *, dry_run: bool, seconds: float = _END_SECONDS) -> Swept:
+        """Find, and end, what costs without need; on hubs with `pods` in their features."""
+        answer = self._connection.call(
+            "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=seconds
+        )
+        return answer.read_exactly(Swept)
+
+
+def _pod_path(pod_id: str) -> str:
+    """An id is what a hub says, and stays one part of an address."""
+    return f"/pods/{quote(pod_id, safe='')}"
+
+
+class Disks:
+    """Disks of the user."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def page(self, *, offset: int = 0, limit: int = 100) -> DiskPage:
+        """One page, the newest first."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call("GET", "/disks", query=query, most=_MOST_BYTES).read_exactly(
+            DiskPage
+        )
+
+    def get(self, disk_id: str) -> Disk:
+        """One disk; raises NotFound."""
+        return self._connection.call("GET", _disk_path(disk_id)).read_exactly(Disk)
+
+    def create(self, creation: DiskCreation) -> Disk:
+        """Rent a disk; never asked for twice."""
+        return self._connection.call(
+            "POST", "/disks", body=creation, repeatable=False
+        ).read_exactly(Disk)
+
+    def rename(self, disk_id: str, name: str) -> None:
+        """Call a disk otherwise."""
+        self._connection.call("PATCH", _disk_path(disk_id), body=DiskChange(name))
+
+    def terminate(self, disk_id: str) -> Ended:
+        """Give a disk back, with all that is on it."""
+        said = self._connection.call("DELETE", _disk_path(disk_id)).read_exactly(object)
+        status = said.get("status") if isinstance(said, dict) else None
+        # The published schema leaves the form of this answer open.
+        return Ended(status) if isinstance(status, str) else Ended()
+
+
+def _disk_path(disk_id: str) -> str:
+    return f"/disks/{quote(disk_id, safe='')}"
+
+
+class SshKeys:
+    """Keys of the user."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def page(self, *, offset: int = 0, limit: int = 100) -> SshKeyPage:
+        """One page."""
+        query = {"offset": offset, "limit": limit}
+        return self._connection.call("GET", "/ssh_keys", query=query).read_exactly(SshKeyPage)
+
+    def add(self, name: str, public_key: str) -> SshKey:
+        """Let a public key open the user's pods."""
+        return self._connection.call(
+            "POST", "/ssh_keys", body=KeyUpload(name, public_key), repeatable=False
+        ).read_exactly(SshKey)
+
+    def remove(self, key_id: str) -> None:
+        """Let it open none that is made from now on."""
+        self._connection.call("DELETE", _key_path(key_id))
+
+    def set_primary(self, key_id: str) -> None:
+        """Let it be the one that pods are made with where none is named."""
+        self._connection.call("PATCH", _key_path(key_id), body=KeyChange(is_primary=True))
+
+
+def _key_path(key_id: str) -> str:
+    return f"/ssh_keys/{quote(key_id, safe='')}"
