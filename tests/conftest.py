@@ -13,6 +13,7 @@ from prime_cli.session import Session
 from tests.helpers.cli import Prime
 from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
+from tests.helpers.seed import read_seed, set_seed, split_sample
 from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["file_server", "wheelhouse"]
@@ -35,11 +36,25 @@ _NETWORK_MARKERS = ("slow", "network")
 _HEARD = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Lift the limit of `--allow-hosts` for tests that are marked for the network."""
+def pytest_configure() -> None:
+    set_seed()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Lift the limit of `--allow-hosts` for tests that are marked for the network, and leave out
+    the cases of a sample that the seed does not choose (of those that `-k` and `-m` select).
+    """
     for item in items:
         if any(item.get_closest_marker(name) for name in _NETWORK_MARKERS):
             item.add_marker(pytest.mark.enable_socket)
+    items[:], left_out = split_sample(items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"PRIME_TEST_SEED={read_seed()}")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -96,6 +111,12 @@ def databases() -> Iterator[None]:
 def home(clean_environment: Path) -> Path:
     """The folder that this test has for a home."""
     return clean_environment
+
+
+@pytest.fixture
+def seed() -> int:
+    """What this run's choices by chance depend on."""
+    return read_seed()
 
 
 @pytest.fixture

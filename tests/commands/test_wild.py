@@ -3,8 +3,6 @@
 One home serves all of them, so that those which need the same packages share them.
 """
 
-import os
-import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +26,7 @@ from tests.helpers.wild import (
     write_wheel,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sample(5, "name")]
 
 ORACLE = ("-m", "builtin/oracle", "-n", "2", "-r", "2")
 PYTHON_3_12 = python_at_hand("3.12")
@@ -38,13 +36,7 @@ REFUSED = ("files-left-out", "not-an-environment")
 """Shapes that are told at build what is wrong with them."""
 UNREACHABLE = ("direct-url", "uv-sources")
 """Shapes whose host does not exist; one that does is tested below."""
-ALWAYS = (
-    "capitals", "folder-differs", "tool-rubric", "old-multi-turn", "v1", "no-verifiers",
-    "narrow-python", "extras", "required-arguments",
-)  # fmt: skip
-SEED = int(os.environ.get("PRIME_TEST_SEED", datetime.now(UTC).toordinal()))
-"""Chooses the slice of the other shapes that is run: all of them would take too long each day."""
-SLICE = random.Random(SEED).sample(sorted({*WILD} - {*ALWAYS, *REFUSED, *UNREACHABLE}), 4)
+RUNNING = sorted({*WILD} - {*REFUSED, *UNREACHABLE})
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +71,7 @@ def project(folder: Path, name: str, shape: Shape) -> tuple[Path, str]:
     return write_project(folder / name, own), f"ada/{own.name}"
 
 
-@pytest.mark.parametrize("name", [*ALWAYS, *SLICE], ids=lambda name: f"{name}-seed{SEED}")
+@pytest.mark.parametrize("name", RUNNING)
 def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> None:
     if name == "narrow-python" and PYTHON_3_12 is None:
         pytest.skip("no Python 3.12 at hand")

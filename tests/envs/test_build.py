@@ -27,6 +27,7 @@ def build(folder: Path, progress: Silent | None = None) -> tuple[Path, WheelFact
     )
 
 
+@pytest.mark.sample(6, "shape")
 @pytest.mark.parametrize("shape", IN_PROCESS.values(), ids=IN_PROCESS)
 def test_every_shape_of_the_wild_builds_offline(shape: Shape, tmp_path: Path) -> None:
     wheel, facts = build(write_project(tmp_path, shape))
@@ -94,6 +95,7 @@ HOOKED = {
 }
 
 
+@pytest.mark.sample(6, "shape")
 @pytest.mark.parametrize("shape", HOOKED.values(), ids=HOOKED)
 def test_code_of_a_project_never_runs_in_this_process(shape: Shape, tmp_path: Path) -> None:
     assert not hatchling_fits(load_project(write_project(tmp_path, shape)))
@@ -164,6 +166,7 @@ def test_files_left_out_of_the_wheel_are_found_by_importing_it(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["module", "package", "src"])
+@pytest.mark.sample(2, "backend")
 @pytest.mark.parametrize("backend", [*BACKENDS, None], ids=str)
 def test_every_backend_builds_every_layout_to_the_same_bytes(
     backend: str | None, layout: str, tmp_path: Path

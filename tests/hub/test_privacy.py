@@ -206,6 +206,7 @@ def id_of(operation: Operation) -> str:
 
 
 @pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])
+@pytest.mark.sample(25, "operation")
 @pytest.mark.parametrize("operation", [*filter(names_something, OPERATIONS)], ids=id_of)
 def test_private_is_answered_as_what_does_not_exist(
     world: World, operation: Operation, who: str
@@ -244,6 +245,7 @@ def test_owner_reads_what_is_private_everywhere(world: World, path: str) -> None
         assert answer.status_code in (200, 308), (who, path)
 
 
+@pytest.mark.sample(25, "operation")
 @pytest.mark.parametrize(
     "operation",
     [o for o in OPERATIONS if o.needs_key],
@@ -256,6 +258,7 @@ def test_nobody_is_asked_for_a_key(world: World, operation: Operation) -> None:
         assert (answer.status_code, answer.json()["code"]) == (401, "not_logged_in")
 
 
+@pytest.mark.sample(25, "operation")
 @pytest.mark.parametrize(
     "operation",
     [

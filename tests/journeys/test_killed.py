@@ -3,7 +3,6 @@
 `PRIME_TEST_SEED=…` repeats the choices of a run; each run prints its own.
 """
 
-import os
 import random
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,13 +12,6 @@ import pytest
 from tests.journeys.kills import Killing
 from tests.journeys.somebody import Somebody, require_ssh
 from tests.journeys.town import found_town, serve_town
-
-
-@pytest.fixture
-def seed() -> int:
-    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
-    print(f"PRIME_TEST_SEED={seed}")
-    return seed
 
 
 def kill(folder: Path, seed: int, rounds: int) -> Killing:

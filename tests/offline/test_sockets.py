@@ -41,6 +41,7 @@ def test_a_connection_would_be_seen(prime: Prime, folder: Path) -> None:
     assert tried
 
 
+@pytest.mark.sample(25, "name")
 @pytest.mark.parametrize("name", WALKED)
 def test_no_socket_is_opened_for_a_hub_elsewhere(name: str, prime: Prime, folder: Path) -> None:
     code = _walk(name, prime, folder, SERVED)
@@ -48,6 +49,7 @@ def test_no_socket_is_opened_for_a_hub_elsewhere(name: str, prime: Prime, folder
         assert code == ExitCode.UNREACHABLE
 
 
+@pytest.mark.sample(25, "name")
 @pytest.mark.parametrize("name", WALKED)
 def test_no_socket_is_opened_by_the_hub_in_the_box(name: str, prime: Prime, folder: Path) -> None:
     _walk(name, prime, folder, BOXED)

@@ -4,7 +4,6 @@ A run takes some cases of each family by chance; `PRIME_TEST_SEED=…` repeats i
 `benchmarks/parity/run.py` runs them all.
 """
 
-import os
 import random
 from pathlib import Path
 
@@ -19,9 +18,9 @@ CASES = 2
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_rewards_and_errors_are_those_of_the_release_itself(family: Family, tmp_path: Path) -> None:
-    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
-    print(f"PRIME_TEST_SEED={seed}")
+def test_rewards_and_errors_are_those_of_the_release_itself(
+    family: Family, tmp_path: Path, seed: int
+) -> None:
     for number, (release, case) in enumerate(family.some(random.Random(seed), CASES)):
         finding = run_cell(release, case, tmp_path / str(number))
         assert finding.holds, str(finding)

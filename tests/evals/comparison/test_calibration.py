@@ -1,29 +1,26 @@
 """What is promised holds in simulation; the long one is benchmarks/statistics/calibration.py."""
 
-import os
-import random
-
 import pytest
 
 from tests.evals.comparison.simulation import WORLDS, World, coverage, share_found
+from tests.helpers.seed import read_seed
 
 TIMES = 400
-SEED = int(os.environ.get("PRIME_TEST_SEED") or random.SystemRandom().randrange(10**6))
-"""Another one every time, printed by a test that fails."""
+SEED = read_seed()
 
 
 @pytest.mark.slow
+@pytest.mark.sample(4, "world")
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_runs_that_do_not_differ_are_seldom_found_to(world: World) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     found = share_found(world, 0.0, TIMES, seed=SEED)
     # Four standard errors of a share of 5 %: once in 30,000 times by chance.
     assert found <= 0.05 + 4 * (0.05 * 0.95 / TIMES) ** 0.5
 
 
 @pytest.mark.slow
+@pytest.mark.sample(4, "world")
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_the_interval_holds_the_true_difference(world: World) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     found = coverage(world, 0.1, TIMES, seed=SEED)
     assert found.covered >= 0.93 - 4 * (0.07 * 0.93 / TIMES) ** 0.5

@@ -1,8 +1,5 @@
 """Power is as promised in simulation; the long one is benchmarks/statistics/power.py."""
 
-import os
-import random
-
 import pytest
 
 from tests.evals.comparison.delivered_power import (
@@ -11,17 +8,16 @@ from tests.evals.comparison.delivered_power import (
     delivered,
     delivered_one_by_one,
 )
+from tests.helpers.seed import read_seed
 
 PAIRS = 2_000
 SLICE = [DESIGNS[place] for place in (1, 2, 3, 5, 6, 9, 11)]
-SEED = int(os.environ.get("PRIME_TEST_SEED") or random.SystemRandom().randrange(10**6))
-"""Another one every time, printed by a test that fails."""
+SEED = read_seed()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", SLICE, ids=lambda design: f"{design.name}, {design.rollouts}")
 def test_compare_finds_a_difference_as_often_as_power_promises(design: Design) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     need = design.need()
     assert need.examples is not None
     assert need.expected_power is not None
@@ -33,7 +29,6 @@ def test_compare_finds_a_difference_as_often_as_power_promises(design: Design) -
 @pytest.mark.slow
 @pytest.mark.parametrize("design", [DESIGNS[5]], ids=lambda design: design.name)
 def test_judging_all_pairs_at_once_is_judging_each_as_compare_does(design: Design) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     at_once = delivered(design, 30, PAIRS, seed=SEED)
     singly = delivered_one_by_one(design, 30, 400, seed=SEED)
     assert abs(at_once - singly) <= 4 * (0.25 / 400 + 0.25 / PAIRS) ** 0.5

@@ -4,7 +4,6 @@
 the same more often.
 """
 
-import os
 import random
 from pathlib import Path
 
@@ -20,14 +19,6 @@ pytestmark = [
 
 ROUNDS = 7
 """Of each kind: 21 together."""
-
-
-@pytest.fixture
-def seed() -> int:
-    """Another one for each run, told to whoever reads why it failed."""
-    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
-    print(f"PRIME_TEST_SEED={seed}")
-    return seed
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

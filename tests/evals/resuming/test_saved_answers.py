@@ -81,6 +81,7 @@ def said(folder: RunFolder) -> list[str]:
 SIZE: dict[str, Any] = {"num_examples": 4, "rollouts_per_example": 1, "concurrency": 1}
 
 
+@pytest.mark.sample(2, "verifiers")
 @pytest.mark.parametrize("verifiers", FAMILIES)
 def test_the_mean_does_not_move_however_often_a_run_is_resumed(
     verifiers: str, model: ScriptedModel, tmp_path: Path
@@ -157,6 +158,7 @@ def test_refused_requests_stay_and_rollouts_without_an_answer_are_asked_again(
 
 
 @SLOW
+@pytest.mark.sample(2, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.3.1", "0.4.0"])
 def test_v1_goes_through_the_saved_turns_once_more(
     verifiers: str, model: ScriptedModel, tmp_path: Path

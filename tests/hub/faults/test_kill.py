@@ -33,14 +33,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def seed() -> int:
-    """Another one for each run, told to whoever reads why it failed."""
-    seed = int(os.environ.get("PRIME_TEST_SEED") or random.randrange(10**9))
-    print(f"PRIME_TEST_SEED={seed}")
-    return seed
-
-
 def test_nothing_is_there_in_part_on_sqlite_and_files(tmp_path: Path, seed: int) -> None:
     data = tmp_path / "hub"
     tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=50)

@@ -85,6 +85,7 @@ def check(said: Said, words: str = "") -> None:
     assert words in error.message
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", EVERY_FAMILY)
 def test_scoring_that_waits_meets_its_deadline(
     version: str, model: ScriptedModel, log: Path
@@ -92,12 +93,14 @@ def test_scoring_that_waits_meets_its_deadline(
     check(run_v0(version, model, "slow_scores", log, score_s=3.0), "longer than 3 s")
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", EVERY_FAMILY)
 def test_scoring_that_blocks_is_interrupted(version: str, model: ScriptedModel, log: Path) -> None:
     spec = {"args": {"blocks": True}, "blocked_s": 5.0}
     check(run_v0(version, model, "slow_scores", log, **spec), "let nothing else run")
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", V1)
 def test_v1_scoring_that_waits_meets_its_deadline(
     version: str, model: ScriptedModel, log: Path
@@ -105,6 +108,7 @@ def test_v1_scoring_that_waits_meets_its_deadline(
     check(run_v1(version, model, "slow_score_tasks", log, score_s=3.0), "longer than 3 s")
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", V1)
 def test_v1_scoring_that_blocks_is_interrupted(
     version: str, model: ScriptedModel, log: Path
@@ -113,6 +117,7 @@ def test_v1_scoring_that_blocks_is_interrupted(
     check(run_v1(version, model, "slow_score_tasks", log, **spec), "let nothing else run")
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", V1)
 def test_a_deadline_of_the_tasks_own_is_no_score_either(
     version: str, model: ScriptedModel, log: Path

@@ -19,6 +19,7 @@ def run(version: str, model: ScriptedModel, module: str, log: Path, **fields: ob
     return run_worker(spec_for(model, module, generation="v1", **fields), log, python)
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_taskset_without_tools_runs_in_one_process(
     version: str, model: ScriptedModel, log: Path
@@ -51,6 +52,7 @@ def test_many_episodes_at_once_all_reach_the_model(model: ScriptedModel, log: Pa
     assert len(model.calls) == 200
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_errors_are_rows_sorted_by_fault(version: str, model: ScriptedModel, log: Path) -> None:
     model.queue(status(400, message="no such model"))
@@ -82,6 +84,7 @@ def test_a_prompt_that_does_not_fit_ends_the_rollout_unfailed(
     assert (row.reward, row.error) == (0.0, None)
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_an_environment_may_play_the_user(version: str, model: ScriptedModel, log: Path) -> None:
     said = run(version, model, "guess_tasks", log, n=1)
@@ -94,6 +97,7 @@ def test_an_environment_may_play_the_user(version: str, model: ScriptedModel, lo
     assert [m["role"] for m in row.completion] == ["assistant", "user"] * 2 + ["assistant"]
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_judges_with_the_default_client_come_the_same_way(
     version: str, model: ScriptedModel, log: Path
@@ -128,6 +132,7 @@ def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", ["0.3.1", "0.4.0"])
 def test_other_harnesses_get_a_base_url_for_each_episode(
     version: str, model: ScriptedModel, log: Path
@@ -139,6 +144,7 @@ def test_other_harnesses_get_a_base_url_for_each_episode(
     assert paths == {f"/r/{n}.0.1/v1/chat/completions" for n in range(2)}
 
 
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize(
     ("version", "module", "generation"),
     [

@@ -16,6 +16,7 @@ from prime_cli.hub.compute.local.lock import Keeper, is_kept, take_lock
 from prime_cli.hub.compute.local.pods import LocalPods
 from prime_cli.hub.compute.local.processes import find_process, members, processes
 from tests.helpers.local_pods import Here, wait_until
+from tests.helpers.seed import read_seed
 
 
 def test_a_process_that_has_the_number_of_a_keeper_is_not_ended_with_the_pod(here: Here) -> None:
@@ -83,9 +84,7 @@ provider.resume(sys.argv[2])
 
 
 def _moments(count: int) -> Iterator[float]:
-    seed = int(os.environ.get("PRIME_TEST_SEED", random.randrange(10**6)))
-    print(f"PRIME_TEST_SEED={seed}")
-    chance = random.Random(seed)
+    chance = random.Random(read_seed())
     for _ in range(count):
         yield chance.uniform(0, 0.3)
 

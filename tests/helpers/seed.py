@@ -1,0 +1,61 @@
+"""The seed of all that tests choose by chance: `PRIME_TEST_SEED=…` repeats a run's choices.
+
+Each run prints its own. `@pytest.mark.sample(N, "version")` keeps the cases of N
+values of the parameter `version`, chosen by the seed for each test function anew;
+`PRIME_TEST_ALL=1` keeps every case.
+"""
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+SEED = "PRIME_TEST_SEED"
+ALL = "PRIME_TEST_ALL"
+
+
+def set_seed() -> None:
+    """Choose a seed unless one is given; processes started later inherit it."""
+    os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
+
+
+def read_seed() -> int:
+    return int(os.environ[SEED])
+
+
+def split_sample(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Those of `items` to run, in their order, and those that the seed leaves out."""
+    matrices: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        matrices[item.nodeid.partition("[")[0]].append(item)
+    left_out: set[str] = set()
+    for name, cases in matrices.items():
+        for marker in _samples(cases[0]):
+            left_out |= _left_out(name, cases, *marker.args)
+    return (
+        [item for item in items if item.nodeid not in left_out],
+        [item for item in items if item.nodeid in left_out],
+    )
+
+
+def _samples(item: pytest.Item) -> Iterator[pytest.Mark]:
+    return iter(()) if os.environ.get(ALL) else item.iter_markers("sample")
+
+
+def _left_out(name: str, cases: Sequence[pytest.Item], wanted: int, parameter: str) -> set[str]:
+    """The cases of `name` with a value of `parameter` that is not among `wanted` chosen ones."""
+    values = list(dict.fromkeys(_value(case, parameter) for case in cases))
+    if None in values or len(values) <= wanted:
+        return set()
+    chosen = random.Random(f"{read_seed()} {name} {parameter}").sample(values, wanted)
+    return {case.nodeid for case in cases if _value(case, parameter) not in chosen}
+
+
+def _value(case: pytest.Item, parameter: str) -> str | None:
+    """What `case` is given for `parameter`, as text that sorts and compares; None without it."""
+    if not isinstance(case, pytest.Function) or not hasattr(case, "callspec"):
+        return None
+    given = case.callspec.params
+    return str(given[parameter]) if parameter in given else None
