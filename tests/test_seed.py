@@ -32,7 +32,9 @@ def collect(folder: Path, **variables: str) -> list[str]:
     root = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--collect-only", "-c", os.devnull, str(folder)],
-        env=os.environ | {"PYTHONPATH": str(root)} | variables,
+        env=os.environ
+        | {"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        | variables,
         check=True,
         capture_output=True,
         encoding="utf-8",
