@@ -60,9 +60,9 @@ def _report(error: Exception, scrub: Callable[[str], str]) -> str:
 
 def _scrubber(keys: Iterable[str]) -> Callable[[str], str]:
     """What takes `keys` and those of the environment out of a text."""
-    from prime_cli.core.secret_names import secrets_among
+    from prime_cli.core.secret_detection import find_secrets
     from prime_cli.runs.scrubber import Scrubber
 
     known = {f"key {number}": key for number, key in enumerate(keys, start=1)}
-    scrubber = Scrubber(secrets_among(os.environ) | known)
+    scrubber = Scrubber(find_secrets(os.environ) | known)
     return lambda text: _BEARER.sub("[key]", _PASSWORD.sub("[password]", scrubber.text(text)))

@@ -61,7 +61,7 @@ class Session:
     def config(self) -> "Config":
         """What is set, and where each value came from; files open to others are closed first."""
         from prime_cli.core.config import load_config
-        from prime_cli.core.private import repair_modes
+        from prime_cli.core.paths import repair_modes
 
         config = load_config(context=self.context_name, offline=self.offline_flag)
         for sentence in repair_modes(config.home.value):
@@ -159,10 +159,10 @@ class Session:
     def _box(self) -> "HubClient":
         """The hub in this process, which has the starters and reads through to the upstream."""
         from prime_cli.core.config import STARTER_OWNER
-        from prime_cli.core.told_logs import telling_warnings
+        from prime_cli.core.progress import forward_warnings
         from prime_cli.envs.starters import starters_are_published
 
-        self._closing.enter_context(telling_warnings("prime_cli.hub", self.progress))
+        self._closing.enter_context(forward_warnings("prime_cli.hub", self.progress))
         data = self.config.home.value / "hub"
         if not starters_are_published(data):
             from prime_cli.envs.seeding import publish_starters

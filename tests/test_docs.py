@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.config.registry import SETTINGS, Known
+from prime_cli.core.config.settings import SETTINGS, SettingSpec
 from prime_cli.core.errors import ExitCode
 from prime_cli.evals.checking.inspection import ORDER
 from prime_cli.runs.folder import RunFolder
@@ -37,7 +37,7 @@ def test_every_variable_that_is_read_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_every_setting_is_documented_as_the_registry_has_it(setting: Known[Any]) -> None:
+def test_every_setting_is_documented_as_the_registry_has_it(setting: SettingSpec[Any]) -> None:
     variables = ", ".join(f"`{name}`" for name in setting.variables)
     cells = (f"`{setting.name}`", setting.summary, setting.form, setting.usual, variables)
     assert f"| {' | '.join(cells)} |" in SETTINGS_PAGE.splitlines()

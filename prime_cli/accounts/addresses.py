@@ -3,10 +3,10 @@
 import re
 from urllib.parse import quote, urlsplit
 
-from prime_cli.core.config.addresses import hub_address, split_address
 from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
+from prime_cli.core.config.parsers import parse_hub_url, split_url
 from prime_cli.core.errors import UsageError
-from prime_cli.core.loopback import is_loopback
+from prime_cli.core.http import is_loopback
 
 _APPROVAL = "/dashboard/tokens/challenge?code="
 _LONGEST_NAME = 64
@@ -19,11 +19,11 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
     be allowed. Raises UsageError.
     """
     url = text.strip() if "://" in text else _with_scheme(text.strip())
-    if split_address(url) is None:
+    if split_url(url) is None:
         raise UsageError(
             f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
         )
-    address = hub_address(url, "The hub")
+    address = parse_hub_url(url, "The hub")
     require_https(address, allow_http=allow_http)
     return address
 
@@ -52,7 +52,7 @@ def default_context_name(url: str) -> str:
 
 def approval_url(web_url: str, code: str) -> str:
     """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
-    if split_address(web_url) is None:
+    if split_url(web_url) is None:
         raise UsageError(
             f"`{web_url}` is not the address of web pages",
             hint="correct `web_url` of the context in config.toml",
@@ -62,5 +62,5 @@ def approval_url(web_url: str, code: str) -> str:
 
 def _with_scheme(text: str) -> str:
     url = f"https://{text}"
-    is_here = split_address(url) is not None and is_loopback(url)
+    is_here = split_url(url) is not None and is_loopback(url)
     return f"http://{text}" if is_here else url

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prime_cli.accounts.addresses import approval_url
-from prime_cli.core.credentials.checked import check_key
+from prime_cli.core.credentials.store import check_key
+from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import IntegrityError, NotAllowed, NotFound, Offline, Unreachable
-from prime_cli.core.process import leave_running
+from prime_cli.core.process import start_detached
 from prime_cli.core.progress import Progress
-from prime_cli.core.switches import in_ci
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -82,7 +82,7 @@ def open_page(url: str) -> bool:
     """
     if not url.startswith(("http://", "https://")):
         return False
-    return leave_running([sys.executable, "-I", "-m", "webbrowser", url])
+    return start_detached([sys.executable, "-I", "-m", "webbrowser", url])
 
 
 LOGIN_SECONDS = 600.0

@@ -4,16 +4,15 @@ from dataclasses import dataclass, replace
 
 from prime_cli.accounts.addresses import default_context_name, read_hub_url, require_https
 from prime_cli.core.config import LOCAL, PRIME, Config, Context, load_config
-from prime_cli.core.config.contexts import URL_VARIABLES, find_context, read_contexts
-from prime_cli.core.config.editing import (
+from prime_cli.core.config.contexts import URL_VARIABLES, find_context, read_contexts, read_table
+from prime_cli.core.config.edit import (
     check_context_name,
     delete_context,
     known_contexts,
     rename_context,
 )
-from prime_cli.core.config.settings import read_table
 from prime_cli.core.credentials import Storage, find_credential, remove_credential, save_credential
-from prime_cli.core.credentials.file import read_entries
+from prime_cli.core.credentials.store import read_entries
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
 
 _NAMED_NOW = ("--context", "PRIME_CONTEXT")

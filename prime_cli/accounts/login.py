@@ -8,8 +8,8 @@ from prime_cli.accounts.contexts import LoginTarget
 from prime_cli.accounts.logout import revoke
 from prime_cli.accounts.teams import has_team, list_teams, save_team
 from prime_cli.core.config import Config
-from prime_cli.core.config.editing import save_context, use_context
-from prime_cli.core.credentials import Kept, Storage, save_credential
+from prime_cli.core.config.edit import save_context, use_context
+from prime_cli.core.credentials import Storage, StoredKey, save_credential
 from prime_cli.core.errors import NotLoggedIn, PrimeError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.wire.accounts import Account, Team
@@ -28,7 +28,7 @@ class LoginResult:
 
     target: LoginTarget
     account: Account
-    kept: Kept
+    kept: StoredKey
     teams: tuple[Team, ...] | None = None
     left: str | None = None
 
@@ -85,7 +85,7 @@ def _try_key(hub: "HubClient") -> Account:
         ) from error
 
 
-def _keep(config: Config, target: LoginTarget, key: str, storage: Storage) -> Kept:
+def _keep(config: Config, target: LoginTarget, key: str, storage: Storage) -> StoredKey:
     """Write the context and the key, and make the context current."""
     if not target.known:
         web_url = target.web_url if target.web_url != target.base_url else None

@@ -14,12 +14,11 @@ from typing import Any
 
 from prime_cli.accounts.addresses import require_https
 from prime_cli.core.config import PRIME, PRIME_API_URL, PRIME_WEB_URL, Config, Context
-from prime_cli.core.config.addresses import hub_address
 from prime_cli.core.config.contexts import read_contexts
-from prime_cli.core.config.editing import save_context, use_context
-from prime_cli.core.credentials import Kept, Storage, save_credential
-from prime_cli.core.credentials.checked import check_key
-from prime_cli.core.credentials.file import read_entries
+from prime_cli.core.config.edit import save_context, use_context
+from prime_cli.core.config.parsers import parse_hub_url
+from prime_cli.core.credentials import Storage, StoredKey, save_credential
+from prime_cli.core.credentials.store import check_key, read_entries
 from prime_cli.core.errors import NotFound, NotLoggedIn, UsageError
 from prime_cli.core.paths import storage_errors
 
@@ -85,8 +84,8 @@ def _read_context(name: str, table: dict[str, Any], file: Path) -> OfficialConte
     web_url = _text(table, "frontend_url", file) or usual
     return OfficialContext(
         name=name,
-        base_url=hub_address(base_url, f"base_url in {file}"),
-        web_url=hub_address(web_url, f"frontend_url in {file}"),
+        base_url=parse_hub_url(base_url, f"base_url in {file}"),
+        web_url=parse_hub_url(web_url, f"frontend_url in {file}"),
         team=_team(table, file),
         key=_text(table, "api_key", file),
     )
@@ -179,13 +178,13 @@ def plan_import(official: OfficialConfig, config: Config) -> ImportPlan:
     return ImportPlan(official.file, imports, current.name if current and chosen else None)
 
 
-def run_import(plan: ImportPlan, config: Config, storage: Storage) -> Kept | None:
+def run_import(plan: ImportPlan, config: Config, storage: Storage) -> StoredKey | None:
     """Write the contexts, teams and keys of `plan`; where the keys are, if any was taken.
 
     A keyring that does not answer for the first key is not asked for the others.
     Raises StorageFailed, Conflict.
     """
-    first: Kept | None = None
+    first: StoredKey | None = None
     for each in plan.imports:
         if each.refused:
             continue

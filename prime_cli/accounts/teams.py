@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.config import LOCAL, PRIME, Config
 from prime_cli.core.config.contexts import TEAM_VARIABLES, read_contexts
-from prime_cli.core.config.editing import save_context
+from prime_cli.core.config.edit import save_context
 from prime_cli.core.errors import NotFound, Unreachable, UsageError
 from prime_cli.wire.accounts import Member, Team
 

@@ -5,7 +5,7 @@ A command tells what its argument or option takes by its metavar alone; Tab comp
 
 import re
 
-from prime_cli.core.config.registry import SETTINGS
+from prime_cli.core.config.settings import SETTINGS
 
 _ENVIRONMENT = ("@starters", "@environments", "@projects", "@files")
 _OFFERS: dict[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prime_cli.checks.findings import Finding, failed, ok, warned
 from prime_cli.checks.place import Place
-from prime_cli.core.sizes import shown_bytes
+from prime_cli.core.formatting import format_bytes
 
 NAME = "disk"
 LITTLE = 2_000_000_000
@@ -36,7 +36,7 @@ def examine(place: Place) -> list[Finding]:
 
 def judge(words: list[str], path: Path, free: int) -> Finding:
     """What `free` bytes on the disk of `path` are good for."""
-    sentence = f"{shown_bytes(free)} free on the disk of {path} ({', '.join(words)})"
+    sentence = f"{format_bytes(free)} free on the disk of {path} ({', '.join(words)})"
     if free < TOO_LITTLE:
         return failed(NAME, sentence, f"free some space, or {_elsewhere(words[0])}")
     if free < LITTLE:

@@ -36,10 +36,10 @@ def _key(place: Place, config: Config) -> Finding:
 
 def _keyring(place: Place) -> Finding:
     """Whether keys would be kept in one: it is asked for a key that nobody has."""
-    if reason := keyrings.why_not_asked(place.environ):
+    if reason := keyrings.unavailable_reason(place.environ):
         return ok("keyring", f"Keys are kept in a file: {reason}")
     try:
-        keyrings.fetch(_NOBODY)
+        keyrings.load_key(_NOBODY)
     except keyrings.NoKeyring as error:
         fix = "nothing, if a file (0600) will do; else unlock or install one"
         return warned("keyring", f"Keys are kept in a file: {error}", fix)

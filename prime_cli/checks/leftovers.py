@@ -11,8 +11,8 @@ from pathlib import Path
 
 from prime_cli.checks.findings import Finding, ok, warned
 from prime_cli.checks.place import Place
-from prime_cli.core.file_lock import take_lock
-from prime_cli.core.phrases import counted, some_of
+from prime_cli.core.file_locks import try_lock
+from prime_cli.core.formatting import first_few, pluralize
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import RUNNING, STOPPED
 
@@ -37,7 +37,7 @@ def _locks(home: Path) -> Finding:
 def _is_held(path: Path) -> bool:
     try:
         with path.open("r+b") as file:
-            return not take_lock(file)
+            return not try_lock(file)
     except OSError:
         return False  # not ours to open: told by the check of modes
 
@@ -46,7 +46,9 @@ def _runs(here: Path) -> Finding:
     runs = list_runs(here)
     stopped = [run.run_id for run in runs if run.status == STOPPED]
     if stopped:
-        sentence = f"{counted(len(stopped), 'run')} here ended without a word: {some_of(stopped)}"
+        sentence = (
+            f"{pluralize(len(stopped), 'run')} here ended without a word: {first_few(stopped)}"
+        )
         fix = "run the same command again with `--resume`, or `rm -r` what nobody wants"
         return warned("runs", sentence, fix)
     going = sum(run.status == RUNNING for run in runs)
@@ -57,12 +59,12 @@ def _halves(home: Path, now: float) -> Finding:
     old = [path for path in _candidates(home) if _age(path, now) > _OLD]
     if not old:
         return ok("halves", f"Nothing half written is left in {home}")
-    told = some_of([path.name for path in old], _MOST_NAMED)
+    told = first_few([path.name for path in old], _MOST_NAMED)
     names = shlex.join(str(path) for path in old[:_MOST_NAMED])
     more = " …" if len(old) > _MOST_NAMED else ""
     return warned(
         "halves",
-        f"{counted(len(old), 'half-written thing')} left in {home}: {told}",
+        f"{pluralize(len(old), 'half-written thing')} left in {home}: {told}",
         f"`rm -r {names}`{more}",
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prime_cli.checks.findings import Finding, failed, ok, skipped, warned
 from prime_cli.checks.place import Place
-from prime_cli.core.phrases import some_of
+from prime_cli.core.formatting import first_few
 
 NAME = "modes"
 _SECRET = ("credentials.toml", "config.json", "hub/secret.key")
@@ -27,7 +27,7 @@ def examine(place: Place) -> list[Finding]:
     foreign = [path for path in _present(place.home) if path.stat().st_uid != os.getuid()]
     if foreign:
         user, paths = os.getuid(), shlex.join(map(str, foreign))
-        sentence = f"{some_of(foreign)} {_verb(foreign)} to another user"
+        sentence = f"{first_few(foreign)} {_verb(foreign)} to another user"
         return [failed(NAME, sentence, f"`sudo chown -R {user} {paths}`")]
     return [_judge(place.home)]
 
@@ -46,8 +46,8 @@ def _judge(home: Path) -> Finding:
         if paths
     )
     if secrets:
-        return failed(NAME, f"Others can read {some_of(secrets)}, with a key within", fix)
-    return warned(NAME, f"Others can read {some_of(open_ones)}", fix)
+        return failed(NAME, f"Others can read {first_few(secrets)}, with a key within", fix)
+    return warned(NAME, f"Others can read {first_few(open_ones)}", fix)
 
 
 def _present(home: Path) -> Iterator[Path]:

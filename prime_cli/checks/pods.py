@@ -6,7 +6,7 @@ from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
 from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.envs.starters import starters_are_published
 from prime_cli.pods.extensions import has_extensions
 from prime_cli.pods.listing import ListedPod, hourly_price, listed, moment
@@ -64,7 +64,7 @@ def _judge(place: Place, hub: HubClient) -> Finding:
     told = "None runs"
     if running:
         verb = "runs" if len(running) == 1 else "run"
-        told = f"{counted(len(running), 'pod')} {verb}, at {hourly(hourly_price(running))}"
+        told = f"{pluralize(len(running), 'pod')} {verb}, at {hourly(hourly_price(running))}"
     if not leaks and not late:
         return ok(_NAME, told)
     # A leak may be a pod past its deadline, and hubs that cannot be swept tell none.

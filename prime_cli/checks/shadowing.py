@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from prime_cli.checks.findings import Finding, ok, warned
 from prime_cli.checks.place import Place
 from prime_cli.core.config import Config
-from prime_cli.core.config.contexts import URL_VARIABLES
-from prime_cli.core.config.settings import read_table
-from prime_cli.core.credentials.file import read_entries
-from prime_cli.core.credentials.finding import KEY_VARIABLE
+from prime_cli.core.config.contexts import URL_VARIABLES, read_table
+from prime_cli.core.credentials.store import KEY_VARIABLE, read_entries
 from prime_cli.core.errors import UsageError
 
 NAME = "shadowing"

@@ -8,7 +8,7 @@ from prime_cli.checks.findings import Finding, worst
 from prime_cli.checks.place import place_here
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import GateFailed
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.session import Session
 
 _TOLD = ("warning", "failed")
@@ -45,7 +45,7 @@ def doctor(
     _show(session, findings)
     count = sum(finding.status == "failed" for finding in findings)
     if count:
-        raise GateFailed(f"{counted(count, 'check')} failed")
+        raise GateFailed(f"{pluralize(count, 'check')} failed")
 
 
 def _show(session: Session, findings: list[Finding]) -> None:

@@ -14,7 +14,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import PartialResult
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.pods.extensions import has_extensions
 from prime_cli.pods.leftovers import end_leaks, find_here, find_leaks, remove_here
 from prime_cli.session import Session
@@ -105,7 +105,7 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
     if dry_run:
         shown.hint("`prime gc` ends these")
     elif failed := sum(not each.ended for each in found):
-        raise PartialResult(f"{failed} of {counted(len(found), 'leak')} could not be ended")
+        raise PartialResult(f"{failed} of {pluralize(len(found), 'leak')} could not be ended")
 
 
 def _row(leak: Leak) -> list[str]:

@@ -13,8 +13,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.overruled import warn_overruled
 from prime_cli.core.credentials import Storage
+from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import UsageError
-from prime_cli.core.switches import in_ci
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def login(
 
 
 def _read_key(session: Session) -> str:
-    from prime_cli.core.credentials.checked import check_key
+    from prime_cli.core.credentials.store import check_key
 
     return check_key(session.output.read_secret("Key"), "stdin")
 

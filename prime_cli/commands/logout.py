@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.credentials.finding import KEY_VARIABLE
+from prime_cli.core.credentials.store import KEY_VARIABLE
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.session import Session
 

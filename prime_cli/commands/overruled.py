@@ -3,7 +3,7 @@
 import os
 
 from prime_cli.core.config import Config, load_config
-from prime_cli.core.credentials.finding import KEY_VARIABLE
+from prime_cli.core.credentials.store import KEY_VARIABLE
 from prime_cli.session import Session
 
 

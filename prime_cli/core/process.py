@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.core.secret_names import INDEX_PREFIXES, without_secrets
+from prime_cli.core.secret_detection import INDEX_PREFIXES, without_secrets
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def run(
     return Completed(process.returncode, out, err)
 
 
-def leave_running(argv: Sequence[str | os.PathLike[str]]) -> bool:
+def start_detached(argv: Sequence[str | os.PathLike[str]]) -> bool:
     """Start a program that goes its own way, silently and without keys; False if it cannot be."""
     try:
         subprocess.Popen(

@@ -1,6 +1,8 @@
 """How work reports itself without knowing about terminals; `terminal` implements it."""
 
-from contextlib import AbstractContextManager, nullcontext
+import logging
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 
@@ -61,3 +63,34 @@ class Silent:
 
     def warn(self, message: str, *, hint: str | None = None) -> None:
         self.warned.append(message)
+
+
+class _WarningHandler(logging.Handler):
+    """Tells each sentence once: a provider that fails does so at every look."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(logging.WARNING)
+        self._progress = progress
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            text = f"{text}: {record.exc_info[1]!r}"
+        if text not in self._told:
+            self._told.add(text)
+            self._progress.warn(text)
+
+
+@contextmanager
+def forward_warnings(logger: str, progress: Progress) -> Iterator[None]:
+    """While this lasts, what is logged below `logger` is a warning of `progress`, once.
+
+    Without a handler Python would print the bare sentence to stderr.
+    """
+    teller = _WarningHandler(progress)
+    logging.getLogger(logger).addHandler(teller)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).removeHandler(teller)

@@ -13,7 +13,7 @@ from prime_cli.archive.sources import SourceFile
 from prime_cli.archive.wheels import Wheel, open_wheel
 from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import storage_errors
-from prime_cli.core.secret_shapes import ANY, PRIVATE_KEY, SHAPES
+from prime_cli.core.secret_detection import ANY_CREDENTIAL, CREDENTIAL_PATTERNS, PRIVATE_KEY
 
 _SNIFFED_BYTES = 8192
 _LONGEST_LINE = 100_000
@@ -21,7 +21,7 @@ _LEAST_ENTROPY = 3.5
 """Bits a character: words and placeholders lie below, random keys above (Shannon)."""
 _MOST_SHOWN = 10
 
-_NAMES = tuple(SHAPES)
+_NAMES = tuple(CREDENTIAL_PATTERNS)
 
 _ASSIGNED = re.compile(
     rb"(?:api_?key|secret|token|passwo?r?d)[\"']?\s*[:=]\s*[\"']([A-Za-z0-9+/=_-]{20,})[\"']",
@@ -116,7 +116,7 @@ def _refuse(found: Iterator[Finding]) -> None:
 
 
 def _rule_of(line: bytes) -> str | None:
-    match = ANY.search(line)
+    match = ANY_CREDENTIAL.search(line)
     if match is not None:
         rule = _NAMES[int((match.lastgroup or "r0")[1:])]
         if rule == PRIVATE_KEY or _is_random(match[0]):

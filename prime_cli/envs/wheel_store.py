@@ -9,8 +9,8 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.core.digests import digest_file, is_sha256
 from prime_cli.core.errors import IntegrityError
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.core.uses import hold
 
 WHEELS = "wheels"
 
@@ -27,7 +27,7 @@ class WheelStore:
         digest = sha256.lower()
         if not is_sha256(digest):
             raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
-        hold(self._home, WHEELS, digest)
+        mark_in_use(self._home, WHEELS, digest)
         return self._root / digest / _wheel_name(filename)
 
     @contextmanager
@@ -49,7 +49,7 @@ class WheelStore:
         folder = self._root / sha256.lower()
         if not is_sha256(folder.name):
             return None
-        hold(self._home, WHEELS, folder.name)
+        mark_in_use(self._home, WHEELS, folder.name)
         with storage_errors(folder):
             found = (path for path in sorted(folder.glob("*.whl")))
             return next((path for path in found if digest_file(path) == folder.name), None)

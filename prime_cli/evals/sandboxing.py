@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from prime_cli.core.errors import InternalError
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.core.uses import hold
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.launch import Walls
 from prime_cli.runtime.network_namespace import NetworkNamespace, find_namespace
@@ -25,7 +25,7 @@ def sandbox_for(plan: EvalPlan) -> Sandbox | None:
     if not plan.sandbox:
         return None
     name = plan.environment.sha256[:32]
-    hold(prime_home(), SANDBOX, name)
+    mark_in_use(prime_home(), SANDBOX, name)
     data = make_folder(prime_home() / SANDBOX / name)
     return find_sandbox(data, network=plan.allow_net)
 

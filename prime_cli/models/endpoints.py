@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
-from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_the_key
+from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_api_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
-from prime_cli.core.loopback import is_loopback
+from prime_cli.core.http import is_loopback
 from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import OPENAI, find_provider, is_hosted
@@ -178,7 +178,7 @@ def _builtin(name: str) -> Endpoint:
 
 def _check_public_key(environ: Mapping[str, str]) -> None:
     """Raise UsageError where PRIME_API_KEY is not the public hub's, whose service would get it."""
-    hub = hub_of_the_key(environ)
+    hub = hub_of_api_key(environ)
     if environ.get("PRIME_API_KEY") and hub != PRIME_API_URL:
         raise UsageError(
             f"PRIME_API_KEY is the key of {hub}, and `-p prime` is another service",

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from prime_cli.core.loopback import is_loopback
+from prime_cli.core.http import is_loopback
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.price_table import PriceTable, shipped_table, user_table
 from prime_cli.models.prices import FREE, Price

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.phrases import counted, some_of
+from prime_cli.core.formatting import first_few, pluralize
 from prime_cli.pods.listing import gpu_words
 from prime_cli.pods.offer_ids import offer_id
 from prime_cli.pods.offers import Wanted, by_price, meant_types, narrow, near_types
@@ -70,7 +70,7 @@ def choose_cheapest(offers: Sequence[GpuOffer], wanted: Wanted) -> Choice:
     of_how_many = (
         "the only offer that fits"
         if len(fitting) == 1
-        else f"the cheapest of {counted(len(fitting), 'offer')} that fit"
+        else f"the cheapest of {pluralize(len(fitting), 'offer')} that fit"
     )
     offer = fitting[0]
     return Choice(offer, f"Took {offer_id(offer)}, {title_of(offer)}: {of_how_many}")
@@ -115,12 +115,12 @@ def _instead(name: str, rest: Sequence[GpuOffer]) -> str:
     match name:
         case "gpu_count":
             counts = sorted({offer.gpu_count for offer in rest})
-            return f"there are machines with {some_of(counts, 8)} of them"
+            return f"there are machines with {first_few(counts, 8)} of them"
         case "max_price":
             return f"the cheapest is {title_of(cheapest)}"
         case "socket" | "provider":
             there = sorted({getattr(offer, name) or "" for offer in rest} - {""})
-            return f"there is {some_of(there, 8)}" if there else f"{name}s are not told"
+            return f"there is {first_few(there, 8)}" if there else f"{name}s are not told"
         case _:
             return "leave it out"
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
-from prime_cli.core.phrases import some_of
+from prime_cli.core.formatting import first_few
 from prime_cli.pods.choosing import title_of
 from prime_cli.pods.extensions import has_extensions
 from prime_cli.pods.offer_ids import offer_id
@@ -197,6 +197,6 @@ def _image(offer: GpuOffer, wishes: Wishes) -> str | None:
     if offer.images and image not in offer.images and image != TEMPLATE:
         raise UsageError(
             f"`{image[:80]}` is not an image of {title_of(offer)}",
-            hint=f"it has {some_of(offer.images, 12)}",
+            hint=f"it has {first_few(offer.images, 12)}",
         )
     return image

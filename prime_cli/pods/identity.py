@@ -8,9 +8,8 @@ from pathlib import Path
 
 from prime_cli.core.config import DEFAULT, Setting
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.file_lock import locked
-from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.core.private import open_to_others
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import make_folder, open_to_others, storage_errors
 from prime_cli.core.process import Completed, run
 from prime_cli.core.progress import Progress
 

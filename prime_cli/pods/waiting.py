@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.durations import shown_span
 from prime_cli.core.errors import (
     NotFound,
     Offline,
@@ -14,6 +13,7 @@ from prime_cli.core.errors import (
     PrimeError,
     Unreachable,
 )
+from prime_cli.core.formatting import format_duration
 from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.details import updated
 from prime_cli.pods.polling import polled
@@ -59,7 +59,7 @@ def wait_until_up(
             if clock() >= until:
                 break
     raise PartialResult(
-        f"`{pod.title}` is {last.shown_status} after {shown_span(seconds)}; it goes on, "
+        f"`{pod.title}` is {last.shown_status} after {format_duration(seconds)}; it goes on, "
         "and is billed",
         hint=f"see how it is with `prime pods status {pod.id}`, end it with "
         f"`prime pods terminate {pod.id}`",

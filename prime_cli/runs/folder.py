@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import Conflict
-from prime_cli.core.file_lock import take_lock
+from prime_cli.core.file_locks import try_lock
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import module_name
 
@@ -112,7 +112,7 @@ def writing(folder: RunFolder) -> Iterator[None]:
     with storage_errors(folder.lock):
         file = folder.lock.open("a+", encoding="ascii")
     with file:
-        if not take_lock(file):
+        if not try_lock(file):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             raise Conflict(
@@ -129,7 +129,7 @@ def is_being_written(folder: RunFolder) -> bool:
     """Whether a living process holds `folder`."""
     try:
         with folder.lock.open("r+", encoding="ascii") as file:
-            return not take_lock(file)
+            return not try_lock(file)
     except FileNotFoundError:
         return False
     except OSError:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from itertools import count
 from urllib.parse import unquote, urlsplit
 
-from prime_cli.core.secret_names import secrets_among
-from prime_cli.core.secret_shapes import credentials_in
+from prime_cli.core.secret_detection import extract_credentials, find_secrets
 from prime_cli.models.endpoints import Endpoint, is_secret_parameter
 from prime_cli.models.keys import Secret
 from prime_cli.models.registry import Registry
@@ -27,14 +26,14 @@ def secrets_of(
     `passed` are variables that the environment was allowed by name, which are secrets unless they
     are words; its judges may be entries of `registry`.
     """
-    found = secrets_among(environ)
+    found = find_secrets(environ)
     found.update(
         (name, value)
         for name, value in passed.items()
         if is_secret(name, value) or len(value) >= _LONG
     )
     for name in sorted(environ.keys() - found.keys()):
-        _add(found, name, credentials_in(environ[name]))
+        _add(found, name, extract_credentials(environ[name]))
     for member in endpoint.group:
         _add_called(found, member.address, member.key, member.headers)
     for entry in registry.entries if registry is not None else ():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.uses import hold
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.wire.locks import Lock
 
 BUNDLES = "bundles"
@@ -31,7 +31,7 @@ def wheel_folders(home: Path, wheel_sha256: str) -> list[Path]:
         for folder in bundles_folder(home).glob(f"*/{ENVIRONMENTS}/{wheel_sha256}")
     ]
     for bundle in bundles:
-        hold(home, BUNDLES, bundle.name)
+        mark_in_use(home, BUNDLES, bundle.name)
     return sorted(bundle / WHEELS for bundle in bundles)
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import prime_home, write_atomically
 from prime_cli.core.progress import Progress
-from prime_cli.core.uses import hold
 from prime_cli.runtime.layers import INTERPRETERS, interpreters_folder, is_ready
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, installable
@@ -106,7 +106,7 @@ def _recall(request: Request) -> Interpreter | None:
     except (OSError, msgspec.MsgspecError):
         return None
     for layer in record.layers:
-        hold(request.home, INTERPRETERS, layer)
+        mark_in_use(request.home, INTERPRETERS, layer)
     folders = [interpreters_folder(request.home) / layer for layer in record.layers]
     if not all(is_ready(folder) for folder in folders):
         return None

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import ResolveFailed
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import Completed
-from prime_cli.core.uses import hold
 from prime_cli.runtime.bundled import find_links
 from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
 from prime_cli.runtime.packages import WheelPackage
@@ -140,7 +140,7 @@ def _publish(
 ) -> Layer:
     folder = interpreters_folder(home) / digest
     layer = Layer(folder, digest)
-    hold(home, INTERPRETERS, digest)
+    mark_in_use(home, INTERPRETERS, digest)
     if is_ready(folder):
         return layer
     make_folder(folder.parent)

@@ -7,8 +7,11 @@ name. It keeps honest code from a key by accident. Within a sandbox the rule is 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from prime_cli.core.secret_names import leads_to_credentials, names_a_secret
-from prime_cli.core.secret_shapes import holds_credential
+from prime_cli.core.secret_detection import (
+    contains_credential,
+    is_secret_name,
+    points_to_credentials,
+)
 
 PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy".split())
 """Addresses of proxies, which may hold a password, and without which there may be no network."""
@@ -114,13 +117,13 @@ def is_secret(name: str, value: str) -> bool:
     """
     if name in PROXIES:
         return False
-    return names_a_secret(name) or leads_to_credentials(name) or holds_credential(value)
+    return is_secret_name(name) or points_to_credentials(name) or contains_credential(value)
 
 
 def _secret_among(base: Mapping[str, str], keys: KnownKeys) -> Iterator[str]:
     by_itself = {name for name, value in base.items() if is_secret(name, value)}
     same = {value for value in keys.values if len(value) >= _SHORTEST}
-    values = same | {base[name] for name in by_itself if names_a_secret(name)}
+    values = same | {base[name] for name in by_itself if is_secret_name(name)}
     known = tuple(value for value in values if len(value) >= _LONG)
     for name, value in base.items():
         is_same = name not in PROXIES and (value in same or _holds_any(value, known))

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import Declined, UsageError
-from prime_cli.core.switches import in_ci
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.words import clean
 from prime_cli.terminal.wrapping import wrapped

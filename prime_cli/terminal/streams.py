@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
+from prime_cli.core.env_flags import in_ci, is_on
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.switches import in_ci, is_on
 from prime_cli.terminal.words import encodable
 
 _FORCING = ("FORCE_COLOR", "CLICOLOR_FORCE")

@@ -13,7 +13,7 @@ from prime_cli.accounts.contexts import (
     rename_with_key,
 )
 from prime_cli.core.config import Config, load_config
-from prime_cli.core.config.editing import save_context
+from prime_cli.core.config.edit import save_context
 from prime_cli.core.credentials import Storage, find_credential, save_credential
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
 from tests.core.credentials.conftest import use_keyring

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.checks import completion, disk, encoding, leftovers, python, sandbox, uv, workspace
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.runs.folder import writing
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runtime.pythons import executable_in

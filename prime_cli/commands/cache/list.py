@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.cache.kinds import KindOpt, chosen, moment, record_of
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
-from prime_cli.core.sizes import shown_bytes
+from prime_cli.core.formatting import format_bytes
 from prime_cli.envs.keeping.entries import MEANINGS, Entry, Kind, list_entries
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
@@ -39,7 +39,7 @@ def list_kept(
         _show_kinds(entries, session)
     else:
         _show_entries(entries, session)
-    session.output.say(f"{shown_bytes(sum(each.size for each in entries))} in {home}")
+    session.output.say(f"{format_bytes(sum(each.size for each in entries))} in {home}")
 
 
 def _show_kinds(entries: list[Entry], session: Session) -> None:
@@ -52,7 +52,7 @@ def _show_kinds(entries: list[Entry], session: Session) -> None:
     now = datetime.now(UTC)
     rows = [
         [
-            each["kind"], str(each["entries"]), shown_bytes(each["size"]),
+            each["kind"], str(each["entries"]), format_bytes(each["size"]),
             age(each["used"], now) or "-", MEANINGS[each["kind"]],
         ]
         for each in records
@@ -62,6 +62,6 @@ def _show_kinds(entries: list[Entry], session: Session) -> None:
 
 def _show_entries(entries: list[Entry], session: Session) -> None:
     now = datetime.now(UTC)
-    rows = [[each.name, shown_bytes(each.size), age(moment(each.used), now)] for each in entries]
+    rows = [[each.name, format_bytes(each.size), age(moment(each.used), now)] for each in entries]
     records = [record_of(each) for each in entries]
     session.output.table(["Entry", "Size", "Last use"], rows, records=records)

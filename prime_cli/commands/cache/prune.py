@@ -7,10 +7,8 @@ import typer
 
 from prime_cli.commands.cache.kinds import KindOpt, chosen, record_of
 from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
-from prime_cli.core.phrases import counted
-from prime_cli.core.sizes import shown_bytes
+from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
 from prime_cli.envs.keeping.pruning import choose_old, prune
 
 
@@ -50,10 +48,10 @@ def prune_kept(
     for entry in done.busy:
         show.say(f"{entry.name} stays, because a running command uses it")
     if dry_run and not show.is_json:
-        rows = [[each.name, shown_bytes(each.size)] for each in done.removed]
+        rows = [[each.name, format_bytes(each.size)] for each in done.removed]
         show.table(["Entry", "Size"], rows, records=[record_of(each) for each in done.removed])
     count = len(done.removed)
-    said = f"{counted(count, 'entry', 'entries')}, {shown_bytes(done.size)}"
+    said = f"{pluralize(count, 'entry', 'entries')}, {format_bytes(done.size)}"
     show.done(
         f"Would remove {said}" if dry_run else f"Removed {said}",
         value={

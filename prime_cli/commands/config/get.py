@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config import DEFAULT, Setting
-from prime_cli.core.config.registry import (
+from prime_cli.core.config.settings import (
     as_text,
     env_vars_of,
     environment_in,

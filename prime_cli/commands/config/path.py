@@ -4,7 +4,7 @@ import typer
 
 from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
-from prime_cli.core.credentials.file import credentials_file
+from prime_cli.core.credentials.store import credentials_file
 
 
 def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:

@@ -4,7 +4,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.config import Setting
-from prime_cli.core.config.registry import as_text
+from prime_cli.core.config.settings import as_text
 
 
 def show(

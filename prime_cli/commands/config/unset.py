@@ -7,8 +7,8 @@ import typer
 from prime_cli.commands.config.writing import report, team_context
 from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.config.editing import save_context, set_entry, unset_value
-from prime_cli.core.config.registry import ENV_VARS, TEAM, environment_in, find_setting
+from prime_cli.core.config.edit import save_context, set_entry, unset_value
+from prime_cli.core.config.settings import ENV_VARS, TEAM, environment_in, find_setting
 
 
 def unset(

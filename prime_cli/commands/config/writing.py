@@ -1,7 +1,7 @@
 """What `prime config set` and `unset` share."""
 
 from prime_cli.core.config import DEFAULT, Setting, load_config
-from prime_cli.core.config.registry import CONTEXT, as_text
+from prime_cli.core.config.settings import CONTEXT, as_text
 from prime_cli.session import Session
 
 

@@ -36,7 +36,7 @@ def add(
     See also: `prime login --hub`, `prime context use`.
     """
     from prime_cli.accounts.contexts import match_context
-    from prime_cli.core.config.editing import save_context
+    from prime_cli.core.config.edit import save_context
 
     session = open_session(ctx, output=output, quiet=quiet)
     config = settings_of_file()

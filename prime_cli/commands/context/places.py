@@ -7,7 +7,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
-    from prime_cli.core.credentials.file import Entry
+    from prime_cli.core.credentials.store import CredentialEntry
 
 
 def settings_of_file() -> Config:
@@ -23,14 +23,14 @@ def name_of_current(session: Session) -> str | None:
         return None
 
 
-def kept_keys(config: Config) -> "dict[str, Entry]":
+def kept_keys(config: Config) -> "dict[str, CredentialEntry]":
     """For which contexts a key is kept; no key is read from a keyring."""
-    from prime_cli.core.credentials.file import read_entries
+    from prime_cli.core.credentials.store import read_entries
 
     return read_entries(config.home.value)
 
 
-def key_place(context: Context, kept: "dict[str, Entry]") -> str | None:
+def key_place(context: Context, kept: "dict[str, CredentialEntry]") -> str | None:
     """`keyring` or `file`, None where no key is kept for the context's own address."""
     entry = kept.get(context.name)
     if entry is None or entry.hub != context.base_url:
@@ -38,7 +38,9 @@ def key_place(context: Context, kept: "dict[str, Entry]") -> str | None:
     return "keyring" if entry.account else "file"
 
 
-def record_of(context: Context, kept: "dict[str, Entry]", current: str | None) -> dict[str, Any]:
+def record_of(
+    context: Context, kept: "dict[str, CredentialEntry]", current: str | None
+) -> dict[str, Any]:
     """A context as JSON shows it; never a key."""
     return {
         "name": context.name,

@@ -7,7 +7,7 @@ import typer
 from prime_cli.commands.context.places import settings_of_file
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.commands.overruled import warn_overruled
-from prime_cli.core.config.editing import use_context
+from prime_cli.core.config.edit import use_context
 
 
 def use(

@@ -10,7 +10,7 @@ from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
 from prime_cli.commands.pods.watching import WatchOpt, require_lines
 from prime_cli.commands.pods.watching import watch as go_on
 from prime_cli.core.completion_cache import note
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.pods.disks import DiskListing, ListedDisk, list_disks
 from prime_cli.terminal.output import Output
 
@@ -65,4 +65,4 @@ def _show(output: Output, listing: DiskListing) -> None:
 
 
 def _sum_up(disks: Sequence[ListedDisk]) -> str:
-    return counted(len(disks), "disk") if disks else "No disk is there"
+    return pluralize(len(disks), "disk") if disks else "No disk is there"

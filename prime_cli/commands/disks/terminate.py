@@ -13,7 +13,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import Conflict
-from prime_cli.core.phrases import some_of
+from prime_cli.core.formatting import first_few
 from prime_cli.pods.disks import find_disk
 from prime_cli.wire.disks import Disk
 
@@ -60,8 +60,10 @@ def _require_free(disk: Disk) -> None:
     """Raise Conflict while a pod or a cluster has it."""
     if disk.pods:
         raise Conflict(
-            f"The disk `{disk.name}` is attached to the pod {some_of(disk.pods)}",
+            f"The disk `{disk.name}` is attached to the pod {first_few(disk.pods)}",
             hint=f"end that first: `prime pods terminate {disk.pods[0]}`",
         )
     if disk.clusters:
-        raise Conflict(f"The disk `{disk.name}` is attached to a cluster: {some_of(disk.clusters)}")
+        raise Conflict(
+            f"The disk `{disk.name}` is attached to a cluster: {first_few(disk.clusters)}"
+        )

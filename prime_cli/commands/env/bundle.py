@@ -17,7 +17,7 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.core.sizes import shown_bytes
+from prime_cli.core.formatting import format_bytes
 from prime_cli.envs.bundles.gathering import make_bundle
 from prime_cli.envs.bundles.manifest import FILES, Manifest
 from prime_cli.envs.bundles.plan import Around, BundlePlan, Wish, plan_bundle
@@ -126,7 +126,11 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
         [f"{each.name} {each.version}", "to be built", _maybe(each.size)] for each in plan.sources
     ]
     rows += [
-        [f"data/{data.name}", data.kind, shown_bytes(sum(p.stat().st_size for p in files.values()))]
+        [
+            f"data/{data.name}",
+            data.kind,
+            format_bytes(sum(p.stat().st_size for p in files.values())),
+        ]
         for data, files in plan.data
     ]
     record = {
@@ -138,7 +142,7 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
     }
     output.table(_COLUMNS, rows, records=[record], page=record, title="Nothing was written")
     output.say(
-        f"{len(plan.wheels)} wheels of packages, {shown_bytes(wheels)}, "
+        f"{len(plan.wheels)} wheels of packages, {format_bytes(wheels)}, "
         f"for {', '.join(map(str, plan.targets))}"
     )
 
@@ -148,17 +152,17 @@ def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
     sizes = {member.path: member.size for member in manifest.members}
     rows = [
         [each.ref, f"verifiers {each.verifiers}, {each.packages} packages",
-         shown_bytes(sizes[each.wheel])]
+         format_bytes(sizes[each.wheel])]
         for each in manifest.environments
     ]  # fmt: skip
     rows += [
-        [*_parts(name.partition("/")[2]), shown_bytes(size)]
+        [*_parts(name.partition("/")[2]), format_bytes(size)]
         for name, size in sizes.items()
         if name.startswith("wheels/")
     ]
     for data in manifest.data:
         total = sum(size for name, size in sizes.items() if name.startswith(f"data/{data.name}/"))
-        rows.append([f"data/{data.name}", data.kind, shown_bytes(total)])
+        rows.append([f"data/{data.name}", data.kind, format_bytes(total)])
     targets = ", ".join(map(str, manifest.targets))
     output.table(
         _COLUMNS, rows, records=manifest.members, page=manifest, title=f"{path.name}: {targets}"
@@ -179,7 +183,7 @@ def _tell(target: Path, manifest: Manifest, output: Output) -> None:
         "wheels": wheels,
     }
     output.done(
-        f"Bundled {named} with {wheels} wheels into {target} ({shown_bytes(size)})", value=record
+        f"Bundled {named} with {wheels} wheels into {target} ({format_bytes(size)})", value=record
     )
     output.say(f"sha256 {sha256}")
     if any(data.kind == FILES for data in manifest.data):
@@ -188,11 +192,11 @@ def _tell(target: Path, manifest: Manifest, output: Output) -> None:
 
 
 def _size(fetched: FetchedEnvironment) -> str:
-    return shown_bytes(fetched.package.path.stat().st_size)
+    return format_bytes(fetched.package.path.stat().st_size)
 
 
 def _maybe(size: int | None) -> str:
-    return "-" if size is None else shown_bytes(size)
+    return "-" if size is None else format_bytes(size)
 
 
 def _parts(wheel: str) -> tuple[str, str]:

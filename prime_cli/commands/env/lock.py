@@ -14,7 +14,7 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.installed import list_installed
 from prime_cli.envs.locking.changes import LockChange
@@ -106,7 +106,7 @@ def _show(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
     if done.changes and not output.is_json:
         rows = [[each.environment, each.before or "-", _then(each)] for each in done.changes]
         output.table(_COLUMNS, rows, records=done.changes)
-    count = counted(len(done.lock.environments), "environment")
+    count = pluralize(len(done.lock.environments), "environment")
     verb = "Would lock" if dry_run else "Locked"
     sentence = f"{verb} {count} in {done.file}"
     if not done.changes:

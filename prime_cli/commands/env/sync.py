@@ -18,7 +18,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.errors import GateFailed, UsageError
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.envs.install import Wanted
 from prime_cli.envs.locking.changes import stale_reasons
 from prime_cli.envs.locking.file import FILENAME, EnvironmentLock
@@ -165,7 +165,7 @@ def _show_done(
     output, target = session.output, workspace.folder or workspace.python
     for change in plan.changes:
         output.say(_line(change))
-    count = counted(len(lock.environments), "environment")
+    count = pluralize(len(lock.environments), "environment")
     sentence = f"{target} has the {count} of {FILENAME}"
     if not plan.changes:
         sentence = f"{target} was in sync with {FILENAME} ({count})"

@@ -15,7 +15,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trusting import gate_of
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signing.verdicts import in_a_line
 from prime_cli.envs.verifying import Verification, require_same, verify_environment
@@ -78,5 +78,5 @@ def _lines(found: Verification) -> list[tuple[str, str]]:
 
 def _result(found: Verification) -> str:
     if not found.same:
-        return counted(len(found.differences), "difference")
+        return pluralize(len(found.differences), "difference")
     return "the same bytes" if found.identical else "the same content"

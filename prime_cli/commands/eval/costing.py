@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prime_cli.core.loopback import is_loopback
+from prime_cli.core.http import is_loopback
 from prime_cli.evals.estimate import Estimate, estimate
 from prime_cli.evals.prepare import Prepared
 from prime_cli.evals.resuming.candidates import scored_of

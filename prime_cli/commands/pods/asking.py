@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.pods.choosing import why_none
 from prime_cli.pods.creation import TEMPLATE
 from prime_cli.pods.offers import Wanted, by_price, narrow
@@ -27,7 +27,7 @@ def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: Wanted) -> Gpu
     if len(groups) > 1:
         left = groups[output.choose("Which GPU?", list(groups), flag="--gpu-type")]
     groups = _groups(
-        left, lambda offer: offer.gpu_count, lambda offer: counted(offer.gpu_count, "GPU")
+        left, lambda offer: offer.gpu_count, lambda offer: pluralize(offer.gpu_count, "GPU")
     )
     if len(groups) > 1:
         left = groups[output.choose("How many?", list(groups), flag="--gpu-count")]

@@ -12,7 +12,7 @@ from prime_cli.commands.pods.reaching import (
     find_way,
     noticing_the_end,
 )
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.pods.ssh.copying import copy, plan_copy
 
 
@@ -52,4 +52,4 @@ def cp(
     with noticing_the_end(session, route):
         copy(route, plan, recursive=recursive, quiet=quiet)
     where = f"`{plan.pod}`" if plan.uploads else "here"
-    session.output.done(f"Copied {counted(len(plan.sources), 'path')} to {where}")
+    session.output.done(f"Copied {pluralize(len(plan.sources), 'path')} to {where}")

@@ -23,9 +23,8 @@ from prime_cli.commands.pods.making import Order, find_key, make, make_and_wait
 from prime_cli.commands.pods.planned import named, plan_lines
 from prime_cli.commands.pods.sharing import Sharing, read_sharing
 from prime_cli.commands.pods.teams import TeamOpt
-from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
 from prime_cli.pods.creation import Plan, ends_pods, plan_creation
 from prime_cli.pods.disks import find_disks
@@ -170,7 +169,7 @@ def _leave_out(session: Session, offers: Sequence[GpuOffer]) -> list[GpuOffer]:
     """The offers without those whose pods can have no variables."""
     usable = taking_variables(offers)
     if left_out := len(offers) - len(usable):
-        session.output.say(f"Left out {counted(left_out, 'offer')} without variables")
+        session.output.say(f"Left out {pluralize(left_out, 'offer')} without variables")
     return usable
 
 

@@ -11,7 +11,7 @@ from prime_cli.commands.pods.watching import Columns, WatchOpt, require_lines
 from prime_cli.commands.pods.watching import watch as go_on
 from prime_cli.commands.pods.words import machine_words, price_words, stops_in
 from prime_cli.core.completion_cache import note
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
 from prime_cli.pods.prices import hourly
 from prime_cli.terminal.output import Output
@@ -75,7 +75,7 @@ def _sum_up(pods: Sequence[ListedPod]) -> str:
     if not running:
         return ""
     price = hourly(hourly_price(running))
-    return f"{counted(len(running), 'pod')} at {price}{' together' if len(running) > 1 else ''}"
+    return f"{pluralize(len(running), 'pod')} at {price}{' together' if len(running) > 1 else ''}"
 
 
 def _row(pod: ListedPod, shown_id: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from prime_cli.commands.pods.words import deadline_words, machine_words, price_words
-from prime_cli.core.phrases import some_of
+from prime_cli.core.formatting import first_few
 from prime_cli.models.budget import dollars
 from prime_cli.pods.creation import Plan
 from prime_cli.pods.listing import gpu_words, moment
@@ -80,7 +80,7 @@ def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.image:
         yield "image", plan.image
     if variables := plan.wishes.variables:
-        yield "env", some_of([variable.key for variable in variables], 8)
+        yield "env", first_few([variable.key for variable in variables], 8)
     for disk in plan.wishes.disks:
         yield (
             "disk",

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import NotFound, Offline, PrimeError, Unreachable
+from prime_cli.core.formatting import parse_duration
 from prime_cli.pods.identity import find_identity
 from prime_cli.pods.past import Found, find_present_or_past
 from prime_cli.pods.ssh.aliases import keep_alias

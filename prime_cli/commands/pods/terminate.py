@@ -17,7 +17,7 @@ from prime_cli.commands.options import (
 from prime_cli.commands.pods.words import described, price_words
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.phrases import counted, some_of
+from prime_cli.core.formatting import first_few, pluralize
 from prime_cli.pods.ending import Ending, Target, end_pods
 from prime_cli.pods.ssh.forgetting import forget_pod
 from prime_cli.pods.targets import Targets, find_targets
@@ -101,8 +101,8 @@ def _whose(targets: Sequence[Target]) -> str:
         of_whom = f" of `{only.owner}`" if only.owner else ""
         return f"`{only.pod.title}`{of_whom}"
     others = sorted({f"`{target.owner}`" for target in targets if target.owner})
-    among = f", those of {some_of(others)} among them," if others else ""
-    return f"{counted(len(targets), 'pod')}{among}"
+    among = f", those of {first_few(others)} among them," if others else ""
+    return f"{pluralize(len(targets), 'pod')}{among}"
 
 
 def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None:
@@ -119,7 +119,7 @@ def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None
         _warn(session, failure)
     if failures:
         worst = max(failures, key=lambda failure: failure.exit_code)
-        raise type(worst)(f"{len(failures)} of {counted(asked, 'pod')} could not be terminated")
+        raise type(worst)(f"{len(failures)} of {pluralize(asked, 'pod')} could not be terminated")
 
 
 def _warn(session: Session, failure: PrimeError) -> None:

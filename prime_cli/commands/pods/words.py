@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from prime_cli.core.durations import shown_span
+from prime_cli.core.formatting import format_duration
 from prime_cli.models.budget import dollars
 from prime_cli.pods.details import billed_so_far
 from prime_cli.pods.listing import gpu_words, moment
@@ -44,7 +44,7 @@ def stops_in(stop_at: str | None, now: datetime) -> str:
 def lived_words(created_at: str, terminated_at: str | None) -> str:
     """How long a pod was there, `2h 5m`; `-` where either time is not known."""
     begun, ended = moment(created_at), moment(terminated_at)
-    return shown_span((ended - begun).total_seconds()) if begun and ended else "-"
+    return format_duration((ended - begun).total_seconds()) if begun and ended else "-"
 
 
 def deadline_words(when: datetime, now: datetime) -> str:
@@ -57,14 +57,14 @@ def deadline_words(when: datetime, now: datetime) -> str:
 def _left(seconds: float) -> str:
     """A countdown, rounded to what it shows: two hours are not `1h 59m` a second later."""
     unit = next((unit for least, unit in _UNITS if seconds >= least), 1)
-    return shown_span(round(seconds / unit) * unit)
+    return format_duration(round(seconds / unit) * unit)
 
 
 def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
     """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`, or `web of ben: …`."""
     title = f"{pod.title} of {owner}" if owner else pod.title
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)
-    since = shown_span((now - begun).total_seconds()) if begun else "of unknown age"
+    since = format_duration((now - begun).total_seconds()) if begun else "of unknown age"
     price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"
     machine = machine_words(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)
     return f"{title}: {machine}, {pod.shown_status}, {since}, {price}"

@@ -1,13 +1,56 @@
-"""Which hub: a context is a name, a hub's addresses, and for whom one publishes there."""
+"""Values with their sources, and contexts: a hub's addresses, and the team one publishes for."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from prime_cli.core.config.addresses import hub_address, origin_of
-from prime_cli.core.config.settings import DEFAULT, read_table, read_text
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.config.parsers import normalize_hub_url, parse_hub_url
+from prime_cli.core.errors import NotFound, StorageFailed, UsageError
+
+T = TypeVar("T")
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Setting(Generic[T]):
+    """One value and where it came from: a flag, a variable, a file, or `default`.
+
+    `shadows` is what config.toml says, where a flag or a variable was nearer.
+    """
+
+    name: str
+    value: T
+    source: str
+    shadows: str | None = None
+
+
+def read_table(file: Path) -> dict[str, Any]:
+    """What config.toml holds, {} if there is none; raises UsageError where it is not TOML."""
+    try:
+        content = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise StorageFailed(f"{file} cannot be read: {error.strerror}") from error
+    try:
+        # Windows' editors put a mark before the first word.
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file} is not valid TOML: {error}", hint="correct the file, or move it away"
+        ) from error
+
+
+def read_text(table: dict[str, Any], key: str, file: Path) -> str | None:
+    """The text at `key`, None if there is none; raises UsageError for anything else."""
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{key} in {file} must be text")
+    return value
+
 
 LOCAL = "local"
 PRIME = "prime"
@@ -58,7 +101,7 @@ def choose_context(
     context = _nearest(flag, table, environ, file)
     if context.embedded:
         return context
-    context = replace(context, takes_key_variable=context.base_url == hub_of_the_key(environ))
+    context = replace(context, takes_key_variable=context.base_url == hub_of_api_key(environ))
     for variable in TEAM_VARIABLES:
         if team := environ.get(variable, "").strip():
             chosen = None if team == PERSONAL else team
@@ -118,8 +161,8 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
     web_url = read_text(entry, "web_url", file) or base_url
     return Context(
         name,
-        hub_address(base_url, f"base_url of `{name}` in {file}"),
-        hub_address(web_url, f"web_url of `{name}` in {file}"),
+        parse_hub_url(base_url, f"base_url of `{name}` in {file}"),
+        parse_hub_url(web_url, f"web_url of `{name}` in {file}"),
         source,
         read_text(entry, "team", file),
     )
@@ -129,20 +172,20 @@ def _of_url(
     url: str, variable: str, table: dict[str, Any], environ: Mapping[str, str], file: Path
 ) -> Context:
     """The hub at `url`: under the name that config.toml has for it, else under the variable's."""
-    origin = hub_address(url, variable)
+    origin = parse_hub_url(url, variable)
     found = _at(origin, variable, table, file) or Context(variable, origin, origin, variable)
     if pages := environ.get("PRIME_FRONTEND_URL"):
-        return replace(found, web_url=hub_address(pages, "PRIME_FRONTEND_URL"))
+        return replace(found, web_url=parse_hub_url(pages, "PRIME_FRONTEND_URL"))
     return found
 
 
-def hub_of_the_key(environ: Mapping[str, str]) -> str:
+def hub_of_api_key(environ: Mapping[str, str]) -> str:
     """Whose key PRIME_API_KEY is: that of the hub that a variable names, else the public one's.
 
     Raises UsageError for a variable that names no hub.
     """
     named = [url for variable in URL_VARIABLES if (url := environ.get(variable))]
-    return hub_address(named[0], "PRIME_API_BASE_URL") if named else PRIME_API_URL
+    return parse_hub_url(named[0], "PRIME_API_BASE_URL") if named else PRIME_API_URL
 
 
 def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Context | None:
@@ -155,7 +198,7 @@ def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Contex
         for name, entry in entries.items()
         if name not in (LOCAL, PRIME)
         and isinstance(entry, dict)
-        and origin_of(str(entry.get("base_url"))) == origin
+        and normalize_hub_url(str(entry.get("base_url"))) == origin
     ]
     if not at:
         return None

@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.config import registry
-from prime_cli.core.config.contexts import Context, choose_context
-from prime_cli.core.config.settings import DEFAULT, Setting, read_table, read_text
+from prime_cli.core.config import settings
+from prime_cli.core.config.contexts import (
+    DEFAULT,
+    Context,
+    Setting,
+    choose_context,
+    read_table,
+    read_text,
+)
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import prime_home
 from prime_cli.core.refs import slugify
@@ -88,27 +94,27 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         file=file,
         context=choose_context(context, table, environ, file),
         current=read_text(table, "context", file),
-        owner=_with_system_user(registry.OWNER.choose(table, environ, file)),
-        offline_setting=registry.OFFLINE.choose(table, environ, file, flag=flag),
-        upstream_setting=registry.UPSTREAM.choose(table, environ, file),
-        storage=registry.STORAGE.choose(table, environ, file),
-        trust=registry.TRUST.choose(table, environ, file),
-        require_signature=registry.REQUIRE_SIGNATURE.choose(table, environ, file),
-        ssh_key_path=registry.SSH_KEY_PATH.choose(table, environ, file),
-        sky=registry.SKY.choose(table, environ, file),
-        sky_infra=registry.SKY_INFRA.choose(table, environ, file),
+        owner=_with_system_user(settings.OWNER.choose(table, environ, file)),
+        offline_setting=settings.OFFLINE.choose(table, environ, file, flag=flag),
+        upstream_setting=settings.UPSTREAM.choose(table, environ, file),
+        storage=settings.STORAGE.choose(table, environ, file),
+        trust=settings.TRUST.choose(table, environ, file),
+        require_signature=settings.REQUIRE_SIGNATURE.choose(table, environ, file),
+        ssh_key_path=settings.SSH_KEY_PATH.choose(table, environ, file),
+        sky=settings.SKY.choose(table, environ, file),
+        sky_infra=settings.SKY_INFRA.choose(table, environ, file),
         env_vars=_env_vars(table, file),
     )
 
 
 def _env_vars(table: dict[str, Any], file: Path) -> dict[str, Setting[tuple[str, ...]]]:
     """What `[env_vars]` allows; raises UsageError where it is none."""
-    allowed = table.get(registry.ENV_VARS, {})
+    allowed = table.get(settings.ENV_VARS, {})
     if not isinstance(allowed, dict):
-        raise UsageError(f"{registry.ENV_VARS} in {file} must be a table")
+        raise UsageError(f"{settings.ENV_VARS} in {file} must be a table")
     found = {}
     for environment in sorted(allowed):
-        known = registry.env_vars_of(environment)
+        known = settings.env_vars_of(environment)
         found[environment] = known.choose({known.name: allowed[environment]}, {}, file)
     return found
 

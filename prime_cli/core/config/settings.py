@@ -1,50 +1,274 @@
-"""One value and its source, and how values are read from config.toml."""
+"""Every setting that can be written, in one table.
 
-import tomllib
+Reading them, `prime config`, its completion and docs/settings.md all come from here.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.config import parsers
+from prime_cli.core.config.contexts import (
+    DEFAULT,
+    LOCAL,
+    PRIME_API_URL,
+    TEAM_VARIABLES,
+    URL_VARIABLES,
+    Setting,
+)
+from prime_cli.core.errors import UsageError
 
 T = TypeVar("T")
 
-DEFAULT = "default"
+_KINDS: dict[type, str] = {str: "text", bool: "true or false", list: 'a list, as ["ada"]'}
+_ENVIRONMENT = re.compile(r"(?:[\w.-]+/)?[\w.-]+")
+_SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 
 
 @dataclass(frozen=True)
-class Setting(Generic[T]):
-    """One value and where it came from: a flag, a variable, a file, or `default`.
+class SettingSpec(Generic[T]):
+    """One setting.
 
-    `shadows` is what config.toml says, where a flag or a variable was nearer.
+    `variables` set it, the first that is not empty; `kind` is its type in config.toml; `parse`
+    makes the value of a text and of the words that name its source, or raises UsageError.
+    `form` is what may be written, and `usual` the default, as the documentation has them.
     """
 
     name: str
-    value: T
-    source: str
-    shadows: str | None = None
+    summary: str
+    parse: Callable[[str, str], T]
+    default: T
+    usual: str
+    variables: tuple[str, ...] = ()
+    kind: type = str
+    form: str = "text"
+
+    def choose(
+        self,
+        table: Mapping[str, Any],
+        environ: Mapping[str, str],
+        file: Path,
+        *,
+        flag: tuple[str, T] | None = None,
+    ) -> Setting[T]:
+        """The value of the nearest: `flag` (its name and value), a variable, `table`, default."""
+        written = self._written(table, file)
+        if flag is not None:
+            return Setting(self.name, flag[1], flag[0], written)
+        for variable in self.variables:
+            if text := environ.get(variable, "").strip():
+                return Setting(self.name, self.parse(text, variable), variable, written)
+        if written:
+            value = self.parse(written, f"{self.name} in {file}")
+            return Setting(self.name, value, str(file))
+        return Setting(self.name, self.default, DEFAULT)
+
+    def to_toml(self, text: str) -> str | bool | list[str]:
+        """`text` as config.toml holds it; raises UsageError for what this setting cannot be."""
+        value = self.parse(text, self.name)
+        if isinstance(value, tuple):
+            return list(value)
+        return value if isinstance(value, bool) else text
+
+    def _written(self, table: Mapping[str, Any], file: Path) -> str | None:
+        value = table.get(self.name)
+        if value is None:
+            return None
+        if not isinstance(value, self.kind):
+            raise UsageError(f"{self.name} in {file} must be {_KINDS[self.kind]}")
+        return as_text(value)
 
 
-def read_table(file: Path) -> dict[str, Any]:
-    """What config.toml holds, {} if there is none; raises UsageError where it is not TOML."""
-    try:
-        content = file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise StorageFailed(f"{file} cannot be read: {error.strerror}") from error
-    try:
-        # Windows' editors put a mark before the first word.
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+def as_text(value: Any) -> str:
+    """A value as it is typed and shown: `true`, `ada, eve`; None is empty."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return ", ".join(str(each) for each in value)
+        case _:
+            return str(value)
+
+
+CONTEXT = SettingSpec(
+    "context",
+    "The hub to talk to: `local` is the one in the box, `prime` the public one",
+    parsers.text,
+    default=LOCAL,
+    usual="`local`; `prime` where PRIME_API_KEY is set",
+    variables=("PRIME_CONTEXT", *URL_VARIABLES),
+    form="a name, see `prime context list`",
+)
+TEAM: SettingSpec[str | None] = SettingSpec(
+    "team",
+    "The team to publish for on that hub; kept with the context",
+    parsers.text,
+    default=None,
+    usual="yourself",
+    variables=TEAM_VARIABLES,
+    form="a team, see `prime teams list`",
+)
+OWNER = SettingSpec(
+    "owner",
+    "Whose environments are published on the hub in the box",
+    parsers.owner,
+    default="local-user",
+    usual="your user name",
+    variables=("PRIME_OWNER",),
+    form="a name",
+)
+OFFLINE = SettingSpec(
+    "offline",
+    "Open no connection; the same as `--offline`",
+    parsers.boolean,
+    default=False,
+    usual="`false`",
+    variables=("PRIME_OFFLINE",),
+    kind=bool,
+    form="`true` or `false`",
+)
+UPSTREAM: SettingSpec[str | None] = SettingSpec(
+    "upstream",
+    "The hub that the one in the box asks for what it does not have",
+    parsers.url_or_none,
+    default=PRIME_API_URL,
+    usual="the public hub",
+    variables=("PRIME_UPSTREAM",),
+    form="a URL, or `none`",
+)
+STORAGE = SettingSpec(
+    "storage",
+    "Where `prime login` keeps keys; `auto` is a keyring that answers, else a file",
+    parsers.one_of("auto", "keyring", "file"),
+    default="auto",
+    usual="`auto`",
+    variables=("PRIME_STORAGE",),
+    form="`auto`, `keyring` or `file`",
+)
+TRUST: SettingSpec[tuple[str, ...]] = SettingSpec(
+    "trust",
+    "Owners whose code may run here without a question",
+    parsers.names,
+    default=(),
+    usual="nobody",
+    variables=("PRIME_TRUST",),
+    kind=list,
+    form="owners, with commas between",
+)
+REQUIRE_SIGNATURE = SettingSpec(
+    "require_signature",
+    "Use signed wheels only",
+    parsers.boolean,
+    default=False,
+    usual="`false`",
+    variables=("PRIME_REQUIRE_SIGNATURE",),
+    kind=bool,
+    form="`true` or `false`",
+)
+SSH_KEY_PATH: SettingSpec[str | None] = SettingSpec(
+    "ssh_key_path",
+    "The private key that opens pods; the same as `--identity`",
+    parsers.text,
+    default=None,
+    usual="`~/.ssh/id_ed25519`, `id_ecdsa`, `id_rsa`, else one of prime's own",
+    variables=("PRIME_SSH_KEY_PATH",),
+    form="a file; `~` is your home",
+)
+
+SKY: SettingSpec[str | None] = SettingSpec(
+    "sky",
+    "A SkyPilot of yours, from which the hub in the box has machines too",
+    parsers.text_or_none,
+    default=None,
+    usual="`none`",
+    variables=("PRIME_SKY",),
+    form="its command, as `sky`, or a folder with its Python; or `none`",
+)
+SKY_INFRA: SettingSpec[tuple[str, ...]] = SettingSpec(
+    "sky_infra",
+    "Where that SkyPilot may rent",
+    parsers.names,
+    default=(),
+    usual="everywhere it can",
+    variables=("PRIME_SKY_INFRA",),
+    kind=list,
+    form="as `aws, slurm/lab`, with commas between",
+)
+
+SETTINGS: tuple[SettingSpec[Any], ...] = (
+    CONTEXT,
+    TEAM,
+    OWNER,
+    OFFLINE,
+    UPSTREAM,
+    STORAGE,
+    TRUST,
+    REQUIRE_SIGNATURE,
+    SSH_KEY_PATH,
+    SKY,
+    SKY_INFRA,
+)
+
+
+ENV_VARS = "env_vars"
+"""The table of variables that environments are allowed: `env_vars.owner/name`."""
+
+
+def env_vars_of(environment: str) -> SettingSpec[tuple[str, ...]]:
+    """The variables that one environment may read, of those that look like secrets."""
+    return SettingSpec(
+        f"{ENV_VARS}.{environment}",
+        "Variables that this environment may read",
+        parsers.variables,
+        default=(),
+        usual="none",
+        kind=list,
+        form="names of variables, with commas between",
+    )
+
+
+def environment_in(name: str) -> str | None:
+    """The environment in `env-vars.owner/name`; None for other settings."""
+    table, dot, environment = name.strip().partition(".")
+    if not dot or table.lower().replace("-", "_") != ENV_VARS:
+        return None
+    if not _ENVIRONMENT.fullmatch(environment):
         raise UsageError(
-            f"{file} is not valid TOML: {error}", hint="correct the file, or move it away"
-        ) from error
+            f"`{environment}` is not an environment",
+            hint="write `env-vars.owner/name`, or `env-vars.name` of a local one",
+        )
+    return environment
 
 
-def read_text(table: dict[str, Any], key: str, file: Path) -> str | None:
-    """The text at `key`, None if there is none; raises UsageError for anything else."""
-    value = table.get(key)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key} in {file} must be text")
-    return value
+def find_setting(name: str) -> SettingSpec[Any]:
+    """The setting `name`, with `-` or `_`; raises UsageError for secrets and unknown names."""
+    refuse_secret(name)
+    environment = environment_in(name)
+    if environment is not None:
+        return env_vars_of(environment)
+    wanted = name.strip().lower().replace("-", "_")
+    for known in SETTINGS:
+        if known.name == wanted:
+            return known
+    raise unknown_setting(name, [known.name for known in SETTINGS])
+
+
+def refuse_secret(name: str) -> None:
+    """Raise UsageError where `name` is that of a key, which is neither written nor printed."""
+    if name.strip().lower().replace("-", "_") in _SECRETS:
+        raise UsageError(
+            "A key is not a setting: it is neither printed nor taken from a command line",
+            hint="`prime login --token-stdin` reads one and keeps it",
+        )
+
+
+def unknown_setting(name: str, names: list[str]) -> UsageError:
+    """What is said of a name that no setting has."""
+    nearest = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
+    hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(names)}"
+    return UsageError(f"There is no setting `{name}`", hint=hint)

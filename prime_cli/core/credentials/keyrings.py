@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from prime_cli.core.switches import in_ci
+from prime_cli.core.env_flags import in_ci
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -28,7 +28,7 @@ class NoKeyring(Exception):
     """No keyring can be used; the text is the reason, as the end of a sentence."""
 
 
-def keep(account: str, key: str, *, seconds: float = SECONDS) -> str:
+def save_key(account: str, key: str, *, seconds: float = SECONDS) -> str:
     """Put `key` into the keyring, and return the keyring's name; raises NoKeyring.
 
     It is read back: a keyring is believed when it has shown what it keeps.
@@ -46,12 +46,12 @@ def keep(account: str, key: str, *, seconds: float = SECONDS) -> str:
     return _ask(ask, seconds)
 
 
-def fetch(account: str, *, seconds: float = SECONDS) -> str | None:
+def load_key(account: str, *, seconds: float = SECONDS) -> str | None:
     """The key that the keyring has, None if it has none; raises NoKeyring."""
     return _ask(lambda backend, _: backend.get_password(SERVICE, account), seconds)
 
 
-def forget(account: str, *, seconds: float = SECONDS) -> None:
+def delete_key(account: str, *, seconds: float = SECONDS) -> None:
     """Take the key out of the keyring; raises NoKeyring."""
 
     def ask(backend: "KeyringBackend", _: threading.Event) -> None:
@@ -61,7 +61,9 @@ def forget(account: str, *, seconds: float = SECONDS) -> None:
     _ask(ask, seconds)
 
 
-def why_not_asked(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str:
+def unavailable_reason(
+    environ: Mapping[str, str] = os.environ, platform: str = sys.platform
+) -> str:
     """Why no keyring is even tried here; "" where one may be."""
     if in_ci(environ):
         return "a CI job has no keyring"
@@ -80,7 +82,7 @@ class _Answer(Generic[T]):
 
 
 def _ask(question: Callable[["KeyringBackend", threading.Event], T], seconds: float) -> T:
-    if reason := why_not_asked():
+    if reason := unavailable_reason():
         raise NoKeyring(reason)
     import keyring  # noqa: F401 its loading is not what is waited for
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UnsafeContent
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress, Task
-from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.data import check_place, place_of
 from prime_cli.envs.bundles.kept import MANIFEST, Bundled, open_bundled
 from prime_cli.envs.bundles.manifest import BundledData, Manifest, Member, encode_manifest
@@ -49,7 +49,7 @@ def admit_bundle(
         manifest = bundle.manifest
         digest = digest_bytes(encode_manifest(manifest))[:32]
         folder = bundles_folder(home) / digest
-        hold(home, BUNDLES, digest)
+        mark_in_use(home, BUNDLES, digest)
         places = {data.name: place_of(data, folder / DATA, environ) for data in manifest.data}
         data = [(each, _data_place(each, places)) for each in manifest.members if is_data(each)]
         parts = [each for each in manifest.members if not is_data(each)]

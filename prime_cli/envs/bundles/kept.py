@@ -8,9 +8,9 @@ from packaging.version import InvalidVersion, Version
 
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
-from prime_cli.core.uses import hold
 from prime_cli.envs.bundles.manifest import BundledEnvironment, Manifest, decode_manifest
 from prime_cli.envs.records import Record
 from prime_cli.runtime.bundled import BUNDLES, bundles_folder
@@ -61,7 +61,7 @@ def find_bundled(
     if not found:
         return None
     _, folder, each = max(found, key=lambda one: one[0])
-    hold(home, BUNDLES, folder.name)
+    mark_in_use(home, BUNDLES, folder.name)
     return open_bundled(folder, each)
 
 

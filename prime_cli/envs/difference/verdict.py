@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from prime_cli.core.phrases import some_of
+from prime_cli.core.formatting import first_few
 from prime_cli.envs.difference.scoring import ScoringCode, digest_code
 from prime_cli.envs.difference.sides import Side
 
@@ -88,4 +88,4 @@ def _was(side: Side) -> str:
 
 
 def _some(names: Sequence[str] | Mapping[str, str]) -> str:
-    return some_of(list(dict.fromkeys(names)))
+    return first_few(list(dict.fromkeys(names)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from prime_cli.core.uses import last_use, use_file
+from prime_cli.core.file_locks import last_used, use_file
 from prime_cli.runtime.bundled import BUNDLES
 
 _DIGEST = 32
@@ -100,7 +100,7 @@ def _file_size(path: Path) -> int:
 
 
 def _used(home: Path, kind: Kind, path: Path) -> float:
-    told = last_use(use_file(home, kind, _digest_in(path.name)))
+    told = last_used(use_file(home, kind, _digest_in(path.name)))
     try:
         changed = path.lstat().st_mtime
     except OSError:

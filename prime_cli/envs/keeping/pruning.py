@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.core.file_locks import claim_unused, use_file
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.uses import taken_over, use_file
 from prime_cli.envs.keeping.entries import LASTING, Entry, Kind, list_entries, use_of
 from prime_cli.runtime.layers import interpreters_folder, is_ready
 
@@ -71,7 +71,7 @@ def _remove(home: Path, entry: Entry, *, dry_run: bool) -> bool:
     use = use_of(home, entry)
     with storage_errors(use):
         there = use.exists()
-        with taken_over(use) as alone:
+        with claim_unused(use) as alone:
             if not alone:
                 return False
             if not dry_run:
@@ -103,6 +103,6 @@ def _forget_missing(home: Path) -> None:
                 note.unlink()
     for use in use_file(home, "", "").parent.glob("*-*"):
         kind, _, name = use.name.partition("-")
-        with suppress(OSError), taken_over(use) as alone:
+        with suppress(OSError), claim_unused(use) as alone:
             if alone and not (home / kind / name).exists():
                 use.unlink()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import tomli_w
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 
 FILENAME = "trusted.toml"

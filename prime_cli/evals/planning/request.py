@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.durations import parse_duration
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import parse_duration
 from prime_cli.runs.manifest import Asked
 from prime_cli.runs.plan import DEFAULTS, Deadlines
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from prime_cli.core.loopback import is_loopback
+from prime_cli.core.http import is_loopback
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.limits.headers import is_rate_header

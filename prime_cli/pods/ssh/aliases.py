@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from prime_cli.core.errors import IntegrityError
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.pods.ssh.addresses import Address
 from prime_cli.pods.ssh.blocks import Block, read_blocks
 from prime_cli.pods.ssh.files import SshFiles

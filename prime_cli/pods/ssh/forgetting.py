@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.pods.ssh.addresses import require_id
 from prime_cli.pods.ssh.blocks import Block, format_blocks, read_blocks

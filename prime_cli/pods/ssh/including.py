@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prime_cli.core.errors import PrimeError, StorageFailed
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.pods.ssh.files import SshFiles

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.config.registry import SETTINGS
+from prime_cli.core.config.settings import SETTINGS
 from tests.helpers.cli import Prime
 
 WRITTEN_BY_HAND = """\

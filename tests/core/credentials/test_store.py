@@ -10,7 +10,7 @@ from keyring.backend import KeyringBackend
 from keyring.core import load_keyring
 
 from prime_cli.core.config import load_config
-from prime_cli.core.config.editing import save_context
+from prime_cli.core.config.edit import save_context
 from prime_cli.core.credentials import (
     Storage,
     find_credential,
@@ -198,7 +198,7 @@ def test_a_key_is_in_no_repr(folder: Path, use_keyring: UseKeyring) -> None:
 def test_a_keyring_is_tried_only_where_one_can_be(
     environ: dict[str, str], platform: str, asked: bool
 ) -> None:
-    assert (keyrings.why_not_asked(environ, platform) == "") is asked
+    assert (keyrings.unavailable_reason(environ, platform) == "") is asked
 
 
 def test_where_none_can_be_no_backend_is_loaded(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.digests import digest_bytes
+from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.progress import Silent
-from prime_cli.core.uses import hold
 from prime_cli.envs.keeping.entries import Entry, Kind, list_entries
 from prime_cli.envs.keeping.pruning import choose_old, prune
 from prime_cli.envs.keeping.verifying import verify
@@ -63,7 +63,7 @@ def test_what_is_listed_has_a_size_and_a_last_use(kept: Path) -> None:
 
 
 def test_what_was_used_lately_and_locks_stay(kept: Path) -> None:
-    hold(kept, "interpreters", INTERPRETER)
+    mark_in_use(kept, "interpreters", INTERPRETER)
     old = choose_old(kept, now=time.time(), older_than=30 * DAY)
     assert {entry.kind for entry in old} == {Kind.WHEELS, Kind.RESPONSES, Kind.BUILDS}
     assert choose_old(kept, now=time.time(), older_than=50 * DAY) == []
@@ -103,7 +103,7 @@ def test_a_dry_run_removes_nothing(kept: Path) -> None:
 
 def test_what_a_running_command_uses_stays(kept: Path) -> None:
     old = choose_old(kept, now=time.time(), older_than=30 * DAY)
-    hold(kept, "interpreters", INTERPRETER)
+    mark_in_use(kept, "interpreters", INTERPRETER)
     done = prune(kept, old, Silent(), dry_run=False)
     assert [entry.kind for entry in done.busy] == [Kind.INTERPRETERS]
     assert is_ready(kept / "interpreters" / INTERPRETER)

@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
-from prime_cli.core.durations import parse_duration
+from prime_cli.core.formatting import parse_duration
 
 
 class Scope(StrEnum):

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub.compute.local import machine
 from prime_cli.hub.compute.local.boot import current_boot

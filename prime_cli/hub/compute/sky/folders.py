@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.file_lock import take_lock
+from prime_cli.core.file_locks import try_lock
 from prime_cli.core.paths import make_folder, write_atomically
 from prime_cli.hub.compute.provider import SshAddress
 
@@ -157,7 +157,7 @@ def _is_held(path: Path) -> bool:
     except OSError:
         return False
     with file:
-        return not take_lock(file)
+        return not try_lock(file)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

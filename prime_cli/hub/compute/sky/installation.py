@@ -11,7 +11,7 @@ from typing import Any
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound, StorageFailed
 from prime_cli.core.process import Completed, TimedOut, run
-from prime_cli.core.secret_names import without_secrets
+from prime_cli.core.secret_detection import without_secrets
 
 TRIED = "0.14.1"
 """The release that this was seen to work with."""

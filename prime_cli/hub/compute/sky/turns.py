@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from prime_cli.core.errors import Conflict, Unreachable
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 
 T = TypeVar("T")
 

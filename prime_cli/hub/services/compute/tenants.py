@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from prime_cli.core.errors import Conflict
-from prime_cli.core.phrases import counted
+from prime_cli.core.formatting import pluralize
 from prime_cli.hub.db.tables import disks, pods
 
 
@@ -21,7 +21,7 @@ def require_nothing_rented(connection: Connection, owner: Row[Any]) -> None:
         rows = connection.execute(query.order_by(table.c.created_at, table.c.id)).all()
         if rows:
             raise Conflict(
-                f"`{owner.slug}` has {counted(len(rows), what)}, as `{rows[0].name}`",
+                f"`{owner.slug}` has {pluralize(len(rows), what)}, as `{rows[0].name}`",
                 hint=f"end that first: `prime {what}s terminate {rows[0].id}`, {who_ends}",
             )
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 
-from prime_cli.core.retry_after import retry_after
+from prime_cli.core.http import retry_after
 
 _RESET = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86400.0, 3600.0, 60.0, 1.0, 0.001)

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.hub.compute.sky.turns import take_turn
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import PRIME_API_URL, load_config
-from prime_cli.core.config.editing import set_entry
-from prime_cli.core.config.registry import find_setting
+from prime_cli.core.config.edit import set_entry
+from prime_cli.core.config.settings import find_setting
 from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 

@@ -1,8 +1,21 @@
-"""The Retry-After header (RFC 9110, 10.2.3), as hubs and model endpoints send it."""
+"""Small rules of HTTP: addresses that do not leave this machine, and the Retry-After header."""
 
+import ipaddress
 import math
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+
+def is_loopback(url: str) -> bool:
+    """Whether what is sent to `url` stays on this machine."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":  # names below it are asked of name servers by many systems
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def retry_after(value: str | None) -> float | None:

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.config.addresses import hub_address
-from prime_cli.core.config.contexts import LOCAL, PRIME
-from prime_cli.core.config.settings import read_table
+from prime_cli.core.config.contexts import LOCAL, PRIME, read_table
+from prime_cli.core.config.parsers import parse_hub_url
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.core.file_lock import locked
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import storage_errors, write_atomically
 
 Table = MutableMapping[str, Any]
@@ -203,4 +202,4 @@ def _merge(entry: Table, values: Mapping[str, str | None]) -> None:
 
 
 def _checked(key: str, value: str) -> str:
-    return hub_address(value, key) if key.endswith("_url") else value
+    return parse_hub_url(value, key) if key.endswith("_url") else value

@@ -1,7 +1,8 @@
-"""Which environment variables hold credentials, told by their names and by addresses."""
+"""What looks like a credential: environment variables by their names, values by their shape."""
 
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _ENDINGS = (
     "_KEY", "_KEY_ID", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_PAT", "_PASS", "_PASSPHRASE",
@@ -38,13 +39,13 @@ INDEX_PREFIXES = ("UV_", "PIP_", "AWS_", "GIT_", "GH_", "GITHUB_", "GITLAB_", "C
 """Credentials of package indexes, buckets and git servers, which installers log in with."""
 
 
-def names_a_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a variable of this name holds a credential by all custom, as OPENAI_API_KEY does."""
     upper = name.upper()
     return upper.endswith(_ENDINGS) or upper in _WHOLE or any(word in upper for word in _WITHIN)
 
 
-def leads_to_credentials(name: str) -> bool:
+def points_to_credentials(name: str) -> bool:
     """Whether a variable of this name lets a program log in somewhere without holding the key.
 
     It names a file or a profile with credentials, or the socket of an agent that uses them.
@@ -56,12 +57,12 @@ def leads_to_credentials(name: str) -> bool:
     return is_of_a_cloud or upper.startswith(_OURS) or "CREDENTIAL" in upper
 
 
-def secrets_among(environ: Mapping[str, str]) -> dict[str, str]:
+def find_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """The values that must never be told, by the names of their variables."""
     return {
         name: value
         for name, value in environ.items()
-        if name in _ALWAYS or (names_a_secret(name) and len(value) >= _LONG)
+        if name in _ALWAYS or (is_secret_name(name) and len(value) >= _LONG)
     }
 
 
@@ -80,7 +81,7 @@ def without_secrets(environ: Mapping[str, str], *, keep: tuple[str, ...] = ()) -
 
 def _is_secret(name: str, value: str) -> bool:
     upper = name.upper()
-    if names_a_secret(name) or upper.startswith(_OURS):
+    if is_secret_name(name) or upper.startswith(_OURS):
         return True
     return not upper.endswith(_PROXY) and _has_password(value)
 
@@ -92,3 +93,59 @@ def _has_password(value: str) -> bool:
         return bool(urlsplit(value).password)
     except ValueError:
         return False
+
+
+PRIVATE_KEY = "private key"
+CREDENTIAL_PATTERNS = {
+    PRIVATE_KEY: rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "AWS access key": rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{50,})",
+    "GitLab token": rb"\bglpat-[A-Za-z0-9_-]{20,}",
+    "Hugging Face token": rb"\bhf_[A-Za-z0-9]{30,}\b",
+    "Anthropic key": rb"\bsk-ant-[A-Za-z0-9_-]{20,}",
+    "OpenAI key": rb"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,}",
+    "Slack token": rb"\bxox[abprs]-[A-Za-z0-9-]{10,}",
+    "Google key": rb"\bAIza[0-9A-Za-z_-]{35}",
+    "Stripe key": rb"\b[rs]k_live_[0-9A-Za-z]{16,}",
+    "PyPI token": rb"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
+    "npm token": rb"\bnpm_[A-Za-z0-9]{36}\b",
+}
+"""Patterns of bytes, by what they find."""
+
+ANY_CREDENTIAL = re.compile(
+    b"|".join(
+        b"(?P<r%d>%s)" % (index, shape) for index, shape in enumerate(CREDENTIAL_PATTERNS.values())
+    )
+)
+"""Any of them; the group `r<index>` says which."""
+
+_IN_TEXT = (
+    re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@", re.IGNORECASE),
+    # A name without a password in such an address is a token: https://TOKEN@host.
+    re.compile(r"https?://([^\s/?#@:]+)@", re.IGNORECASE),
+    re.compile(
+        r"(?:^|[?&;\s])(?:ssl)?(?:password|passwd|pwd|accountkey|sharedaccesskey|access_token|api_key"
+        r"|apikey|token|secret)\s?=\s?([^\s&;]+)",
+        re.IGNORECASE,
+    ),
+)
+"""Logins in addresses and in connection strings; the group is what is secret of them."""
+
+
+def contains_credential(value: str) -> bool:
+    """Whether a value has a credential in it.
+
+    That is a key of a known service, a private key, a login in an address (`https://ada:pw@host`),
+    or a password in a connection string (`host=db password=pw`).
+    """
+    if any(pattern.search(value) for pattern in _IN_TEXT):
+        return True
+    return ANY_CREDENTIAL.search(value.encode("utf-8", "surrogateescape")) is not None
+
+
+def extract_credentials(value: str) -> set[str]:
+    """What is secret in a value that `contains_credential`, as it is written and as it is meant."""
+    found = {match[1] for pattern in _IN_TEXT for match in pattern.finditer(value)}
+    if ANY_CREDENTIAL.search(value.encode("utf-8", "surrogateescape")):
+        found.add(value)
+    return found | {unquote(each) for each in found}

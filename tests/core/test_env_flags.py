@@ -2,7 +2,7 @@
 
 import pytest
 
-from prime_cli.core.switches import in_ci, is_on
+from prime_cli.core.env_flags import in_ci, is_on
 
 
 @pytest.mark.parametrize("value", ["1", "true", "True", "yes", "on", "woodpecker"])

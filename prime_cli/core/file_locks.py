@@ -1,16 +1,62 @@
-"""Which kept things are in use: a file for each, locked by the processes that use it.
+"""Locks between processes on this machine: for files that are changed, and for kept things in use.
 
-The system drops a lock when its holder dies, however it dies. The file's time says when the thing
-was used last. `<home>/cache/uses/<kind>-<name>`.
+The system drops a lock when its holder dies, however it dies, so none is ever stale. Things in use
+have a file each, `<home>/cache/uses/<kind>-<name>`, whose time says when they were last used.
 """
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
-from prime_cli.core.paths import open_descriptor
+from prime_cli.core.errors import Conflict
+from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+
+_PAUSE = 0.02
+
+
+@contextmanager
+def locked(path: Path, *, seconds: float = 10.0) -> Iterator[None]:
+    """Be the only one inside, among all that lock `path`; made if it is not there.
+
+    The system drops the lock when its holder dies, so none is ever stale. Raises Conflict when
+    another process holds it for `seconds`, StorageFailed where `path` cannot be written.
+    """
+    make_folder(path.parent)
+    with storage_errors(path):
+        descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT)
+    with os.fdopen(descriptor, "r+b") as file:
+        deadline = time.monotonic() + seconds
+        while not try_lock(file):
+            if time.monotonic() > deadline:
+                raise Conflict(
+                    f"Another prime has held {path} for {seconds:g} seconds",
+                    hint="wait for it to end, then run the same command again",
+                )
+            time.sleep(_PAUSE)
+        yield
+
+
+def try_lock(file: IO[Any]) -> bool:
+    """Lock an open file until it is closed; False while another process has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # A byte far behind the content, which others may read meanwhile.
+            file.seek(1 << 20)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
 
 _held: dict[Path, int] = {}
 """Descriptors that stay open until the process ends."""
@@ -20,7 +66,7 @@ def use_file(home: Path, kind: str, name: str) -> Path:
     return home / "cache" / "uses" / f"{kind}-{name}"
 
 
-def hold(home: Path, kind: str, name: str) -> None:
+def mark_in_use(home: Path, kind: str, name: str) -> None:
     """Say that this process uses something of `home`, until the process ends.
 
     Must come before one looks whether it is there, so that it is not removed in between. A home
@@ -31,7 +77,7 @@ def hold(home: Path, kind: str, name: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         while path not in _held:
             descriptor = _open(path)
-            _lock(descriptor, shared=True)
+            _flock(descriptor, shared=True)
             if _is_at(path, descriptor):
                 _held[path] = descriptor
             else:  # removed between opening and locking
@@ -40,7 +86,7 @@ def hold(home: Path, kind: str, name: str) -> None:
 
 
 @contextmanager
-def taken_over(path: Path) -> Iterator[bool]:
+def claim_unused(path: Path) -> Iterator[bool]:
     """Whether nobody holds the thing of a use file, and nobody else can while the block lasts.
 
     This process counts too. The file is made when it is not there. Raises OSError.
@@ -52,7 +98,7 @@ def taken_over(path: Path) -> Iterator[bool]:
     there = path.exists()
     descriptor = _open(path)
     try:
-        alone = _lock(descriptor, shared=False)
+        alone = _flock(descriptor, shared=False)
         if alone and not there:
             os.utime(path, (0, 0))  # nobody has used it
         yield alone
@@ -60,7 +106,7 @@ def taken_over(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def last_use(path: Path) -> float | None:
+def last_used(path: Path) -> float | None:
     """When the thing of a use file was used last, in seconds since 1970; None if unknown."""
     try:
         return path.stat().st_mtime or None
@@ -78,7 +124,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
     return False
 
 
-def _lock(descriptor: int, *, shared: bool) -> bool:
+def _flock(descriptor: int, *, shared: bool) -> bool:
     """Wait for a shared lock; take one for oneself alone only if that is possible at once."""
     if sys.platform == "win32":
         # An open file cannot be removed there, which is what a lock is for.

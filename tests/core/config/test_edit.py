@@ -14,7 +14,7 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.core.config.editing import (
+from prime_cli.core.config.edit import (
     delete_context,
     save_context,
     set_value,
@@ -164,7 +164,7 @@ def test_many_writers_at_once_lose_nothing(file: Path) -> None:
 def test_processes_that_write_at_once_lose_nothing(file: Path) -> None:
     program = (
         "import sys; from pathlib import Path;"
-        "from prime_cli.core.config.editing import save_context\n"
+        "from prime_cli.core.config.edit import save_context\n"
         "for number in range(8):\n"
         f"    save_context(Path(sys.argv[1]), sys.argv[2] + str(number), {{'base_url': '{HUB}'}})"
     )

@@ -2,15 +2,14 @@
 
 import logging
 
-from prime_cli.core.progress import Silent
-from prime_cli.core.told_logs import telling_warnings
+from prime_cli.core.progress import Silent, forward_warnings
 
 LOG = logging.getLogger("prime_cli.hub.anything")
 
 
 def test_a_warning_is_told_once_and_nothing_more_after_the_end() -> None:
     progress = Silent()
-    with telling_warnings("prime_cli.hub", progress):
+    with forward_warnings("prime_cli.hub", progress):
         LOG.warning("The provider `%s` failed: %s", "sky", "no cloud")
         LOG.warning("The provider `%s` failed: %s", "sky", "no cloud")
         LOG.info("nothing to see")
@@ -20,7 +19,7 @@ def test_a_warning_is_told_once_and_nothing_more_after_the_end() -> None:
 
 def test_a_bug_is_told_with_its_exception_and_without_a_traceback() -> None:
     progress = Silent()
-    with telling_warnings("prime_cli.hub", progress):
+    with forward_warnings("prime_cli.hub", progress):
         try:
             int("of no use")
         except ValueError:

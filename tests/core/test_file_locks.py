@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.uses import hold, last_use, taken_over, use_file
+from prime_cli.core.file_locks import claim_unused, last_used, mark_in_use, use_file
 
 HOLD = """
 import sys
 from pathlib import Path
-from prime_cli.core.uses import hold
+from prime_cli.core.file_locks import mark_in_use
 
-hold(Path(sys.argv[1]), "wheels", "abc")
+mark_in_use(Path(sys.argv[1]), "wheels", "abc")
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -25,33 +25,33 @@ def test_what_another_process_holds_is_taken_over_once_it_is_gone(tmp_path: Path
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == b"held"
-        with taken_over(path) as alone:
+        with claim_unused(path) as alone:
             assert not alone
         process.kill()  # not even this leaves a lock behind
-    with taken_over(path) as alone:
+    with claim_unused(path) as alone:
         assert alone
 
 
 def test_several_may_hold_and_none_of_them_can_be_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
-    hold(tmp_path, "wheels", "abc")
+    mark_in_use(tmp_path, "wheels", "abc")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == b"held"
         process.kill()
-    with taken_over(use_file(tmp_path, "wheels", "abc")) as alone:
+    with claim_unused(use_file(tmp_path, "wheels", "abc")) as alone:
         assert not alone
 
 
 def test_the_last_use_is_told(tmp_path: Path) -> None:
     path = use_file(tmp_path, "wheels", "abc")
-    assert last_use(path) is None
-    hold(tmp_path, "wheels", "abc")
-    assert last_use(path) is not None
+    assert last_used(path) is None
+    mark_in_use(tmp_path, "wheels", "abc")
+    assert last_used(path) is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such modes there")
 def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way", encoding="utf-8")
-    hold(tmp_path, "wheels", "abc")
-    assert last_use(use_file(tmp_path, "wheels", "abc")) is None
+    mark_in_use(tmp_path, "wheels", "abc")
+    assert last_used(use_file(tmp_path, "wheels", "abc")) is None

@@ -1,4 +1,4 @@
-"""The Retry-After header: seconds, dates, and whatever else servers send."""
+"""Addresses of this machine, and the Retry-After header."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -7,7 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.retry_after import retry_after
+from prime_cli.core.http import is_loopback, retry_after
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1.example.org",
+        "10.0.0.1",
+        "localhost.example.org",
+        "hub.localhost",
+        "localhost.",
+        "",
+    ],
+)
+def test_only_this_machine_is_this_machine(host: str) -> None:
+    assert not is_loopback(f"http://{host}/v1")
+
+
+def test_loopback_is_told_by_name_and_number() -> None:
+    assert is_loopback("http://localhost:1/v1")
+    assert is_loopback("http://[::1]:1/v1")
+    assert not is_loopback("http://localhost.example.com/v1")
+    assert not is_loopback("http://10.0.0.1/v1")
+    assert not is_loopback("http://model.localhost/v1")
+
 
 HOUR = 3600
 

@@ -1,14 +1,57 @@
-"""What the values of settings may be: each makes a value of a text, or raises UsageError.
+"""How values of settings are read: each parser makes a value of a text, or raises UsageError.
 
 `source` names where the text was found, as a message has it.
 """
 
 import re
 from collections.abc import Callable
+from urllib.parse import SplitResult, urlsplit
 
-from prime_cli.core.config.addresses import hub_address
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import slugify
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+
+
+def parse_hub_url(text: str, source: str) -> str:
+    """The hub's address: no trailing slash, no trailing `/api/v1`; `source` names it in messages.
+
+    Raises UsageError for what is not a whole http or https URL, and for one that holds a name or
+    a password: it would be printed, and sent in place of the key.
+    """
+    url = split_url(text.strip())
+    if url is None or url.query or url.fragment:
+        raise UsageError(
+            f"{source} is `{text}`, which is not the URL of a hub",
+            hint="write `https://HOST` or `http://HOST:PORT`",
+        )
+    if "@" in url.netloc:
+        raise UsageError(
+            f"{source} has a name or a password in it",
+            hint="leave it out; `prime login --hub URL --token-stdin` keeps a key",
+        )
+    return normalize_hub_url(f"{url.scheme}://{url.netloc.lower()}{url.path}")
+
+
+def normalize_hub_url(url: str) -> str:
+    """The URL as the official client reads it: no trailing slash, no trailing `/api/v1`."""
+    return url.rstrip("/").removesuffix("/api/v1").rstrip("/")
+
+
+def split_url(text: str) -> SplitResult | None:
+    """The parts of an http or https URL; None for what is no whole one.
+
+    Neither is what two readers would read in two ways: blanks, backslashes, letters beyond ASCII.
+    """
+    if not _PRINTABLE.fullmatch(text) or "\\" in text:
+        return None
+    try:
+        url = urlsplit(text)
+        _ = url.port
+    except ValueError:
+        return None
+    return url if url.hostname and url.scheme in ("http", "https") else None
+
 
 STARTER_OWNER = "starter"
 """Owner of the environments that come with prime; always on the local hub."""
@@ -29,7 +72,7 @@ def text_or_none(word: str, source: str) -> str | None:
     return None if word.lower() == "none" else text(word, source)
 
 
-def yes_or_no(word: str, source: str) -> bool:
+def boolean(word: str, source: str) -> bool:
     """`true` or `false`, `1` or `0`, `yes` or `no`, `on` or `off`."""
     if word.lower() in _TRUE:
         return True
@@ -50,9 +93,9 @@ def owner(name: str, source: str) -> str:
     return name
 
 
-def address_or_none(word: str, source: str) -> str | None:
+def url_or_none(word: str, source: str) -> str | None:
     """The address of a hub; None for `none`."""
-    return None if word.lower() == "none" else hub_address(word, source)
+    return None if word.lower() == "none" else parse_hub_url(word, source)
 
 
 def names(words: str, source: str) -> tuple[str, ...]:

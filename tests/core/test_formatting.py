@@ -1,0 +1,63 @@
+"""Spans of time and lists, as people read and write them."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import first_few, parse_duration, pluralize
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45s", 45),
+        ("90m", 5400),
+        ("12h", 43200),
+        ("30d", 2592000),
+        ("2W", 1209600),
+        (" 1d ", 86400),
+    ],
+)
+def test_span_is_read_in_seconds(text: str, seconds: int) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5h", "1d12h", "٣d", "9" * 10 + "s"])
+def test_what_is_no_span_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="not a span of time"):
+        parse_duration(text)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        assert parse_duration(text) >= 0
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1_000, "1000 runs")]
+)
+def test_a_count_agrees_with_its_noun(count: int, told: str) -> None:
+    assert pluralize(count, "run") == told
+
+
+def test_a_noun_may_have_a_plural_of_its_own() -> None:
+    assert pluralize(1, "entry", "entries") == "1 entry"
+    assert pluralize(3, "entry", "entries") == "3 entries"
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b", "c"], "a, b, c"),
+        (["a", "b", "c", "d"], "a, b, c and 1 more"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+    ],
+)
+def test_a_list_says_how_much_of_it_is_left_out(names: list[str], told: str) -> None:
+    assert first_few(names) == told
