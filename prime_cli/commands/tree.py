@@ -1,8 +1,11 @@
 """Read the command tree; write completion scripts, manual pages and `docs/commands.md` from it.
 
 Run `python -m prime_cli.commands.tree` in the root of a checkout after a change of any command.
+With `--manuals FOLDER` it writes only the manual pages, which are not in git: the build does so
+(`hatch_build.py`).
 """
 
+import argparse
 import io
 import os
 from collections.abc import Iterator
@@ -139,13 +142,23 @@ def _starters() -> tuple[str, ...]:
 
 def main() -> None:
     """Write all generated texts into the current folder, which is a checkout's root."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--manuals", type=Path, metavar="FOLDER", help="write only manual pages")
+    folder: Path | None = parser.parse_args().manuals
     os.environ["COLUMNS"] = str(HELP_COLUMNS)
-    texts = {**scripts(), **reference(), **manuals()}
-    for left in {path.as_posix() for path in Path(MANUALS).glob("*")} - texts.keys():
-        Path(left).unlink()
+    if folder is None:
+        _write(Path(), {**scripts(), **reference()})
+    folder = folder or Path(MANUALS)
+    pages = {Path(name).name: text for name, text in manuals().items()}
+    for stale in {path.name for path in folder.glob(f"*.{manual.SECTION}")} - pages.keys():
+        (folder / stale).unlink()
+    _write(folder, pages)
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
     for name, text in texts.items():
-        path = Path(name)
-        path.parent.mkdir(exist_ok=True)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
 
 

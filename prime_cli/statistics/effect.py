@@ -10,33 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.power import POWER, power_of_mcnemar, smallest_difference
 from prime_cli.statistics.power_simulation import power_of_normal
 from prime_cli.statistics.resampling import Floats, bootstrap_t, is_flat, sign_flip
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Mean rewards of the examples that both runs scored, in the order of `ids`.
-
-    `is_binary` where each is one reward of 0 or 1. The others are counted: `one_sided` examples
-    are in one run only, `unlike` ones ask something else there, `unscored` ones have nothing that
-    counts on a side.
-    """
-
-    ids: Sequence[int]
-    first: Sequence[float]
-    other: Sequence[float]
-    is_binary: bool
-    one_sided: int = 0
-    unlike: int = 0
-    unscored: int = 0
-
-    @property
-    def differences(self) -> list[float]:
-        """What the other run earned more, example by example."""
-        return [other - first for first, other in zip(self.first, self.other, strict=True)]
-
 
 MCNEMAR = "exact McNemar"
 SIGN_FLIP = "sign-flip permutation"

@@ -9,12 +9,12 @@ from scipy import stats
 from prime_cli.statistics.effect import (
     MCNEMAR,
     SIGN_FLIP,
-    Pairs,
     adjusted_wald,
     effect_of,
     holm,
     mcnemar,
 )
+from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.resampling import bootstrap_t, draws_for, is_flat, sign_flip
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40)

@@ -18,7 +18,7 @@ from prime_cli.evals.comparison.records import (
     SideFacts,
 )
 from prime_cli.evals.comparison.sides import Side
-from prime_cli.statistics.effect import Pairs
+from prime_cli.statistics.pairs import Pairs
 
 ALPHA = 0.05
 SEED = 1

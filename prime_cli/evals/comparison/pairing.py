@@ -2,7 +2,7 @@
 
 from prime_cli.core.errors import Conflict
 from prime_cli.evals.comparison.sides import Example, Side
-from prime_cli.statistics.effect import Pairs
+from prime_cli.statistics.pairs import Pairs
 
 
 def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool = False) -> Pairs:

@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.sides import Side
-from prime_cli.statistics.effect import Pairs
+from prime_cli.statistics.pairs import Pairs
 
 _SAME = 1e-12
 ALIKE_UNKNOWN = "How alike rollouts of one example are is not known"

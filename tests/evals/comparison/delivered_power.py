@@ -12,7 +12,8 @@ from scipy import special, stats
 
 from prime_cli.evals.comparison.planning import Need, Question, need_of
 from prime_cli.evals.comparison.variation import Variation
-from prime_cli.statistics.effect import Pairs, mcnemar, p_value
+from prime_cli.statistics.effect import mcnemar, p_value
+from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.resampling import Floats, share_rejected
 
 ALPHA, POWER = 0.05, 0.8
