@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
     from prime_cli.envs.trust.gate import Gate
-    from prime_cli.evals.locate import Places
-    from prime_cli.evals.setup import Surroundings
+    from prime_cli.evals.execution.context import Surroundings
+    from prime_cli.evals.planning.locate import Places
     from prime_cli.hub.compute.provider import Provider
     from prime_cli.models.budget import Budget
     from prime_cli.terminal.output import Output
@@ -98,7 +98,7 @@ class Session:
         """
         from pathlib import Path
 
-        from prime_cli.evals.locate import Places
+        from prime_cli.evals.planning.locate import Places
 
         return Places(
             cwd=Path.cwd(),
@@ -119,7 +119,7 @@ class Session:
         import os
         from pathlib import Path
 
-        from prime_cli.evals.setup import Surroundings
+        from prime_cli.evals.execution.context import Surroundings
 
         return Surroundings(
             Path.cwd(),

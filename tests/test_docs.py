@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.core.config.settings import SETTINGS, SettingSpec
 from prime_cli.core.errors import ExitCode
-from prime_cli.evals.checking.inspection import ORDER
+from prime_cli.evals.env_check.inspection import ORDER
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
 from prime_cli.runs.rows import Row

@@ -12,11 +12,11 @@ from prime_cli.envs.trust.settings import gate_from
 from prime_cli.evals.comparison.compare import Terms, compare_all, require_statistics
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.comparison.sides import side_of
-from prime_cli.evals.locate import Places
+from prime_cli.evals.execution.run import EvalResult, run_evaluation
+from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.prepare import prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.prepare import prepare
-from prime_cli.evals.resuming.recall import manifest_of, recalled
-from prime_cli.evals.run import EvalResult, run_evaluation
+from prime_cli.evals.resume.request import manifest_of, recalled
 from prime_cli.evals.sharing.options import PushOptions, PushResult
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.scrubbing import scrubber_for

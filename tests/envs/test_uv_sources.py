@@ -21,8 +21,7 @@ from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.uv_sources import published_sources, read_sources
 from prime_cli.envs.wheel_checks import check_wheel
 from prime_cli.envs.workspace import find_workspace, site_packages
-from prime_cli.evals.locate import Places
-from prime_cli.evals.subject import obtain
+from prime_cli.evals.planning.locate import Places, obtain
 from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.run import EvalResult, run_with
-from prime_cli.evals.setup import RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.keys import Secret

@@ -16,14 +16,14 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trusting import gate_of
-from prime_cli.evals.checking.check import (
+from prime_cli.evals.env_check.check import (
     EXAMPLES,
     ROLLOUT_SECONDS,
     CheckOptions,
     check_environment,
 )
-from prime_cli.evals.checking.verdict import require_passed
-from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.env_check.verdict import require_passed
+from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.request import parse_object
 
 

@@ -16,10 +16,10 @@ def examiner(session: Session, *, required: bool) -> Examine:
     A wheel that cannot be loaded is refused as without a check. With `required` it raises
     GateFailed for one that fails a check.
     """
-    from prime_cli.evals.checking.check import CheckOptions, check_subject
-    from prime_cli.evals.checking.verdict import require_passed
-    from prime_cli.evals.setup import Surroundings
-    from prime_cli.evals.subject import subject_of
+    from prime_cli.evals.env_check.check import CheckOptions, check_subject
+    from prime_cli.evals.env_check.verdict import require_passed
+    from prime_cli.evals.execution.context import Surroundings
+    from prime_cli.evals.planning.locate import subject_of
 
     def examine(wheel: Path, project: Project) -> CheckReport:
         around = Surroundings(

@@ -4,9 +4,9 @@ import msgspec
 
 from prime_cli.commands.eval.interruption import leave_if_signalled
 from prime_cli.commands.eval.views import summary_lines
-from prime_cli.evals.again.differences import ChangedReward, RewardChanges, changed_rewards
-from prime_cli.evals.again.source import Source
-from prime_cli.evals.run import EvalResult
+from prime_cli.evals.execution.run import EvalResult
+from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
+from prime_cli.evals.rerun.source import Source
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from prime_cli.core.http import is_loopback
-from prime_cli.evals.estimate import Estimate, estimate
-from prime_cli.evals.prepare import Prepared
-from prime_cli.evals.resuming.candidates import scored_of
+from prime_cli.evals.planning.estimate import Estimate, estimate
+from prime_cli.evals.planning.prepare import Prepared
+from prime_cli.evals.resume.candidates import scored_of
 from prime_cli.models.budget import dollars
 from prime_cli.models.price_book import load_prices
 from prime_cli.runs.saved_run import SavedRun

@@ -16,7 +16,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.gates.limits import Judgement, Outcome, check_gates
+from prime_cli.evals.gate.thresholds import Judgement, Outcome, check_gates
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.retries import AskedAgain

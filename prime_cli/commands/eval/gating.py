@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.evals.comparison.compare import require_statistics
-from prime_cli.evals.gates.github import append_summary, summary_file
-from prime_cli.evals.gates.junit import write_junit
-from prime_cli.evals.gates.limits import Judgement, Limits, check_limits, judge
+from prime_cli.evals.gate.github import append_summary, summary_file
+from prime_cli.evals.gate.junit import write_junit
+from prime_cli.evals.gate.thresholds import Judgement, Limits, check_limits, judge
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
 from prime_cli.session import Session
@@ -45,7 +45,7 @@ def prepare_gates(
     github = summary_file(github_summary, os.environ)
     side = None
     if baseline is not None:
-        from prime_cli.evals.gates.baseline import read_baseline
+        from prime_cli.evals.gate.baseline import read_baseline
 
         require_statistics("Comparing with a baseline")
         side = read_baseline(baseline, Path.cwd(), lambda: session.hub)

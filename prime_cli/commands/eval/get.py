@@ -58,7 +58,7 @@ def get(
 
 
 def _save(session: Session, evaluation: str, *, force: bool) -> None:
-    from prime_cli.evals.sharing.saving import save_evaluation
+    from prime_cli.evals.sharing.download import save_evaluation
 
     run = save_evaluation(session.hub, evaluation, Path.cwd(), session.progress, force=force)
     path = str(run.folder.path)

@@ -10,7 +10,7 @@ import typer
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.compare import ALPHA, require_statistics
-from prime_cli.evals.comparison.planning import (
+from prime_cli.evals.comparison.sample_size import (
     Need,
     Question,
     need_of,

@@ -16,8 +16,8 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trusting import gate_of
-from prime_cli.evals.caps import check_cap
-from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.planning.caps import check_cap
+from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.verdict import check_errors
 
@@ -69,8 +69,8 @@ def rerun(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     given = given_variables(env_var or [])
-    from prime_cli.evals.again.rerun import prepare_again, run_again
-    from prime_cli.evals.again.source import find_source
+    from prime_cli.evals.rerun.rerun import prepare_again, run_again
+    from prime_cli.evals.rerun.source import find_source
 
     places = session.places(gate_of(session, yes=yes))
     request = EvalRequest(

@@ -3,16 +3,16 @@
 import os
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.locate import Places
+from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.prepare import Prepared, prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.prepare import Prepared, prepare
-from prime_cli.evals.resuming.candidates import (
+from prime_cli.evals.resume.candidates import (
     interrupted_run,
     is_complete,
     newest_run,
     scored_of,
 )
-from prime_cli.evals.resuming.recall import manifest_of, recalled
+from prime_cli.evals.resume.request import manifest_of, recalled
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.session import Session
 

@@ -26,13 +26,13 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trusting import gate_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.caps import check_cap
-from prime_cli.evals.gates.limits import check_gates
-from prime_cli.evals.given_variables import given_variables
+from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.run import EvalResult, run_evaluation
+from prime_cli.evals.gate.thresholds import check_gates
+from prime_cli.evals.planning.caps import check_cap
+from prime_cli.evals.planning.given_variables import given_variables
+from prime_cli.evals.planning.prepare import Prepared
 from prime_cli.evals.planning.request import EvalRequest, parse_deadlines, parse_names, parse_object
-from prime_cli.evals.prepare import Prepared
-from prime_cli.evals.run import EvalResult, run_evaluation
-from prime_cli.evals.setup import Surroundings
 from prime_cli.models.gateway.limits.place import limits_folder, limits_words
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.verdict import check_errors

@@ -9,7 +9,7 @@ from prime_cli.commands.eval.resuming import require_resume
 from prime_cli.commands.eval.standings import show_leaderboard
 from prime_cli.commands.eval.views import from_here
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
-from prime_cli.evals.locate import Places
+from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
@@ -21,8 +21,8 @@ from prime_cli.evals.suites.record import (
     resumable,
     unfinished,
 )
-from prime_cli.evals.suites.running import SuiteResult, SuiteRun, begin_record
 from prime_cli.evals.suites.spending import budget_for, resume_command
+from prime_cli.evals.suites.suite_run import SuiteResult, SuiteRun, begin_record
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.verdict import check_error_rate
 from prime_cli.session import Session

@@ -9,12 +9,12 @@ import msgspec
 from prime_cli.accounts.teams import find_team
 from prime_cli.api.evaluations import MOST_SAMPLE_BYTES
 from prime_cli.core.progress import Progress
-from prime_cli.evals.sharing.beginning import find_beginning
 from prime_cli.evals.sharing.described import PUSH_KEY, describe
 from prime_cli.evals.sharing.identity import content_of
 from prime_cli.evals.sharing.logs import push_log
 from prime_cli.evals.sharing.options import PushOptions, PushResult
 from prime_cli.evals.sharing.published import find_published
+from prime_cli.evals.sharing.push_start import find_beginning
 from prime_cli.evals.sharing.records import PushRecord, save_record
 from prime_cli.evals.sharing.samples import encode_sample
 from prime_cli.evals.sharing.wholeness import require_whole

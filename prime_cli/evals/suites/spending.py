@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from prime_cli.core.errors import PartialResult
-from prime_cli.evals.resuming.earlier import read_earlier
+from prime_cli.evals.execution.earlier_sessions import read_earlier
 from prime_cli.evals.suites.definition import Limits
 from prime_cli.evals.suites.record import SuiteRecord
 from prime_cli.models.budget import Budget

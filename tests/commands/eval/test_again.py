@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.paths import prime_home
-from tests.evals.again.live import LENGTHS, numbered
+from tests.evals.rerun.live import LENGTHS, numbered
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.scripted_model import ScriptedModel
 

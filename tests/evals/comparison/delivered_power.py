@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from prime_cli.evals.comparison.planning import Need, Question, need_of
+from prime_cli.evals.comparison.sample_size import Need, Question, need_of
 from prime_cli.evals.comparison.variation import Variation
 from prime_cli.statistics.effect import mcnemar, p_value
 from prime_cli.statistics.pairs import Pairs

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.evals.run import EvalResult
+from prime_cli.evals.execution.run import EvalResult
 from prime_cli.runs.plan import Deadlines
 from tests.evals.hostile.driven import seed_of_today, sometimes_wrong
 from tests.evals.live import run_live

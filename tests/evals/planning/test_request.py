@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.execution.worker_spec import make_spec
 from prime_cli.evals.planning.request import parse_deadlines
-from prime_cli.evals.worker import make_spec
 from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
 from tests.evals.live import PLAN, interpreter_in
 

@@ -1,0 +1,134 @@
+"""Checks of how rollouts go: rewards in range, no errors, an end, the same a second time."""
+
+from prime_cli.evals.env_check.findings import failed, named, passed, rounded, skipped, warned
+from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.rewards import (
+    EPSILON,
+    asks_judge,
+    golden_examples,
+    golden_form,
+    is_not_a_number,
+    never_ends,
+    raised,
+    scale_of,
+)
+from prime_cli.evals.env_check.scoring import of_interest
+from prime_cli.models.gateway.probes import MOST_TURNS, Probe
+from prime_cli.runtime.protocol import Rollout
+from prime_cli.wire.check_reports import Check
+
+Rows = dict[tuple[int, Probe], Rollout]
+
+
+def check_range(run: Sounding) -> Check:
+    """`range`: every reward is a number, and within what its weights allow."""
+    rows = _rows(run)
+    broken = [key[0] for key, row in rows.items() if is_not_a_number(row)]
+    if broken:
+        words = f"The reward is no finite number on {named(broken)}"
+        return failed("range", words, "see what it divides by", examples=broken)
+    rewards = {key: row.reward for key, row in rows.items() if row.reward is not None}
+    if not rewards:
+        return skipped("range", "There are no rewards to look at")
+    scale = scale_of(run)
+    if scale.relative:
+        return passed("range", "Rewards are relative to a group, and finite")
+    low, high = min(rewards.values()), max(rewards.values())
+    outside = [
+        key[0]
+        for key, reward in rewards.items()
+        if not scale.low - EPSILON <= reward <= scale.high + EPSILON
+    ]
+    evidence = {"lowest": low, "highest": high, "range": [scale.low, scale.high]}
+    spread = f" to {rounded(high):g}" if high > low else ""
+    words = f"Rewards are {rounded(low):g}{spread}"
+    if outside:
+        source = "its weights allow" if scale.known else "is usual"
+        words = f"{words}, outside the {scale} that {source}, on {named(outside)}"
+        step = "let each reward function stay between 0 and 1, and put the scale into its weight"
+        return warned("range", words, step, examples=outside, **evidence)
+    return passed("range", f"{words}, within {scale}", **evidence)
+
+
+def check_errors(run: Sounding) -> Check:
+    """`errors`: the environment's own code raises for no answer, good or poor."""
+    rows = {key: row for key, row in _rows(run).items() if raised(row)}
+    if not rows:
+        if any(map(asks_judge, run.rows.values())):
+            return skipped("errors", "Not all checked: rewards need another model (`--judges`)")
+        return passed("errors", "Its code raised for no answer")
+    first = next(row.error for row in rows.values() if row.error is not None)
+    examples = [example for example, _ in rows]
+    words = (
+        f"Its code raised in {len(rows)} of {len(_rows(run))} rollouts, {named(examples)}: "
+        f"{first.type}: {first.message}"
+    )
+    evidence = {"count": len(rows), "examples": examples, "probes": _probes(rows)}
+    step = "a model may say anything: make the code take it"
+    if golden_form(run) in {probe for _, probe in rows}:
+        return failed("errors", words, step, **evidence)
+    return warned("errors", words, step, **evidence)
+
+
+def check_ends(run: Sounding) -> Check:
+    """`ends`: a conversation ends, whatever the model says."""
+    rows = {key: row for key, row in _rows(run).items() if never_ends(row)}
+    if not rows:
+        return passed("ends", "Every conversation came to its end")
+    words = (
+        f"{len(rows)} rollouts did not end within {MOST_TURNS} answers or the time for one "
+        f"(`--timeout`): {', '.join(_probes(rows))}"
+    )
+    step = "give the environment `max_turns`, or a condition that ends it"
+    evidence = {"count": len(rows), "examples": [example for example, _ in rows]}
+    if golden_form(run) in {probe for _, probe in rows}:
+        return failed("ends", words, step, **evidence)
+    return warned("ends", words, step, **evidence)
+
+
+def check_agreement(first: Sounding, second: Sounding) -> Check:
+    """`repeat`: the same answers get the same rewards in another process."""
+    mine, other = _rows(first), second.rows
+    pairs = [(key, mine[key].reward, other[key].reward) for key in mine if key in other]
+    if not any(reward is not None for _, reward, _ in pairs):
+        return skipped("repeat", "There are no rewards to compare")
+    torn = [key[0] for key, reward, again in pairs if not _same(reward, again)]
+    if torn:
+        example, reward, again = next(
+            (key[0], one, two) for key, one, two in pairs if not _same(one, two)
+        )
+        return failed(
+            "repeat",
+            f"The same answers got other rewards the second time on {named(torn)}: "
+            f"{_shown(reward)} and {_shown(again)} on example {example}",
+            "a reward must not depend on chance, the clock or other rollouts",
+            examples=torn,
+            compared=len(pairs),
+        )
+    return passed(
+        "repeat", f"{len(pairs)} rewards were the same in two processes", compared=len(pairs)
+    )
+
+
+def _rows(run: Sounding) -> Rows:
+    """The rollouts that count: gold ones only where there is a gold answer."""
+    kept, golden, form = set(of_interest(run)), set(golden_examples(run)), golden_form(run)
+    return {
+        key: row
+        for key, row in sorted(run.rows.items())
+        if key[1] in kept and (key[1] is not form or key[0] in golden)
+    }
+
+
+def _probes(rows: Rows) -> list[str]:
+    return sorted({probe.name.lower() for _, probe in rows})
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= EPSILON
+
+
+def _shown(reward: float | None) -> str:
+    return "an error" if reward is None else f"{rounded(reward):g}"

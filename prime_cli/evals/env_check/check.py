@@ -1,0 +1,236 @@
+"""One check of an environment from its name to the report."""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prime_cli import __version__
+from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.core.paths import make_folder, prime_home
+from prime_cli.evals.env_check.dataset import SURVEYED
+from prime_cli.evals.env_check.declaration import Declaration, read_declaration
+from prime_cli.evals.env_check.findings import failed, skipped
+from prime_cli.evals.env_check.inspection import (
+    ORDER,
+    inspect_package,
+    inspect_runs,
+    loaded,
+)
+from prime_cli.evals.env_check.probe_run import Bench, Sounding, sound
+from prime_cli.evals.env_check.scoring import of_interest
+from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.planning.given_variables import with_always_allowed
+from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.source_scan import declared_keys
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.probes import PROBES, Probe
+from prime_cli.models.registry import Registry, load_registry
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runtime.fresh import make_anew
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
+from prime_cli.wire.codec import decode, encode
+
+EXAMPLES = 5
+ROLLOUT_SECONDS = 60.0
+_CONCURRENCY = 8
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """How to check: so many `examples` are run, each rollout for `rollout_seconds` at most.
+
+    With `judges` other models than that of the check may be called, at the user's cost.
+    """
+
+    examples: int = EXAMPLES
+    rollout_seconds: float = ROLLOUT_SECONDS
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    env_vars: tuple[str, ...] = ()
+    verifiers: str | None = None
+    python: str | None = None
+    judges: bool = False
+
+    def __post_init__(self) -> None:
+        if self.examples < 1:
+            raise UsageError(f"`-n {self.examples}` is not a number of examples")
+        if self.rollout_seconds <= 0:
+            raise UsageError(f"`--timeout {self.rollout_seconds:g}` is not a number of seconds")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The report, and the failure that kept the environment from being run, if one did."""
+
+    report: CheckReport
+    failure: EnvironmentFailed | None = None
+
+
+def check_environment(
+    text: str, options: CheckOptions, places: Places, around: Surroundings, *, hub_only: bool
+) -> Checked:
+    """Check what `text` names: a folder, a wheel, or an environment of the hub.
+
+    An environment that does not build or load is reported, not raised. Raises NotFound,
+    BadProject, Unreachable (packages cannot be fetched), IntegrityError.
+    """
+    located = locate(text, places, around.progress, hub_only=hub_only)
+    try:
+        subject = obtain(located, places, around.progress)
+    except EnvironmentFailed as error:
+        build = failed("build", error.message, error.hint or "see what the build backend says")
+        report = _report(str(located), [build], wheel_sha256=None)
+        return Checked(report, error)
+    allowed = places.env_vars.get(subject.environment.slug, ())
+    names = with_always_allowed(options.env_vars, allowed, around.variables)
+    return check_subject(subject, replace(options, env_vars=names), around)
+
+
+def check_subject(subject: Subject, options: CheckOptions, around: Surroundings) -> Checked:
+    """The same for a wheel that is at hand."""
+    return _Checking(subject, options, around).run()
+
+
+class _Checking:
+    def __init__(self, subject: Subject, options: CheckOptions, around: Surroundings) -> None:
+        self._subject = subject
+        self._options = options
+        self._around = around
+        self._declaration: Declaration = read_declaration(subject.pyproject)
+        self._declared = declared_keys(subject.package.path)
+        self._plan = _plan(subject, options)
+        passed = passed_keys(self._plan, self._declared, around.variables, around.progress)
+        keys = known_keys(_ENDPOINT, Registry(), around.environ)
+        self._variables = shared_variables(self._plan, passed, around.variables, keys)
+        self._scrub = Scrubber(secrets_of(_ENDPOINT, around.environ, passed))
+
+    def run(self) -> Checked:
+        checks = {
+            check.id: check
+            for check in inspect_package(self._subject, self._declared, self._around.environ)
+        }
+        if checks["build"].status == "fail":
+            message = checks["build"].sentence
+            return self._closed(checks, EnvironmentFailed(message, hint=checks["build"].step))
+        try:
+            interpreter, first, second = self._sound()
+        except EnvironmentFailed as error:
+            step = error.hint or "see the cause with `prime eval run … -m builtin/echo -n 1`"
+            checks["load"] = failed("load", error.message, step)
+            return self._closed(checks, error)
+        checks["load"] = loaded(interpreter, first)
+        found = inspect_runs(first, second, self._declaration)
+        checks.update({check.id: check for check in found})
+        return self._closed(checks, None, interpreter, first)
+
+    def _sound(self) -> tuple[Interpreter, Sounding, Sounding]:
+        subject, options, around = self._subject, self._options, self._around
+        progress = around.progress
+        interpreter = prepare_interpreter(
+            subject.package,
+            lock=subject.lock,
+            verifiers=options.verifiers,
+            python=options.python,
+            extra_wheels=subject.beside,
+            offline=around.offline,
+            progress=progress,
+            variables=self._variables,
+        )
+        with tempfile.TemporaryDirectory(prefix="prime-check-") as folder:
+            fresh = make_anew(interpreter, subject.package, subject.beside(), Path(folder))
+            bench = self._bench(fresh)
+            with progress.task(f"Checking {subject.environment.name}", unit="rollouts") as task:
+                rollouts = options.examples * len(Probe)
+                task.update(total=2 * rollouts, note="loading it")
+                first = asyncio.run(sound(bench, progress, task))
+                others = set(Probe) - set(of_interest(first))
+                task.update(total=2 * rollouts - options.examples * len(others), note="once more")
+                second = asyncio.run(sound(bench, progress, task, without=others))
+        return fresh, first, second
+
+    def _bench(self, interpreter: Interpreter) -> Bench:
+        options, around = self._options, self._around
+        logs = make_folder(prime_home() / "cache" / "checks")
+        log = logs / f"{self._subject.environment.name}.log"
+        log.unlink(missing_ok=True)
+        judges = around.environ if options.judges else {}
+        registry = load_registry(None, around.cwd, around.environ) if options.judges else Registry()
+        return Bench(
+            plan=self._plan,
+            interpreter=interpreter,
+            first=options.examples,
+            rollout_seconds=options.rollout_seconds,
+            variables=self._variables,
+            scrub=self._scrub,
+            log=log,
+            judges=judges,
+            registry=registry,
+            offline=around.offline,
+        )
+
+    def _closed(
+        self,
+        checks: dict[str, Check],
+        failure: EnvironmentFailed | None,
+        interpreter: Interpreter | None = None,
+        first: Sounding | None = None,
+    ) -> Checked:
+        """The report in the order of the checks; those that were not reached are skipped."""
+        ordered = [checks.get(name) or skipped(name, "Not reached") for name in ORDER]
+        wanted = [
+            skipped(check.id, "Left out, as [tool.prime.check] says")
+            if check.id in self._declaration.skip and check.id not in ("build", "load")
+            else check
+            for check in ordered
+        ]
+        start = first.start if first else None
+        report = _report(
+            self._subject.environment.title,
+            wanted,
+            wheel_sha256=self._subject.package.sha256,
+            python=interpreter.python_version if interpreter else None,
+            verifiers=interpreter.verifiers if interpreter else None,
+            generation=interpreter.generation if interpreter else None,
+            examples=len(first.examples) if first else 0,
+            fingerprint=start.fingerprint if start else None,
+        )
+        return Checked(decode(self._scrub(encode(report)), CheckReport), failure)
+
+
+_ENDPOINT = Endpoint(PROBES, builtin=True)
+
+
+def _plan(subject: Subject, options: CheckOptions) -> EvalPlan:
+    return EvalPlan(
+        environment=subject.environment,
+        model=PROBES,
+        endpoint="builtin",
+        num_examples=max(SURVEYED, options.examples),
+        rollouts_per_example=len(Probe),
+        sampling={},
+        env_args=dict(options.env_args),
+        extra_args={},
+        concurrency=_CONCURRENCY,
+        env_vars=options.env_vars,
+        verifiers=options.verifiers,
+        python=options.python,
+    )
+
+
+def _report(environment: str, checks: list[Check], **facts: Any) -> CheckReport:
+    found = tuple(checks)
+    return CheckReport(
+        environment=environment[-200:],
+        verdict=verdict_of(found),
+        checks=found,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        prime=__version__,
+        **facts,
+    )

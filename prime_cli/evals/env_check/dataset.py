@@ -1,0 +1,111 @@
+"""Checks of the examples, as the worker has surveyed them; no model is asked."""
+
+from prime_cli.evals.env_check.findings import failed, named, passed, warned
+from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.runtime.protocol import Survey
+from prime_cli.wire.check_reports import Check
+
+SURVEYED = 1000
+"""Examples that are looked at; fewer are run."""
+
+FEWEST = 10
+"""Below, a few lucky answers decide."""
+
+MOST_LEAKS = 0.05
+"""The share of examples that may hold their answer by chance."""
+
+
+def check_dataset(survey: Survey) -> list[Check]:
+    """`examples`, `prompts`, `duplicates` and `leaks`."""
+    checks = (_check_count, _check_prompts, _check_duplicates, _check_leaks)
+    return [check(survey) for check in checks]
+
+
+def check_fingerprint(first: Sounding, second: Sounding) -> Check:
+    """`data`: two processes load the same examples in the same order."""
+    one, other = (run.start.fingerprint if run.start else "" for run in (first, second))
+    if one != other:
+        return failed(
+            "data",
+            "Two processes loaded different examples, so that no run can be repeated or resumed",
+            "give every shuffle and sample a fixed seed, and sort what comes from a set",
+            fingerprints=[one, other],
+        )
+    return passed("data", "Two processes loaded the same examples", fingerprint=one)
+
+
+def _check_count(survey: Survey) -> Check:
+    count, answered = survey.examples, survey.answered
+    more = " or more" if count == SURVEYED else ""
+    words = f"{count}{more} example{'' if count == 1 else 's'}, {answered} with an answer"
+    if count < FEWEST:
+        return warned(
+            "examples",
+            f"{words}: too few to tell two models apart",
+            "add some; `prime eval power` says how many a comparison needs",
+            examples=count,
+            answered=answered,
+        )
+    return passed("examples", words, examples=count, answered=answered)
+
+
+def _check_prompts(survey: Survey) -> Check:
+    count = survey.counts.get("empty", 0)
+    if count:
+        return failed(
+            "prompts",
+            f"{_share(count, survey)} with an empty prompt: {named(survey.named['empty'])}",
+            "see what the dataset holds there",
+            count=count,
+            examples=survey.named["empty"],
+        )
+    return passed("prompts", "Every prompt asks something")
+
+
+def _check_duplicates(survey: Survey) -> Check:
+    repeated, torn = survey.counts.get("duplicates", 0), survey.counts.get("conflicts", 0)
+    if torn:
+        return warned(
+            "duplicates",
+            f"{_share(torn, survey)} with the prompt of another one and another answer: "
+            f"{named(survey.named['conflicts'])}",
+            "one of the two answers cannot be right: drop it, or let the prompts differ",
+            conflicts=torn,
+            duplicates=repeated,
+            examples=survey.named["conflicts"],
+        )
+    if repeated:
+        return warned(
+            "duplicates",
+            f"{_share(repeated, survey)} with the content of an earlier one: "
+            f"{named(survey.named['duplicates'])}",
+            "drop them: they count twice and tell nothing more",
+            duplicates=repeated,
+            examples=survey.named["duplicates"],
+        )
+    return passed("duplicates", "No example repeats another one")
+
+
+def _check_leaks(survey: Survey) -> Check:
+    count = survey.counts.get("leaks", 0)
+    if count > MOST_LEAKS * survey.examples:
+        return warned(
+            "leaks",
+            f"{_share(count, survey)} with the answer word for word in the prompt: "
+            f"{named(survey.named['leaks'])}",
+            "leave it out, unless to find it there is the task",
+            count=count,
+            examples=survey.named["leaks"],
+        )
+    if survey.answered == 0:
+        return passed("leaks", "There are no answers to look for")
+    words = (
+        "No prompt holds its answer"
+        if not count
+        else f"{_share(count, survey)} with the answer in the prompt"
+    )
+    return passed("leaks", words, count=count)
+
+
+def _share(count: int, survey: Survey) -> str:
+    return f"{count} of {survey.examples} examples"

@@ -1,0 +1,98 @@
+"""Every check, in the order in which a report has them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from prime_cli.core.errors import BuildFailed, PrimeError
+from prime_cli.envs.project import Project, load_project
+from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.evals.env_check.behaviour import (
+    check_agreement,
+    check_ends,
+    check_errors,
+    check_range,
+)
+from prime_cli.evals.env_check.dataset import check_dataset, check_fingerprint
+from prime_cli.evals.env_check.declaration import Declaration
+from prime_cli.evals.env_check.findings import failed, passed
+from prime_cli.evals.env_check.network import check_network
+from prime_cli.evals.env_check.package import (
+    check_build,
+    check_dependencies,
+    check_metadata,
+    check_secrets,
+)
+from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor
+from prime_cli.evals.execution.worker_spec import GATEWAY_KEYS
+from prime_cli.evals.planning.locate import Subject
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.wire.check_reports import Check
+
+ORDER = (
+    "build", "load", "metadata", "dependencies", "secrets",
+    "examples", "prompts", "duplicates", "leaks", "data",
+    "gold", *POOR, "range", "errors", "ends", "repeat", "network",
+)  # fmt: skip
+"""The ids of all checks."""
+
+
+def inspect_package(
+    subject: Subject, declared: tuple[str, ...], environ: Mapping[str, str]
+) -> list[Check]:
+    """The checks for which nothing is run; `declared` are keys that the source names."""
+    package = subject.package
+    facts = package.facts
+    return [
+        _inspect_wheel(subject),
+        check_metadata(facts, subject.pyproject),
+        check_dependencies(facts),
+        check_secrets(declared, environ, GATEWAY_KEYS),
+    ]
+
+
+def inspect_runs(first: Sounding, second: Sounding, declaration: Declaration) -> list[Check]:
+    """The checks of two runs with the same answers."""
+    surveyed = check_dataset(first.survey) if first.survey else []
+    return [
+        *surveyed,
+        check_fingerprint(first, second),
+        check_gold(first),
+        *(check_poor(name, first) for name in POOR),
+        check_range(first),
+        check_errors(first),
+        check_ends(first),
+        check_agreement(first, second),
+        check_network((first, second), declaration),
+    ]
+
+
+def loaded(interpreter: Interpreter, run: Sounding) -> Check:
+    """`load`: it came up in an interpreter of its own, made for this check."""
+    seconds = run.start.load_s if run.start else 0.0
+    return passed(
+        "load",
+        f"It loads in {seconds:.1f} s under Python {interpreter.python_version} with verifiers "
+        f"{interpreter.verifiers}, in an interpreter made anew",
+        seconds=seconds,
+        found_by=interpreter.found_by,
+    )
+
+
+def _inspect_wheel(subject: Subject) -> Check:
+    package = subject.package
+    try:
+        cautions = check_wheel(package.facts, _project(subject))
+    except BuildFailed as error:
+        return failed("build", error.message, error.hint or "correct its pyproject.toml")
+    return check_build(package.facts, package.sha256, package.path.stat().st_size, cautions)
+
+
+def _project(subject: Subject) -> Project | None:
+    path = subject.environment.path
+    if path is None or not Path(path).is_dir():
+        return None
+    try:
+        return load_project(Path(path))
+    except PrimeError:  # it was there a moment ago, when it was built
+        return None

@@ -1,0 +1,163 @@
+"""One run of an environment with the answers of a check instead of a model's."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.execution.worker_errors import failure_of
+from prime_cli.evals.execution.worker_spec import make_spec, worker_variables
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
+from prime_cli.models.gateway.probes import PROBES, Probe
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.registry import Registry
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.launch import Worker
+from prime_cli.runtime.protocol import (
+    AskedVariable,
+    End,
+    Event,
+    Log,
+    Network,
+    Rollout,
+    Spec,
+    Start,
+    Survey,
+)
+from prime_cli.runtime.variables import Variables
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a sounding needs; `variables` are what the environment is given and is not.
+
+    `judges` are the variables and the registry by which other models than the one of the check
+    are found: empty ones unless they may be called.
+    """
+
+    plan: EvalPlan
+    interpreter: Interpreter
+    first: int
+    rollout_seconds: float
+    variables: Variables
+    scrub: Scrubber
+    log: Path
+    judges: Mapping[str, str] = field(default_factory=dict)
+    registry: Registry = field(default_factory=Registry)
+    offline: bool = False
+
+
+@dataclass
+class Sounding:
+    """All that one run said; `rows` by (example, probe), `hosts` by phase."""
+
+    start: Start | None = None
+    survey: Survey | None = None
+    rows: dict[tuple[int, Probe], Rollout] = field(default_factory=dict)
+    hosts: dict[str, list[str]] = field(default_factory=lambda: {"load": [], "rollout": []})
+
+    @property
+    def examples(self) -> list[int]:
+        """The examples that were run."""
+        return sorted({example for example, _ in self.rows})
+
+    def rewards(self, probe: Probe) -> dict[int, float]:
+        """The rewards of a probe, by example; errors are left out."""
+        found = {example: self.rows.get((example, probe)) for example in self.examples}
+        return {e: row.reward for e, row in found.items() if row and row.reward is not None}
+
+
+async def sound(
+    bench: Bench, progress: Progress, task: Task, *, without: Iterable[Probe] = ()
+) -> Sounding:
+    """Load the environment in a new process and run the probes on its first examples.
+
+    Those in `without` are left out. Raises LoadFailed and EnvironmentFailed.
+    """
+    return await _Run(bench, progress, task).run(tuple(without))
+
+
+class _Run:
+    def __init__(self, bench: Bench, progress: Progress, task: Task) -> None:
+        self._bench = bench
+        self._progress = progress
+        self._task = task
+        self._found = Sounding()
+        self._gold = GoldAnswers()
+        self._asks = Asks(bench.variables, progress)
+        self._worker: Worker
+
+    async def run(self, without: tuple[Probe, ...]) -> Sounding:
+        bench = self._bench
+        async with Gateway(
+            Endpoint(PROBES, builtin=True),
+            bench.registry,
+            gold=self._gold,
+            environ=bench.judges,
+            offline=bench.offline,
+        ) as gateway:
+            spec = _spec(bench, gateway, without)
+            python = bench.interpreter.python
+            variables = worker_variables(
+                bench.variables,
+                base_url=gateway.base_url,
+                token=gateway.token,
+                python=python,
+            )
+            async with Worker(
+                python, spec, env=variables, log_path=bench.log, scrub=bench.scrub
+            ) as self._worker:
+                async for event in self._worker.events():
+                    self._hear(event)
+        return self._found
+
+    def _hear(self, event: Event) -> None:
+        found = self._found
+        match event:
+            case Start():
+                found.start = event
+                self._task.update(note="")
+                self._gold.learn(event.answers, self._ask if event.oracle else None)
+            case Survey():
+                found.survey = event
+            case AskedVariable():
+                self._asks.hear(event)
+            case Network():
+                found.hosts[event.phase].append(event.host)
+            case Rollout():
+                if event.rollout not in set(Probe):
+                    raise EnvironmentFailed(f"There is no probe {event.rollout}")
+                found.rows[event.example_id, Probe(event.rollout)] = event
+                self._task.advance()
+            case Log():
+                self._progress.say(self._bench.scrub.text(event.text))
+            case End():
+                failure = failure_of(
+                    event, self._bench.plan, self._bench.scrub, asked=self._asks.hint()
+                )
+                if failure is not None:
+                    raise failure
+
+    async def _ask(self, question: OracleQuestion) -> Message | None:
+        return await self._worker.ask_oracle(question.example, question.messages, question.tools)
+
+
+def _spec(bench: Bench, gateway: Gateway, without: tuple[Probe, ...]) -> Spec:
+    spec = make_spec(
+        bench.plan, bench.interpreter, gateway.base_url, gateway.token, variables=bench.variables
+    )
+    return msgspec.structs.replace(
+        spec,
+        first=bench.first,
+        done=[(example, int(probe)) for example in range(bench.first) for probe in without],
+        survey=True,
+        watch_network=True,
+        timeout_s=bench.rollout_seconds,
+    )

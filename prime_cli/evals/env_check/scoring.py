@@ -1,0 +1,170 @@
+"""Checks of what answers are paid: the gold ones, and those that deserve nothing."""
+
+from collections.abc import Mapping
+
+from prime_cli.evals.env_check.findings import failed, mean, named, passed, rounded, skipped, warned
+from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.rewards import (
+    EPSILON,
+    Scale,
+    asks_judge,
+    golden_examples,
+    golden_form,
+    has_oracle,
+    scale_of,
+)
+from prime_cli.models.gateway.probes import GOLDEN, Probe
+from prime_cli.wire.check_reports import Check
+
+HALF = 0.5
+"""Of the gold answers' reward: a poor answer that is paid more on average fails."""
+
+QUARTER = 0.25
+"""A poor answer that is paid more on average is worth a warning."""
+
+POOR: Mapping[str, tuple[str, tuple[Probe, ...]]] = {
+    "empty": ("Empty answers", (Probe.EMPTY, Probe.BLANK)),
+    "echo": ("Answers that repeat the question", (Probe.ECHO,)),
+    "garbage": ("Meaningless answers", (Probe.GARBAGE,)),
+}
+"""Id of a check: how its answers are called, and the probes that give them."""
+
+_ORACLE = "give the environment a function `oracle(messages, *, answer, info)`"
+_JUDGE = "the rewards need another model, which a check calls only with `--judges`"
+
+
+def check_gold(run: Sounding) -> Check:
+    """`gold`: gold answers get the highest reward there is."""
+    golden = golden_examples(run)
+    if not golden:
+        words = "No example has an answer and there is no oracle: that a good one is paid cannot be"
+        return warned("gold", f"{words} checked", _ORACLE)
+    form = golden_form(run)
+    rewards = {e: reward for e, reward in run.rewards(form).items() if e in golden}
+    if not rewards:
+        return _gold_without_rewards(run, golden, form)
+    scale = scale_of(run)
+    if scale.relative:
+        return _judge_within_groups(run, rewards)
+    unscored = [example for example in golden if example not in rewards]
+    return _judge_gold(run, rewards | dict.fromkeys(unscored, scale.low), scale, form)
+
+
+def _gold_without_rewards(run: Sounding, golden: list[int], form: Probe) -> Check:
+    rows = [row for (_, probe), row in run.rows.items() if probe is form]
+    if any(map(asks_judge, rows)):
+        return skipped("gold", f"Not checked: {_JUDGE}")
+    errors = [row.error.message for row in rows if row.error is not None]
+    why = f": {errors[0]}" if errors else ""
+    return failed(
+        "gold",
+        f"No gold answer got a reward{why}",
+        "see `errors` and `ends`",
+        examples=golden,
+    )
+
+
+def _judge_gold(run: Sounding, rewards: dict[int, float], scale: Scale, form: Probe) -> Check:
+    lowest = min(rewards.values())
+    evidence = {
+        "mean": mean(rewards.values()),
+        "lowest": lowest,
+        "highest_possible": scale.high,
+        "form": form.name.lower(),
+    }
+    below = [example for example, reward in rewards.items() if reward < scale.high - EPSILON]
+    if not below:
+        words = f"Gold answers get {rounded(lowest):g} of {scale.high:g}{_how(run, form)}"
+        return passed("gold", words, **evidence)
+    words = f"Gold answers get {rounded(lowest):g} of {scale.high:g} on {named(below)}"
+    if lowest < scale.low + HALF * (scale.high - scale.low):
+        step = "see why with `prime eval run … -m builtin/oracle`"
+        step += "" if has_oracle(run) else f"; if answers need a form of their own, {_ORACLE}"
+        return failed("gold", words, step, examples=below, **evidence)
+    step = "if more cannot be had, let the weights of the rewards add up to what can"
+    return warned("gold", words, step, examples=below, **evidence)
+
+
+def _judge_within_groups(run: Sounding, rewards: dict[int, float]) -> Check:
+    beaten = [
+        example
+        for example, reward in rewards.items()
+        if any(
+            run.rewards(probe).get(example, reward) > reward + EPSILON
+            for _, probes in POOR.values()
+            for probe in probes
+        )
+    ]
+    if beaten:
+        words = f"A poor answer is paid more than the gold one of its group in {named(beaten)}"
+        return failed("gold", words, "see what the group's reward compares", examples=beaten)
+    return passed("gold", "Gold answers are the best of their groups")
+
+
+def _how(run: Sounding, form: Probe) -> str:
+    if has_oracle(run):
+        return ", by its own oracle"
+    forms = {Probe.TAGGED: ", within <answer> tags", Probe.BOXED: ", within \\boxed{}"}
+    return forms.get(form, "")
+
+
+def check_poor(name: str, run: Sounding) -> Check:
+    """`empty`, `echo` and `garbage`: a poor answer is paid clearly less than a gold one."""
+    called, probes = POOR[name]
+    paid = _highest(run, probes)
+    if not paid:
+        rows = [row for (_, probe), row in run.rows.items() if probe in probes]
+        if any(map(asks_judge, rows)):
+            return skipped(name, f"Not checked: {_JUDGE}")
+        return skipped(name, f"{called} never came as far as a reward")
+    scale, gold = scale_of(run), run.rewards(golden_form(run))
+    full = {example: gold.get(example, scale.high) for example in paid}
+    if mean(full.values()) <= scale.low + EPSILON and not scale.relative:
+        # Gold answers that are paid nothing are no measure; `gold` says so.
+        full = dict.fromkeys(paid, scale.high)
+    equal = [example for example in paid if paid[example] >= full[example] - EPSILON]
+    share = len(equal) / len(paid) if scale.relative else _share(paid, full, scale)
+    return _judge_poor(name, called, paid, full, equal, share)
+
+
+def _judge_poor(
+    name: str,
+    called: str,
+    paid: dict[int, float],
+    full: dict[int, float],
+    equal: list[int],
+    share: float,
+) -> Check:
+    mine, theirs = rounded(mean(paid.values())), rounded(mean(full.values()))
+    evidence = {"mean": mine, "gold": theirs, "share": share, "as_good_as_gold": equal}
+    words = f"{called} get {mine:g} on average, gold ones {theirs:g}"
+    if share > HALF:
+        return failed(
+            name, words, "a reward must tell them apart: see what it compares", **evidence
+        )
+    if equal:
+        words = f"{words}, and as much as the gold one on {named(equal)}"
+        return warned(name, words, "see why these examples are paid", **evidence)
+    if share > QUARTER:
+        step = "what is paid for form alone should be little"
+        return warned(name, words, step, **evidence)
+    return passed(name, words, **evidence)
+
+
+def _highest(run: Sounding, probes: tuple[Probe, ...]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for probe in probes:
+        for example, reward in run.rewards(probe).items():
+            found[example] = max(reward, found.get(example, reward))
+    return found
+
+
+def _share(paid: dict[int, float], full: dict[int, float], scale: Scale) -> float:
+    """How much of the gold answers' reward is paid, both counted from the lowest there is."""
+    return (mean(paid.values()) - scale.low) / (mean(full.values()) - scale.low)
+
+
+def of_interest(run: Sounding) -> tuple[Probe, ...]:
+    """The probes whose rollouts count: of the gold answer's forms, the one that was chosen."""
+    form = golden_form(run)
+    return tuple(probe for probe in Probe if probe is form or probe not in GOLDEN)

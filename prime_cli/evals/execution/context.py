@@ -1,0 +1,106 @@
+"""What is settled before a run starts."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.origin import Origin
+from prime_cli.evals.execution.signals import Switchboard
+from prime_cli.models.budget import Budget
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.replay import Recording
+from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.price_book import PriceBook
+from prime_cli.models.registry import Registry
+from prime_cli.runs.labels import UNLABELLED, Labels
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.network_namespace import NetworkNamespace
+from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
+
+    `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
+    counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
+    main thread; `turn` is held by the one of them that chooses its interpreter. `given` are
+    variables for the environment alone: of an `--env-file`, or with a value on the command line.
+    """
+
+    cwd: Path
+    environ: Mapping[str, str]
+    progress: Progress
+    offline: bool = False
+    budget: Budget | None = None
+    switchboard: Switchboard | None = None
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What the environment may be given: this process's variables, and `given`, which win."""
+        return {**self.environ, **self.given}
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """What a run is made of, once there is an interpreter that has the environment.
+
+    `passed` are variables that the environment may read, `asked` is what named the model. The
+    prices of today hold without `prices`. The other fields are as in Setup.
+    """
+
+    plan: EvalPlan
+    interpreter: Interpreter
+    endpoint: Endpoint
+    registry: Registry
+    passed: Mapping[str, str] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
+    asked: Asked | None = None
+    prices: PriceBook | None = None
+    recording: Recording | None = None
+    origin: Origin | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that is settled before the first process starts.
+
+    `passed` are variables that the environment was allowed by name, `variables` all that it is
+    given and what is withheld; `environ` are those of this process. `prices` are those
+    that the gateway goes by, `recording` what a replay answers from. `origin` is the run that this
+    one makes again, `saved` a file of its completions. `namespace` is what keeps a worker without a
+    sandbox to the gateway. With `retry_errors` a resume asks again for every rollout that ended in
+    an error.
+    """
+
+    run_id: str
+    plan: EvalPlan
+    interpreter: Interpreter
+    endpoint: Endpoint
+    registry: Registry
+    passed: Mapping[str, str]
+    environ: Mapping[str, str]
+    scrub: Scrubber
+    log: Path
+    variables: Variables
+    gateway: GatewaySettings
+    prices: PriceBook
+    offline: bool = False
+    sandbox: Sandbox | None = None
+    namespace: NetworkNamespace | None = None
+    switchboard: Switchboard | None = None
+    recording: Recording | None = None
+    origin: Origin | None = None
+    saved: Path | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED

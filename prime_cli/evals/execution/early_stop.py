@@ -1,0 +1,131 @@
+"""How a run is stopped before its end: at its cap, or because nothing of it can succeed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import cast
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.evals.execution.signals import SECONDS_TO_STOP
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.runs.work_list import GROUP
+from prime_cli.runtime.protocol import Rollout
+
+SECONDS_TO_SCORE = 60.0
+"""How long a rollout may go on without a call, after the last calls have come back."""
+
+_PAUSE = 0.05
+
+
+class EarlyStop:
+    """Ends the worker of a run whose gate is closed, so that calls are held.
+
+    At a cap, what was paid for comes back: rollouts which need more calls stand still, the others
+    have time to be scored. After a failure nothing is waited for. `unit` is what the environment
+    scores together, once that is known.
+    """
+
+    def __init__(
+        self, gateway: Gateway, cancel: Callable[[], Awaitable[None]], seconds: float
+    ) -> None:
+        self.unit: str | None = None
+        self._gateway = gateway
+        self._cancel = cancel
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._task = cast("asyncio.Task[object]", asyncio.current_task())
+        self._ending: asyncio.Task[None] | None = None
+        self.forced = False
+        self._lock = Lock()
+        self._is_over = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there are no more calls and no more workers."""
+        return self._gateway.gate.is_closed
+
+    @property
+    def capped(self) -> str | None:
+        """Which cap has stopped the run, if one has."""
+        return None if self.failure is not None else self._gateway.gate.capped
+
+    @property
+    def failure(self) -> PrimeError | None:
+        """Why nothing of the run can succeed, if that is so."""
+        return self._gateway.gate.failure
+
+    def give_up(self, failure: PrimeError) -> None:
+        """End the run, because of `failure`."""
+        self._gateway.gate.close(failure)
+
+    def refuses(self, event: Rollout) -> bool:
+        """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
+        gate = self._gateway.gate
+        return gate.tainted or self._is_held(event.example_id, event.rollout)
+
+    def begin_soon(self) -> None:
+        """Let the run come to its end, from now on; may be called in any thread."""
+        # Another run that shares the budget may use it up when this one's loop is closed.
+        with self._lock:
+            if not self._is_over:
+                self._loop.call_soon_threadsafe(self._begin)
+
+    def forget(self) -> None:
+        """The run has ended by itself."""
+        with self._lock:
+            self._is_over = True
+        self._gateway.gate.forget(self.begin_soon)
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def uncancel(self) -> None:
+        """Take back that the run was cancelled."""
+        self._task.uncancel()
+
+    def _begin(self) -> None:
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        gate, waited = self._gateway.gate, 0.0
+        while gate.failure is None and waited < self._seconds:
+            if gate.in_flight == 0:
+                if not self._is_working():
+                    break
+                waited += _PAUSE
+            await asyncio.sleep(_PAUSE)
+        await self._cancel()
+        await asyncio.sleep(SECONDS_TO_STOP)
+        self.forced = True
+        self._task.cancel()
+
+    def _is_working(self) -> bool:
+        """Whether a rollout that made calls is neither finished nor waiting for another one."""
+        return any(not self._is_held(*pair) for pair in self._gateway.ledger.open)
+
+    def _is_held(self, example: int, rollout: int) -> bool:
+        held = self._gateway.gate.held
+        if self.unit == GROUP:
+            return any(example == other for other, _ in held)
+        return (example, rollout) in held
+
+
+@contextmanager
+def stopping_early(
+    gateway: Gateway, cancel: Callable[[], Awaitable[None]], *, seconds: float = SECONDS_TO_SCORE
+) -> Iterator[EarlyStop]:
+    """While open, `cancel` is called at the right moment after the gateway's gate is closed.
+
+    A worker that does not end for it is left to the end of the context.
+    """
+    stop = EarlyStop(gateway, cancel, seconds)
+    gateway.gate.on_close(stop.begin_soon)
+    try:
+        yield stop
+    except asyncio.CancelledError:
+        if not stop.forced:
+            raise
+        stop.uncancel()
+    finally:
+        stop.forget()

@@ -1,0 +1,114 @@
+"""Which interpreter a run uses: the workspace's if it has the very wheel, else an isolated one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import PrimeError
+from prime_cli.core.progress import Progress, Silent
+from prime_cli.core.refs import normalize_name
+from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installed_files import altered_files
+from prime_cli.envs.workspace import find_workspace, python_version, site_packages
+from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.planning.locate import Subject
+from prime_cli.runs.manifest import InterpreterFacts
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runtime.families import LIBRARY
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.reading import read_requirements
+from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
+from prime_cli.wire.locks import Lock
+
+WORKSPACE = "workspace"
+"""`found_by` of an interpreter that the user made and not we."""
+
+
+def choose_interpreter(
+    plan: EvalPlan,
+    subject: Subject,
+    around: Surroundings,
+    sandbox: Sandbox | None = None,
+    *,
+    before: InterpreterFacts | None = None,
+    pinned: Lock | None = None,
+    variables: Variables | None = None,
+) -> Interpreter:
+    """An interpreter in which the environment can be imported; raises as prepare_interpreter.
+
+    A run that went on in an isolated one (`before`) stays there; `pinned` is what it must hold.
+    `variables` are given to the import that shows that it fits.
+    """
+    found = None
+    if pinned is None and (before is None or before.found_by == WORKSPACE):
+        found = workspace_interpreter(
+            plan, subject, cwd=around.cwd, environ=around.environ, progress=around.progress
+        )
+    if found is not None:
+        around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+        return found
+    return prepare_interpreter(
+        subject.package,
+        lock=pinned or subject.lock,
+        is_pinned=pinned is not None,
+        verifiers=plan.verifiers,
+        python=plan.python,
+        extra_wheels=subject.beside,
+        offline=around.offline,
+        progress=around.progress,
+        sandbox=sandbox,
+        variables=variables,
+    )
+
+
+def workspace_interpreter(
+    plan: EvalPlan,
+    subject: Subject,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> Interpreter | None:
+    """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
+
+    Files that were edited since are not these bytes, and that is said.
+
+    Not when the plan asks for a verifiers, a Python or a sandbox. What fits is read from the
+    wheel's source: to import it here would cost seconds, and the worker does so anyway.
+    """
+    facts = subject.package.facts
+    asked = plan.verifiers is not None or plan.python is not None or plan.sandbox
+    if asked or facts.module is None or facts.exposes is None:
+        return None
+    try:
+        workspace = find_workspace(here=cwd, environ=environ)
+    except PrimeError:  # a VIRTUAL_ENV that is no longer there: the isolated one needs none
+        return None
+    installed = read_distributions(site_packages(workspace))
+    own = installed.get(normalize_name(facts.name))
+    library = installed.get(LIBRARY)
+    if own is None or own.origin is None or library is None:
+        return None
+    reading = read_requirements(subject.package.path, facts)
+    if own.origin.sha256 != subject.package.sha256 or not reading.span.allows(library.version):
+        return None
+    altered = next(altered_files(own), None)
+    if altered is not None:
+        (progress or Silent()).say(f"{workspace.folder} is not used: {altered} was edited there")
+        return None
+    return Interpreter(
+        python=workspace.python,
+        digest=_digest_of(installed),
+        verifiers=library.version,
+        generation=facts.exposes,
+        found_by=WORKSPACE,
+        module=facts.module,
+        python_version=python_version(workspace),
+    )
+
+
+def _digest_of(installed: Mapping[str, Distribution]) -> str:
+    """Of all that is installed: in a folder that the user may change it stands for a lock."""
+    lines = sorted(f"{name}=={each.version}" for name, each in installed.items())
+    return digest_bytes("\n".join(lines).encode())

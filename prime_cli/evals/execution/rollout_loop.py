@@ -1,0 +1,307 @@
+"""The live part of a run: gateway and workers side by side, and the events between them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError, WorkerDied
+from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.execution.context import Setup
+from prime_cli.evals.execution.early_stop import EarlyStop, stopping_early
+from prime_cli.evals.execution.event_filter import Admission
+from prime_cli.evals.execution.first_wave import SMALLEST, FirstWave, hopeless
+from prime_cli.evals.execution.recorder import Recorder
+from prime_cli.evals.execution.restart_policy import Lives
+from prime_cli.evals.execution.sandbox import with_file, with_gateway
+from prime_cli.evals.execution.saved_answers import SavedAnswers
+from prime_cli.evals.execution.signals import Interrupt, interruptible
+from prime_cli.evals.execution.waiting import WaitingTask, ticking
+from prime_cli.evals.execution.worker_errors import failure_of
+from prime_cli.evals.execution.worker_spec import make_spec, worker_variables
+from prime_cli.models.gateway.ledger import Served
+from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.prices import Charges
+from prime_cli.runs import retries
+from prime_cli.runs.connections import Connections
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.spending import without
+from prime_cli.runs.tally import Tally
+from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runs.work_list import Orders
+from prime_cli.runtime.launch import Worker
+from prime_cli.runtime.protocol import (
+    AskedVariable,
+    End,
+    Event,
+    Log,
+    Network,
+    Rollout,
+    RolloutError,
+    Start,
+)
+
+
+@dataclass
+class Outcome:
+    """What is known when the run has ended, also when it ended by a failure.
+
+    `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
+    of rollouts that were given up, say. `capped` says which cap is reached, `hopeless` why nothing
+    else of the run can succeed.
+    """
+
+    start: Start | None = None
+    spent: Charges = field(default_factory=dict)
+    unjournaled: Charges = field(default_factory=dict)
+    signal: int | None = None
+    served: Mapping[Served, int] = field(default_factory=dict)
+    capped: str | None = None
+    hopeless: PrimeError | None = None
+    connections: Connections = field(default_factory=Connections)
+
+
+class Drive:
+    """What the workers of one session say, the first of which has `orders` and the next what
+    `lives` tell; `on_start` is called once the examples are known, `asks` takes down what the
+    environment asks for and is not given. What is in `saved` is scored again, and its model is not
+    asked.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        journal: Journal,
+        tally: Tally,
+        progress: Progress,
+        on_start: Callable[[Start], None],
+        lives: Lives,
+        orders: Orders,
+        asks: Asks,
+        saved: SavedAnswers | None = None,
+    ) -> None:
+        self.outcome = Outcome()
+        self._asks = asks
+        self._setup = setup
+        self._journal = journal
+        self._tally = tally
+        self._progress = progress
+        self._on_start = on_start
+        self._lives = lives
+        self._orders = orders
+        self._saved = saved
+        self._gold: GoldAnswers
+        self._worker: Worker | None = None
+        self._start: Start | None = None
+        self._admission: Admission
+        self._recorder: Recorder
+        self._early_stop: EarlyStop
+        self._wave: FirstWave | None = None
+
+    async def run(self, task: Task) -> None:
+        """Run to the worker's end; raises the PrimeError that the end stands for.
+
+        A signal is no failure: it is in `outcome`.
+        """
+        setup = self._setup
+        self._gold = GoldAnswers()
+        async with Gateway(
+            setup.endpoint,
+            setup.registry,
+            run_id=setup.run_id,
+            gold=self._gold,
+            environ=setup.environ,
+            offline=setup.offline,
+            settings=setup.gateway,
+            recording=setup.recording,
+            saved=self._saved,
+        ) as gateway:
+            task = waiting = WaitingTask(task, gateway.waits)
+            find = (lambda *_: None) if self._saved is None else self._saved.row
+            self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger, find)
+            try:
+                async with ticking(waiting.tick):
+                    await self._listen(gateway, task)
+            finally:
+                self.outcome.spent = gateway.ledger.totals()
+                self.outcome.served = gateway.ledger.served
+                self.outcome.unjournaled = without(self.outcome.spent, self._recorder.journaled)
+
+    async def _listen(self, gateway: Gateway, task: Task) -> None:
+        with (
+            interruptible(self._stop, self._setup.switchboard) as interrupt,
+            stopping_early(gateway, self._cancel) as self._early_stop,
+        ):
+            orders: Orders | None = self._orders
+            try:
+                while orders is not None and not (interrupt.signal or self._early_stop.is_on):
+                    orders = await self._live(gateway, orders, interrupt, task)
+            finally:
+                self.outcome.signal = interrupt.signal
+                self.outcome.capped = self._early_stop.capped
+                self.outcome.hopeless = self._early_stop.failure
+        if self.outcome.hopeless is not None and interrupt.signal is None:
+            raise self.outcome.hopeless
+
+    async def _live(
+        self, gateway: Gateway, orders: Orders, interrupt: Interrupt, task: Task
+    ) -> Orders | None:
+        """One worker from its start to its end; the orders of the next, None for none."""
+        task.update(note="loading the environment")
+        self._start = None
+        self._orders = orders
+        self._admission = Admission(self._setup.plan, orders)
+        try:
+            async with self._make_worker(gateway, orders) as self._worker:
+                if interrupt.signal is None:
+                    async for event in self._worker.events():
+                        self._handle(event, task)
+        except WorkerDied as death:
+            if interrupt.signal is not None or self._early_stop.is_on:
+                return None
+            return self._after(death)
+        return self._lives.after_end(self._start) if self._start is not None else None
+
+    def _make_worker(self, gateway: Gateway, orders: Orders) -> Worker:
+        setup = self._setup
+        walls = with_gateway(setup.sandbox or setup.namespace, gateway.socket_path)
+        spec = make_spec(
+            setup.plan,
+            setup.interpreter,
+            gateway.base_url,
+            gateway.token,
+            orders,
+            setup.variables,
+            socket=None if walls is None else walls.door,
+        )
+        spec = msgspec.structs.replace(spec, offline=setup.offline)
+        if setup.origin is not None and setup.origin.rescored_of is not None:
+            # Judges may call the run's model by its name, but nothing calls it as the policy.
+            saved = None if setup.saved is None else str(setup.saved.absolute())
+            spec = msgspec.structs.replace(spec, model=setup.endpoint.model, saved=saved)
+            walls = with_file(walls, setup.saved)
+        elif self._saved is not None and setup.interpreter.generation == "v0":
+            spec = msgspec.structs.replace(spec, saved=str(self._saved.path), run_rest=True)
+            walls = with_file(walls, self._saved.path)
+        variables = worker_variables(
+            setup.variables,
+            base_url=gateway.base_url,
+            token=gateway.token,
+            python=setup.interpreter.python,
+        )
+        return Worker(
+            setup.interpreter.python,
+            spec,
+            env=variables,
+            log_path=setup.log,
+            scrub=setup.scrub,
+            walls=walls,
+        )
+
+    def _after(self, death: WorkerDied) -> Orders | None:
+        orders = self._lives.after_death(self._start, death)
+        for example, rollout in self._lives.blamed:
+            self._keep(
+                Rollout(
+                    example_id=example,
+                    rollout=rollout,
+                    attempt=self._lives.attempt((example, rollout)),
+                    error=RolloutError(
+                        kind="environment", type="WorkerDied", message=death.message
+                    ),
+                ),
+            )
+        if orders is not None:
+            self._progress.warn(f"{death.message}: it is started again", hint=death.hint)
+        return orders
+
+    async def _stop(self) -> None:
+        self._progress.warn(
+            "Stopping: what is in flight is given up", hint="press Ctrl-C again to stop at once"
+        )
+        await self._cancel()
+
+    async def _cancel(self) -> None:
+        if self._worker is not None:
+            await self._worker.cancel()
+
+    def _handle(self, event: Event, task: Task) -> None:
+        match event:
+            case Rollout():
+                self._admission.check(event)
+                if not self._early_stop.refuses(event):
+                    self._keep(event)
+                    self._asks.record(event)
+            case AskedVariable():
+                self._asks.hear(event)
+            case Start():
+                self._admission.begin(event)
+                self._start = event
+                self._early_stop.unit = event.unit
+                event = self._without_left_out(event)
+                task.update(total=event.planned, note="")
+                self._gold.learn(event.answers, self._ask if event.oracle else None)
+                if self.outcome.start is None:
+                    self._on_start(event)
+                    self.outcome.start = event
+                    self._wave = self._first_wave(event)
+                    task.advance(event.planned - event.owed)
+            case Network():
+                self.outcome.connections.hear(event)
+            case Log():
+                self._progress.say(self._setup.scrub.text(event.text))
+            case End():
+                failure = failure_of(
+                    event,
+                    self._setup.plan,
+                    self._setup.scrub,
+                    again=self._setup.origin is not None,
+                    asked=self._asks.hint(),
+                )
+                if failure is not None:
+                    raise failure
+
+    def _keep(self, event: Rollout) -> None:
+        row = self._recorder.record(event, self._why_again(event))
+        failure = self._wave.take(row) if self._wave is not None else None
+        if self._wave is None or failure is None:
+            return
+        setup = self._setup
+        self._early_stop.give_up(
+            hopeless(failure, self._wave.size, setup.run_id, setup.scrub, asked=self._asks.hint())
+        )
+
+    def _first_wave(self, start: Start) -> FirstWave | None:
+        """The rollouts that tell whether the others have a chance; None where there are none."""
+        plan = self._setup.plan
+        size = max(SMALLEST, start.concurrency)
+        units = self._lives.next_units(start, size + 1)
+        # To score what was saved again costs nothing, and that failed before.
+        units = [unit for unit in units if self._orders.to_score.isdisjoint(unit)]
+        if len(units) <= size or not plan.fail_fast or plan.max_error_rate == 1:
+            return None
+        return FirstWave([pair for unit in units[:size] for pair in unit])
+
+    def _why_again(self, event: Rollout) -> str | None:
+        """Why the model was asked again, by this process or by the worker; None where it was not.
+
+        A worker tries again where no answer was had, and then the whole of a group.
+        """
+        pair = event.example_id, event.rollout
+        told = self._orders.again.get(pair)
+        if told is None and event.attempt > self._orders.attempts.get(pair, 1):
+            return retries.GROUP if event.again == retries.GROUP else retries.INFRA
+        return told
+
+    def _without_left_out(self, start: Start) -> Start:
+        """`start` with what is planned of it: a part, where the run makes again a part."""
+        origin = self._setup.origin
+        if origin is None or not origin.left_out:
+            return start
+        return msgspec.structs.replace(start, planned=start.planned - len(origin.left_out))
+
+    async def _ask(self, question: OracleQuestion) -> Message | None:
+        if self._worker is None:
+            return None
+        return await self._worker.ask_oracle(question.example, question.messages, question.tools)

@@ -1,0 +1,191 @@
+"""One evaluation from plan to summary: interpreter, worker, journal, results."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prime_cli.evals.execution.caching import open_cache
+from prime_cli.evals.execution.context import RunInputs, Setup, Surroundings
+from prime_cli.evals.execution.earlier_sessions import Earlier, read_earlier, saved_lock
+from prime_cli.evals.execution.interpreter import choose_interpreter
+from prime_cli.evals.execution.run_record import RunRecord, facts_of
+from prime_cli.evals.execution.sandbox import namespace_for, sandbox_for
+from prime_cli.evals.execution.session import LiveSession
+from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.planning.caps import budget_of, require_room
+from prime_cli.evals.planning.prepare import Prepared
+from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
+from prime_cli.evals.resume.candidates import is_complete
+from prime_cli.evals.resume.compatibility import require_same, require_same_packages
+from prime_cli.evals.resume.request import manifest_of
+from prime_cli.models.budget import Budget
+from prime_cli.models.gateway.limits.place import limits_folder
+from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.price_book import load_prices
+from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder, writing
+from prime_cli.runs.known_secrets import secrets_of
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.spending import sum_of
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.withheld_variables import STAND_IN
+
+Begun = Callable[[RunFolder], None]
+"""Told of the folder of a run that begins or goes on, which it alone may write by then."""
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """A run that came to an end; `signal` is the number of the one that ended it early."""
+
+    folder: RunFolder
+    summary: Summary
+    plan: EvalPlan
+    signal: int | None = None
+
+
+def run_evaluation(
+    prepared: Prepared,
+    around: Surroundings,
+    resumed: SavedRun | None = None,
+    *,
+    begun: Begun | None = None,
+) -> EvalResult:
+    """Run what is prepared; a finished rollout is on disk before the next one is counted.
+
+    A run that is `resumed` goes on with what has no score yet, and ends as if it had never been
+    interrupted. Raises Conflict where its scores could change or another process is at it,
+    LoadFailed or EnvironmentFailed when the environment cannot be run, ResolveFailed when no
+    interpreter fits, StorageFailed. What was finished by then is kept, and its results written.
+    """
+    plan, subject = prepared.plan, prepared.subject
+    before = manifest_of(resumed) if resumed is not None else None
+    if before is not None:
+        require_same(before, plan)
+        if resumed is not None and is_complete(resumed, plan, retry_errors=prepared.retry_errors):
+            summary = resumed.summary()
+            around.progress.say(f"Nothing is left to run: {_what_is_there(summary)}")
+            return EvalResult(resumed.folder, summary, plan)
+    sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, subject.package.path, around.budget, around.progress)
+    declared = declared_keys(subject.package.path)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
+    variables = shared_variables(plan, passed, around.variables, keys)
+    facts = before.interpreter if before is not None else None
+    pinned = None
+    if before is not None and resumed is not None and before.rerun_of:
+        pinned = saved_lock(resumed.folder, facts)
+    with around.turn:
+        interpreter = choose_interpreter(
+            plan, subject, around, sandbox, before=facts, pinned=pinned, variables=variables
+        )
+    inputs = RunInputs(
+        plan,
+        interpreter,
+        prepared.endpoint,
+        prepared.registry,
+        passed,
+        sandbox=sandbox,
+        asked=prepared.asked,
+        prices=prepared.prices,
+        recording=prepared.recording,
+        retry_errors=prepared.retry_errors,
+        labels=prepared.labels,
+    )
+    folder = resumed.folder if resumed is not None else None
+    return run_with(inputs, around, resumed=folder, begun=begun)
+
+
+def _what_is_there(summary: Summary) -> str:
+    if not summary.counts.errored:
+        return f"all of {summary.run_id} has scores"
+    count = summary.counts.errored
+    noun = (
+        "rollout ended in an error, and stays"
+        if count == 1
+        else "rollouts ended in an error, and stay"
+    )
+    return f"{count} {noun} as answered; `--retry-errors` asks again"
+
+
+def run_with(
+    inputs: RunInputs,
+    around: Surroundings,
+    *,
+    resumed: RunFolder | None = None,
+    begun: Begun | None = None,
+) -> EvalResult:
+    """The same in an interpreter that has the environment."""
+    budget = around.budget or budget_of(inputs.plan)
+    setup, folder = _settle(inputs, around, budget, resumed)
+    with writing(folder):
+        # Read by who holds the lock alone: another process may have finished the run meanwhile.
+        earlier = Earlier() if resumed is None else read_earlier(folder)
+        if earlier.manifest is not None:
+            require_same(earlier.manifest, inputs.plan)
+            require_same_packages(earlier.manifest, facts_of(inputs.interpreter))
+        if budget is not None and around.budget is None:
+            spent = sum_of(earlier.spent.values())
+            require_room(budget, spent, folder.run_id, inputs.plan, around.progress)
+        record = RunRecord(setup, folder, earlier, inputs.asked)
+        if begun is not None:
+            begun(folder)
+        origin = inputs.origin
+        if resumed is None and origin is not None and origin.lay_out is not None:
+            origin.lay_out(folder, earlier.tally, setup.scrub)
+        session = LiveSession(setup, folder, earlier, record)
+        summary, signal = session.execute(around.progress)
+    cache = setup.gateway.cache
+    if cache is not None:
+        cache.prune()
+        if cache.trouble is not None:
+            around.progress.warn(f"Not all answers could be kept: {cache.trouble}")
+    return EvalResult(folder, summary, inputs.plan, signal)
+
+
+def _settle(
+    inputs: RunInputs, around: Surroundings, budget: Budget | None, resumed: RunFolder | None
+) -> tuple[Setup, RunFolder]:
+    """The last that is settled before the first process starts, and the run's folder."""
+    plan, origin = inputs.plan, inputs.origin
+    prices = inputs.prices or load_prices()
+    secrets = secrets_of(inputs.endpoint, around.environ, inputs.passed, inputs.registry)
+    keys = known_keys(inputs.endpoint, inputs.registry, around.environ, inputs.asked)
+    scrub = Scrubber(secrets)
+    cache = open_cache(scrub) if plan.cache else None
+    parent = runs_folder(plan.environment.name, plan.model, around.cwd)
+    folder = resumed or new_run_folder(parent)
+    setup = Setup(
+        run_id=folder.run_id,
+        plan=plan,
+        interpreter=inputs.interpreter,
+        endpoint=inputs.endpoint,
+        registry=inputs.registry,
+        passed=inputs.passed,
+        environ=around.environ,
+        scrub=scrub,
+        log=folder.log,
+        variables=shared_variables(plan, inputs.passed, around.variables, keys),
+        gateway=GatewaySettings(
+            call_seconds=plan.deadlines.call_seconds,
+            limits_folder=limits_folder(),
+            price_of=prices.price_of,
+            budget=budget,
+            cache=cache,
+            walled=inputs.sandbox is not None,
+            fail_fast=plan.fail_fast,
+            also_accepted=inputs.passed.get(STAND_IN),
+        ),
+        prices=prices,
+        offline=around.offline,
+        sandbox=inputs.sandbox,
+        namespace=namespace_for(plan, around.progress),
+        switchboard=around.switchboard,
+        recording=inputs.recording,
+        origin=origin,
+        saved=folder.saved if origin is not None and origin.is_direct else None,
+        retry_errors=inputs.retry_errors,
+        labels=inputs.labels,
+    )
+    return setup, folder

@@ -1,0 +1,184 @@
+"""run.json, results.jsonl and metadata.json of a run, kept up to date by its one writer."""
+
+import time
+from datetime import UTC, datetime
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.core.paths import write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.context import Setup
+from prime_cli.evals.execution.earlier_sessions import Earlier
+from prime_cli.evals.execution.rollout_loop import Outcome
+from prime_cli.evals.resume.compatibility import require_same_harness
+from prime_cli.models.prices import add_charges
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import Asked, InterpreterFacts, Manifest, RunSession, save_manifest
+from prime_cli.runs.saved_run import summary_of
+from prime_cli.runs.served_models import served_models
+from prime_cli.runs.spending import Spending, read_charges, write_charges
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.vf_eval_writer import official_metadata, write_results
+from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.locks import lock_digest
+from prime_cli.runtime.protocol import Start
+from prime_cli.wire.codec import encode
+
+
+class RunRecord:
+    """What is written of a run beside its journal; `earlier` is what it begins with."""
+
+    def __init__(
+        self, setup: Setup, folder: RunFolder, earlier: Earlier, asked: Asked | None
+    ) -> None:
+        self._setup = setup
+        self._folder = folder
+        self._earlier = earlier
+        self._began = time.monotonic()
+        self._session = RunSession(started=_now())
+        before = earlier.manifest
+        if before is None:
+            before = Manifest(
+                run_id=setup.run_id,
+                plan=setup.plan,
+                started=self._session.started,
+                interpreter=facts_of(setup.interpreter),
+                rerun_of=setup.origin.rerun_of if setup.origin else None,
+                rescored_of=setup.origin.rescored_of if setup.origin else None,
+                asked_again=setup.origin.asked_again if setup.origin else None,
+            )
+        self._manifest = msgspec.structs.replace(
+            before,
+            plan=setup.plan,
+            status=self._session.status,
+            ended=None,
+            failure=None,
+            asked=asked or before.asked,
+            labels=setup.labels.over(before.labels),
+            prices=setup.prices.record(),
+            sessions=(*before.sessions, self._session),
+        )
+        self._asks: Asks | None = None
+
+    def open(self) -> None:
+        """Write that a session is running, and on which packages; raises StorageFailed."""
+        self._save()
+        lock = self._setup.interpreter.lock
+        if lock is not None and not self._folder.packages.exists():
+            write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
+
+    def asks(self, progress: Progress) -> Asks:
+        """Takes down what this session's workers ask for and are not given."""
+        self._asks = Asks(self._setup.variables, progress, self._manifest.withheld)
+        return self._asks
+
+    def begin(self, start: Start) -> None:
+        """Note what is known once the environment has loaded; raises Conflict."""
+        if self._earlier.manifest is not None:
+            require_same_harness(self._earlier.manifest, start.harness)
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            examples=start.examples,
+            planned=start.planned,
+            fingerprint=start.fingerprint,
+            unit=start.unit,
+            harness=start.harness,
+            agents=tuple(start.agents),
+        )
+        self._save()
+
+    def withdraw(self) -> None:
+        """Leave the run as it was before a session that ran nothing."""
+        if self._earlier.manifest is not None:
+            save_manifest(self._folder.manifest, self._earlier.manifest, self._setup.scrub)
+
+    def close(self, outcome: Outcome, status: str, failure: BaseException | None = None) -> Summary:
+        """Write results, metadata and the end of the manifest; the manifest comes last."""
+        session = msgspec.structs.replace(
+            self._session,
+            ended=_now(),
+            seconds=round(time.monotonic() - self._began, 3),
+            status=status,
+            failure=str(failure) if isinstance(failure, PrimeError) else None,
+        )
+        sessions = (*self._manifest.sessions[:-1], session)
+        unjournaled = read_charges(self._manifest.unjournaled)
+        add_charges(unjournaled, outcome.unjournaled)
+        spending = Spending(self._setup.plan.model, self._earlier.spent)
+        spending.add(outcome.spent)
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            status=status,
+            ended=session.ended,
+            seconds=round(sum(each.seconds or 0 for each in sessions), 3),
+            usage=spending.record(),
+            served=served_models(self._manifest.served, outcome.served),
+            unjournaled=write_charges(unjournaled),
+            prices=self._setup.prices.record(),
+            failure=session.failure,
+            sessions=sessions,
+            connections=outcome.connections.with_earlier(
+                self._manifest.connections, self._setup.scrub.text
+            ),
+            withheld=self._manifest.withheld if self._asks is None else self._asks.found,
+        )
+        return self._write_all()
+
+    def _write_all(self) -> Summary:
+        tally = self._earlier.tally
+        summary = self._scrubbed(summary_of(self._folder, self._manifest, tally))
+        if tally.finished:
+            write_results(self._folder.journal, self._folder.results)
+            self._write_metadata(summary)
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            counts=summary.counts,
+            reward=summary.reward,
+            asked_again=summary.asked_again,
+        )
+        self._save()
+        return summary
+
+    def _scrubbed(self, summary: Summary) -> Summary:
+        """`summary`, which is shown, without secrets: the tally knows rows as they came."""
+        scrub = self._setup.scrub.text
+        return msgspec.structs.replace(
+            summary,
+            metrics={scrub(name): metric for name, metric in summary.metrics.items()},
+            errors=[
+                msgspec.structs.replace(
+                    each,
+                    type=scrub(each.type),
+                    message=scrub(each.message),
+                    traceback=None if each.traceback is None else scrub(each.traceback),
+                )
+                for each in summary.errors
+            ],
+            failure=None if summary.failure is None else scrub(summary.failure),
+        )
+
+    def _write_metadata(self, summary: Summary) -> None:
+        content = msgspec.json.encode(official_metadata(self._setup.plan, summary))
+        content = self._setup.scrub(msgspec.json.format(content, indent=2))
+        write_atomically(self._folder.metadata, content + b"\n", mode=0o644)
+
+    def _save(self) -> None:
+        save_manifest(self._folder.manifest, self._manifest, self._setup.scrub)
+
+
+def facts_of(interpreter: Interpreter) -> InterpreterFacts:
+    """What is written down of `interpreter`."""
+    return InterpreterFacts(
+        python=interpreter.python_version,
+        verifiers=interpreter.verifiers,
+        generation=interpreter.generation,
+        digest=interpreter.digest,
+        found_by=interpreter.found_by,
+        lock_digest=lock_digest(interpreter.lock) if interpreter.lock else None,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

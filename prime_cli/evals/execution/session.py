@@ -1,0 +1,149 @@
+"""A run while it is going: what is owed is driven to its end, and the end is written down."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from prime_cli.core.errors import StorageFailed
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.agents import announce_agents
+from prime_cli.evals.execution.context import Setup
+from prime_cli.evals.execution.earlier_sessions import Earlier
+from prime_cli.evals.execution.restart_policy import Lives
+from prime_cli.evals.execution.rollout_loop import Drive, Outcome
+from prime_cli.evals.execution.run_record import RunRecord
+from prime_cli.evals.execution.saved_answers import SavedAnswers
+from prime_cli.evals.planning.caps import partial_at_cap
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
+from prime_cli.runs.plan import resume_command
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.work_list import Orders
+from prime_cli.runtime.protocol import Start
+
+
+@dataclass
+class LiveSession:
+    """One process that works on a run, from its first line to its last.
+
+    `earlier` is what other sessions have left, `record` what is written beside the journal.
+    """
+
+    setup: Setup
+    folder: RunFolder
+    earlier: Earlier
+    record: RunRecord
+
+    def __post_init__(self) -> None:
+        before, finished = self.earlier.manifest, self.earlier.tally.finished
+        self._was_whole = before is not None and 0 < finished == before.planned
+
+    def execute(self, progress: Progress) -> tuple[Summary, int | None]:
+        """Run what is owed, and write how it ended; the signal that ended it early, if one did."""
+        self.record.open()
+        lives = self._lives()
+        orders = self._orders(lives)
+        with (
+            self._saved(orders, progress) as saved,
+            Journal(self.folder.journal, self.setup.scrub) as journal,
+        ):
+            drive = self._drive(journal, progress, lives, orders, saved)
+            try:
+                with progress.task(self._title(), unit="rollouts") as task:
+                    asyncio.run(drive.run(task))
+            except BaseException as failure:
+                with suppress(StorageFailed):  # the first failure is the one to tell
+                    self._fail(drive.outcome, failure)
+                self._say_what_is_kept(progress)
+                raise
+        return self._close(drive.outcome), drive.outcome.signal
+
+    def _close(self, outcome: Outcome) -> Summary:
+        if outcome.signal is not None:
+            return self.record.close(outcome, INTERRUPTED)
+        planned = outcome.start.planned if outcome.start else None
+        if outcome.capped is None or self.earlier.tally.finished == planned:
+            return self.record.close(outcome, FINISHED)
+        stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.setup.plan)
+        return self.record.close(outcome, CAPPED, stopped)
+
+    def _drive(
+        self,
+        journal: Journal,
+        progress: Progress,
+        lives: Lives,
+        orders: Orders,
+        saved: SavedAnswers | None,
+    ) -> Drive:
+        def begin(start: Start) -> None:
+            self.record.begin(start)
+            announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
+
+        return Drive(
+            self.setup,
+            journal,
+            self.earlier.tally,
+            progress,
+            begin,
+            lives,
+            orders,
+            self.record.asks(progress),
+            saved,
+        )
+
+    def _lives(self) -> Lives:
+        before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.origin
+        return Lives(
+            self.earlier.tally,
+            rollouts=plan.rollouts_per_example,
+            concurrency=plan.concurrency,
+            unit=before.unit if before else None,
+            left_out=origin.left_out | origin.kept if origin is not None else (),
+            retry_errors=self.setup.retry_errors,
+        )
+
+    def _orders(self, lives: Lives) -> Orders:
+        before, origin = self.earlier.manifest, self.setup.origin
+        fingerprint = before.fingerprint if before else None
+        prefix = (before.examples or 0) if before else 0
+        if before is None and origin is not None and origin.fingerprint is not None:
+            prefix, fingerprint = origin.examples, origin.fingerprint
+        return lives.first(prefix=prefix, fingerprint=fingerprint)
+
+    @contextmanager
+    def _saved(self, orders: Orders, progress: Progress) -> Iterator[SavedAnswers | None]:
+        """The answers that are scored again, where the worker finds them as long as this is open.
+
+        Read before the journal is written to.
+        """
+        if not orders.to_score:
+            yield None
+            return
+        saved = SavedAnswers(self.folder, orders.to_score)
+        count = len(orders.to_score)
+        noun = "answer that was" if count == 1 else "answers that were"
+        progress.say(f"{count} {noun} saved will be scored again; the model is not asked for them")
+        saved.write()
+        try:
+            yield saved
+        finally:
+            saved.remove()
+
+    def _fail(self, outcome: Outcome, failure: BaseException) -> None:
+        if self.earlier.manifest is not None and outcome.start is None:
+            self.record.withdraw()
+        else:
+            # A run that had all its rows has lost none to an endpoint that is down today.
+            whole = self._was_whole and failure is outcome.hopeless
+            self.record.close(outcome, FINISHED if whole else FAILED, failure)
+
+    def _say_what_is_kept(self, progress: Progress) -> None:
+        finished = self.earlier.tally.finished
+        if finished:
+            command = resume_command(self.setup.run_id, self.setup.plan)
+            progress.say(f"What was finished, {finished} rollouts, is kept: go on with `{command}`")
+
+    def _title(self) -> str:
+        return f"{self.setup.plan.environment.name} with {self.setup.plan.model}"

@@ -1,0 +1,141 @@
+"""JUnit XML: one test case per example, and one per gate.
+
+Written as Jenkins, GitLab and GitHub's reporters read it: `testsuites`, `testsuite`, `testcase`
+with `failure` or `error`. An example with a rollout that ended in an error is an error; one whose
+mean reward is too low is a failure.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from prime_cli.core.paths import replacing
+from prime_cli.evals.gate.thresholds import Outcome
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import Summary
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write (section 2.2), escaped or not."""
+
+FAILURE = "failure"
+ERROR = "error"
+_LONGEST = 2000
+"""Characters of one error that are kept."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test case; `kind` is FAILURE, ERROR or None when it passed. `seconds` is its time."""
+
+    name: str
+    kind: str | None = None
+    type: str = ""
+    message: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+
+
+def write_junit(
+    path: Path,
+    summary: Summary,
+    rows: Iterable[Row],
+    outcomes: Sequence[Outcome],
+    *,
+    fail_under: float | None,
+) -> None:
+    """Write the report of a run to `path`, atomically; raises StorageFailed.
+
+    `rows` come by example. Without `fail_under` an example fails that earned nothing.
+    """
+    examples = list(_cases(rows, fail_under, summary.run_id))
+    gates = [_gate(outcome) for outcome in outcomes]
+    suites = [_suite(f"{summary.environment.ref} with {summary.model}", examples, summary)]
+    if gates:
+        suites.append(_suite("gates", gates, summary))
+    every = [*examples, *gates]
+    with replacing(path, mode=0o644) as file:
+        file.write(b'<?xml version="1.0" encoding="UTF-8"?>\n')
+        file.write(f'<testsuites name="prime eval" {_counts(every)}>\n'.encode())
+        for suite in suites:
+            file.writelines(line.encode() for line in suite)
+        file.write(b"</testsuites>\n")
+
+
+def _cases(rows: Iterable[Row], fail_under: float | None, run_id: str) -> Iterator[Case]:
+    for example, group in groupby(rows, key=attrgetter("example_id")):
+        yield _case(example, list(group), fail_under, run_id)
+
+
+def _case(example: int, rows: list[Row], fail_under: float | None, run_id: str) -> Case:
+    name = f"example {example}"
+    seconds = sum(_seconds(row) for row in rows)
+    told = [f"rollout {row.rollout}: {_outcome(row)}" for row in rows]
+    detail = "\n".join([*told, f"see `prime eval show {run_id} --example {example}`"])
+    failed = [row.error for row in rows if row.error is not None]
+    if failed:
+        message = f"{len(failed)} of {len(rows)} rollouts ended in an error"
+        return Case(name, ERROR, f"{failed[0].kind}.{failed[0].type}", message, detail, seconds)
+    rewards = [row.reward for row in rows if row.reward is not None]
+    mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
+    if fail_under is not None and mean < fail_under:
+        message = f"mean reward {mean:.4g} is below {fail_under:g}"
+        return Case(name, FAILURE, "reward", message, detail, seconds)
+    if fail_under is None and mean <= 0:
+        return Case(name, FAILURE, "reward", f"mean reward {mean:.4g}", detail, seconds)
+    return Case(name, seconds=seconds)
+
+
+def _outcome(row: Row) -> str:
+    if row.error is not None:
+        return f"{row.error.kind} error {row.error.type}: {row.error.message[:_LONGEST]}"
+    return "no reward" if row.reward is None else f"reward {row.reward:.4g}"
+
+
+def _seconds(row: Row) -> float:
+    total = row.timing.get("total")
+    return float(total) if isinstance(total, int | float) and math.isfinite(total) else 0.0
+
+
+def _gate(outcome: Outcome) -> Case:
+    if outcome.passed:
+        return Case(outcome.gate)
+    return Case(outcome.gate, FAILURE, "gate", outcome.sentence, outcome.sentence)
+
+
+def _suite(name: str, cases: Sequence[Case], summary: Summary) -> Iterator[str]:
+    began = f" timestamp={_quoted(summary.date)}" if summary.date else ""
+    yield f"  <testsuite name={_quoted(name)} {_counts(cases)}{began}>\n"
+    for case in cases:
+        yield from _lines(case, summary.environment.ref)
+    yield "  </testsuite>\n"
+
+
+def _lines(case: Case, environment: str) -> Iterator[str]:
+    head = f"    <testcase classname={_quoted(environment)} name={_quoted(case.name)}"
+    head += f' time="{case.seconds:.3f}"'
+    if case.kind is None:
+        yield f"{head}/>\n"
+        return
+    about = f"message={_quoted(case.message)} type={_quoted(case.type)}"
+    yield f"{head}>\n      <{case.kind} {about}>{_written(case.detail)}</{case.kind}>\n"
+    yield "    </testcase>\n"
+
+
+def _counts(cases: Sequence[Case]) -> str:
+    failures = sum(case.kind == FAILURE for case in cases)
+    errors = sum(case.kind == ERROR for case in cases)
+    seconds = sum(case.seconds for case in cases)
+    return f'tests="{len(cases)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
+
+
+def _written(text: str) -> str:
+    return escape(_FORBIDDEN.sub("\ufffd", text))
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("\ufffd", text))

@@ -1,0 +1,218 @@
+"""Finds the environment that a command names: the wheel of a folder, a file or a hub."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.local import choose_local
+from prime_cli.envs.locking.pins import locked_ref
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.trust.gate import Gate
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+import tomllib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from prime_cli.core.paths import prime_home
+from prime_cli.core.refs import normalize_name
+from prime_cli.envs.build import build_kept
+from prime_cli.envs.fetch import fetch_wheel
+from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.owned import fetch_owned
+from prime_cli.envs.project import Project, load_project
+from prime_cli.envs.wheel_store import WheelStore
+from prime_cli.evals.planning.plan import (
+    EvalDefaults,
+    defaults_from,
+    defaults_in,
+    defaults_in_wheel,
+)
+from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runtime.packages import WheelPackage, import_name, read_package
+from prime_cli.wire.locks import Lock
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
+
+    `owner` is who publishes from here on the hub in the box; `gate` asks about strangers.
+    `env_vars` are the variables that environments may always read, by `owner/name`.
+    """
+
+    cwd: Path
+    hub: "Callable[[], HubClient]"
+    offline: bool = False
+    owner: str | None = None
+    gate: Gate = field(default_factory=Gate)
+    env_vars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Located = Path | EnvRef
+"""A project folder or a wheel on this disk, or an environment of the hub."""
+
+
+def locate(
+    text: str,
+    places: Places,
+    progress: Progress,
+    *,
+    hub_only: bool = False,
+    obey_lock: bool = True,
+) -> Located:
+    """What `text` means: this disk first, then prime.lock, then the hub; says which it took.
+
+    Fetches nothing. `obey_lock` False leaves out the workspace's prime.lock, which decides about
+    names without a version. Raises NotFound, BadReference, or UsageError where several owners have
+    the name or the lock cannot be read.
+    """
+    local = None if hub_only else choose_local(text, places.cwd, progress)
+    if local is not None:
+        return local
+    locked = locked_ref(text, places.cwd) if obey_lock else None
+    if locked is not None:
+        progress.say(f"`{text}` is {locked}, as prime.lock says; `@latest` takes the newest")
+        return locked
+    return resolve_name(places.hub(), text, progress=progress)
+
+
+def at_version_of(located: Located, environment: PlannedEnvironment) -> Located:
+    """The version that the run had, of a hub's environment that was named without one."""
+    if not isinstance(located, EnvRef) or located.version or environment.ref is None:
+        return located
+    before = EnvRef.parse(environment.ref)
+    same = located.owner == before.owner and (
+        normalize_name(located.name) == normalize_name(before.name)
+    )
+    return before if same else located
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An environment on this disk, ready to be run; `lock` is the one its hub keeps.
+
+    `beside` fetches the environments of the same owner that this one requires. `pyproject` is the
+    parsed file of its sources, empty where there is none.
+    """
+
+    environment: PlannedEnvironment
+    package: WheelPackage
+    defaults: EvalDefaults
+    lock: Lock | None = None
+    beside: Callable[[], Sequence[WheelPackage]] = tuple
+    pyproject: Mapping[str, Any] = field(default_factory=dict)
+
+
+def obtain(located: Located, places: Places, progress: Progress) -> Subject:
+    """Fetch the wheel of a hub's environment, or build that of a project.
+
+    Raises what building or fetching raises; LoadFailed for a wheel that holds no module.
+    """
+    owner = places.owner
+    if isinstance(located, EnvRef):
+        subject, owner = _from_hub(located, places, progress), located.owner
+    elif located.suffix == ".whl":
+        subject = _from_wheel(located)
+    else:
+        subject = _from_folder(located, progress, offline=places.offline)
+    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+
+
+def kept_subject(
+    environment: PlannedEnvironment, places: Places, progress: Progress
+) -> Subject | None:
+    """The wheel that `environment` had, if its very bytes are still on this disk.
+
+    It may have been fetched only to be read, so whose it is still matters; raises NotTrusted.
+    """
+    wheel = WheelStore(prime_home()).find_any(environment.sha256)
+    if wheel is None:
+        return None
+    owner = places.owner
+    if environment.ref:
+        ref = EnvRef.parse(environment.ref)
+        owner = ref.owner
+        places.gate.admit(places.hub().of(owner), ref, environment.sha256)
+    subject = replace(_subject(read_package(wheel)), environment=environment)
+    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+
+
+def _beside(
+    subject: Subject, owner: str | None, places: Places, progress: Progress
+) -> list[WheelPackage]:
+    # What is only here may need what its author published on the hub in the box; a hub elsewhere
+    # is not asked for packages of an environment that it does not have.
+    if owner is None or not (subject.environment.ref or places.hub().in_process):
+        return []
+    requirements = parse_requirements(subject.package.facts.requires_dist)
+    found = fetch_owned(
+        owner,
+        requirements,
+        hub=places.hub,
+        progress=progress,
+        offline=places.offline,
+        gate=places.gate,
+        wheels=(subject.package.sha256,),
+    )
+    return [fetched.package for fetched in found]
+
+
+def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
+    fetched = fetch_wheel(
+        places.hub(), ref, progress=progress, offline=places.offline, gate=places.gate
+    )
+    defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
+    subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
+    return replace(subject, pyproject=_parsed(fetched.pyproject or ""))
+
+
+def _parsed(pyproject: str) -> dict[str, Any]:
+    # Somebody else's file: one that is no TOML says nothing.
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(pyproject)
+    return {}
+
+
+def _from_wheel(path: Path) -> Subject:
+    return _subject(read_package(path), path=path)
+
+
+def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
+    project = load_project(folder)
+    return subject_of(build_kept(project, prime_home(), progress, offline=offline), project)
+
+
+def subject_of(wheel: Path, project: Project) -> Subject:
+    """The wheel of a project, which was built before; raises LoadFailed."""
+    defaults = defaults_from(project.eval_defaults)
+    package = replace(read_package(wheel), sources=project.uv_sources)
+    subject = _subject(package, path=project.root, defaults=defaults)
+    return replace(subject, pyproject=project.pyproject)
+
+
+def _subject(
+    package: WheelPackage,
+    *,
+    ref: EnvRef | None = None,
+    path: Path | None = None,
+    lock: Lock | None = None,
+    defaults: EvalDefaults | None = None,
+) -> Subject:
+    facts = package.facts
+    module = import_name(facts)
+    environment = PlannedEnvironment(
+        name=facts.name,
+        version=facts.version,
+        module=module,
+        sha256=package.sha256,
+        ref=str(ref) if ref else None,
+        path=str(path) if path else None,
+    )
+    return Subject(environment, package, defaults or defaults_in_wheel(package.path, module), lock)

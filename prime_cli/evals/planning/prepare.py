@@ -1,0 +1,136 @@
+"""From a request to everything that a run needs; what can fail in no time is asked first."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prime_cli.core.progress import Progress
+from prime_cli.evals.planning.caps import require_prices
+from prime_cli.evals.planning.given_variables import with_always_allowed
+from prime_cli.evals.planning.locate import Places, Subject, at_version_of, locate, obtain
+from prime_cli.evals.planning.plan import make_plan
+from prime_cli.evals.planning.replay import RunRecording, open_recording, within
+from prime_cli.evals.planning.request import EvalRequest, asked_in
+from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.preflight import check_endpoint
+from prime_cli.models.price_book import PriceBook, load_prices
+from prime_cli.models.registry import Registry, load_registry
+from prime_cli.runs.labels import UNLABELLED, Labels, check_labels, revision_of
+from prime_cli.runs.manifest import Asked
+from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan and the things it names, at hand."""
+
+    plan: EvalPlan
+    subject: Subject
+    endpoint: Endpoint
+    registry: Registry
+    asked: Asked | None = None
+    prices: PriceBook | None = None
+    recording: RunRecording | None = None
+    retry_errors: bool = False
+    labels: Labels = UNLABELLED
+
+
+def prepare(
+    request: EvalRequest,
+    places: Places,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    before: PlannedEnvironment | None = None,
+) -> Prepared:
+    """Decide and fetch; says each choice that was made.
+
+    `before` is what a run that is resumed had: the same version is taken, though a newer one be
+    there.
+
+    Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
+    environment or model, UsageError for what cannot be meant, and what `obtain` raises.
+    """
+    # A run that goes on keeps its version, whatever was locked since.
+    located = locate(
+        request.environment,
+        places,
+        progress,
+        hub_only=request.hub_only,
+        obey_lock=before is None,
+    )
+    if before is not None:
+        located = at_version_of(located, before)
+    return prepare_with(
+        lambda: obtain(located, places, progress), request, places, environ, progress
+    )
+
+
+def prepare_with(
+    get_subject: Callable[[], Subject],
+    request: EvalRequest,
+    places: Places,
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> Prepared:
+    """The same for an environment that `get_subject` brings, once the endpoint has answered."""
+    check_labels(request.tags, request.note)
+    registry = load_registry(request.endpoints_path, places.cwd, environ)
+    prices = load_prices()
+    headers = parse_headers(request.headers)
+    endpoint = resolve_endpoint(
+        request.model,
+        request.base_url,
+        request.key_var,
+        registry,
+        environ,
+        provider=request.provider,
+        headers=headers,
+        offline=places.offline,
+    )
+    if endpoint.said:
+        progress.say(endpoint.said)
+    recording = None
+    asked = asked_in(request)
+    if endpoint.model.startswith(REPLAY):
+        recording = open_recording(endpoint.model, places.cwd)
+        endpoint = replace(endpoint, model=recording.model)
+        request = within(recording, request)
+    said = asyncio.run(check_endpoint(endpoint))
+    for warning in said.warnings:
+        progress.warn(warning)
+    priced = prices.with_stated(said.prices)
+    require_prices(request.max_cost, endpoint, priced)
+    subject = get_subject()
+    allowed = places.env_vars.get(subject.environment.slug, ())
+    plan = make_plan(
+        replace(request, env_vars=with_always_allowed(request.env_vars, allowed, environ)),
+        subject.environment,
+        subject.defaults,
+        model=endpoint.model,
+        endpoint="builtin" if endpoint.builtin else endpoint.shown,
+        header_names=tuple(headers),
+    )
+    labels = Labels(
+        tags=request.tags,
+        note=request.note,
+        revision=revision_of(_code_folder(plan, places.cwd)),
+    )
+    return Prepared(
+        plan,
+        subject,
+        endpoint,
+        registry,
+        asked,
+        priced,
+        recording,
+        retry_errors=request.retry_errors,
+        labels=labels,
+    )
+
+
+def _code_folder(plan: EvalPlan, cwd: Path) -> Path:
+    """Where the code of the environment is under version control, if it is: else where we are."""
+    path = Path(plan.environment.path) if plan.environment.path else cwd
+    return path if path.is_dir() else cwd

@@ -1,0 +1,154 @@
+"""What the source of an environment tells, without running it: keys needed, model clients built."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard
+
+from prime_cli.archive.wheels import open_wheel
+from prime_cli.core.progress import Progress
+from prime_cli.models.budget import Budget
+from prime_cli.runs.plan import EvalPlan
+
+_LARGEST = 1024 * 1024
+_MOST_NAMED = 3
+_GATEWAYS = frozenset({"OPENAI_BASE_URL"})
+"""Variables that hold the gateway's address in an environment's process."""
+
+_WITH_ADDRESS = frozenset({"openai.OpenAI", "openai.AsyncOpenAI"})
+"""Own clients where they are given another address than the gateway's."""
+
+_ALWAYS = (
+    "openai.AzureOpenAI", "openai.AsyncAzureOpenAI", "anthropic.Anthropic",
+    "anthropic.AsyncAnthropic", "anthropic.AnthropicBedrock", "anthropic.AsyncAnthropicBedrock",
+    "anthropic.AnthropicVertex", "anthropic.AsyncAnthropicVertex", "litellm.completion",
+    "litellm.acompletion", "litellm.responses", "litellm.aresponses", "litellm.Router",
+    "google.genai.Client", "google.generativeai.GenerativeModel", "groq.Groq", "groq.AsyncGroq",
+    "together.Together", "together.AsyncTogether", "mistralai.Mistral", "cohere.Client",
+    "cohere.AsyncClient", "cohere.ClientV2", "cohere.AsyncClientV2", "fireworks.client.Fireworks",
+    "replicate.run", "replicate.Client", "huggingface_hub.InferenceClient",
+    "huggingface_hub.AsyncInferenceClient",
+)  # fmt: skip
+_PATHS = ("/chat/completions", "/v1/messages", "/v1/responses", ":generateContent")
+"""How addresses end at which models answer, for code that asks them by plain HTTP."""
+
+
+@dataclass(frozen=True)
+class OwnClient:
+    """Where one is built: `AsyncOpenAI` in line 12 of `judge.py`, or an address that is called."""
+
+    file: str
+    line: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}` in {self.file}:{self.line}"
+
+
+def warn_of_uncounted(
+    plan: EvalPlan, wheel: Path, budget: Budget | None, progress: Progress
+) -> None:
+    """Say, where there is a cap, which calls of the environment it may not count."""
+    capped = budget is not None or plan.max_cost is not None or plan.token_budget is not None
+    closed = plan.only_gateway or (plan.sandbox and not plan.allow_net)
+    if not capped or closed:
+        return
+    found = own_clients(wheel)
+    if found:
+        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        named = ", ".join(map(str, found[:_MOST_NAMED])) + more
+        progress.warn(
+            f"The environment builds clients of its own, whose calls no cap counts: {named}",
+            hint="`--only-gateway` refuses such calls",
+        )
+
+
+def own_clients(wheel: Path) -> tuple[OwnClient, ...]:
+    """Those that the modules of `wheel` build, in the order of its files and lines."""
+    found: list[OwnClient] = []
+    with open_wheel(wheel) as opened:
+        for name, source in opened.modules(largest=_LARGEST):
+            found += sorted(clients_in(name, source), key=lambda each: each.line)
+    return tuple(found)
+
+
+def clients_in(file: str, source: str) -> Iterator[OwnClient]:
+    """Those that one module builds; none where it is no Python."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    imported = _imported(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = _dotted(node.func, imported)
+            if name in _ALWAYS or (name in _WITH_ADDRESS and _has_own_address(node)):
+                yield OwnClient(file, node.lineno, name.rpartition(".")[2])
+        elif isinstance(node, ast.Constant) and _is_address(node.value):
+            yield OwnClient(file, node.lineno, node.value)
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """{name in the module: what it stands for, with its module}."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                first = each.name.partition(".")[0]
+                found[each.asname or first] = each.name if each.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    return found
+
+
+def _dotted(node: ast.expr, imported: Mapping[str, str]) -> str:
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value, imported)
+        return f"{before}.{node.attr}" if before else ""
+    return imported.get(node.id, "") if isinstance(node, ast.Name) else ""
+
+
+def _has_own_address(call: ast.Call) -> bool:
+    given = next((each.value for each in call.keywords if each.arg == "base_url"), None)
+    if given is None or (isinstance(given, ast.Constant) and given.value is None):
+        return False
+    names = {each.value for each in ast.walk(given) if isinstance(each, ast.Constant)}
+    return not names & _GATEWAYS
+
+
+def _is_address(value: object) -> TypeGuard[str]:
+    if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+        return False
+    return "\n" not in value and value.partition("?")[0].endswith(_PATHS)
+
+
+_CALL = "ensure_keys"
+
+
+def declared_keys(wheel: Path) -> tuple[str, ...]:
+    """The variables that the modules of `wheel` pass to `ensure_keys`; no code is run."""
+    found: dict[str, None] = {}
+    with open_wheel(wheel) as opened:
+        for _, source in opened.modules(largest=_LARGEST):
+            if _CALL in source:
+                found.update(dict.fromkeys(_keys_in(source)))
+    return tuple(found)
+
+
+def _keys_in(source: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name_of(node.func) == _CALL:
+            for constant in (each for given in node.args for each in ast.walk(given)):
+                if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+                    yield constant.value
+
+
+def _name_of(function: ast.expr) -> str | None:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else None

@@ -1,0 +1,81 @@
+"""The very wheel and the very packages that a run had."""
+
+from pathlib import Path
+
+from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable
+from prime_cli.core.paths import prime_home
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef
+from prime_cli.evals.execution.earlier_sessions import saved_lock
+from prime_cli.evals.planning.locate import Located, Places, Subject, kept_subject, obtain
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runtime.locks import load_lock, lock_digest
+from prime_cli.wire.locks import Lock
+
+
+def obtain_again(
+    run_id: str,
+    environment: PlannedEnvironment,
+    places: Places,
+    progress: Progress,
+    *,
+    force: bool = False,
+) -> Subject:
+    """The wheel whose sha256 the run wrote down: of the hub, of this disk, or built once more.
+
+    Raises Conflict where another one is all there is; `force` takes that.
+    """
+    found, why = None, ""
+    if environment.ref is not None:
+        found, why = _try(EnvRef.parse(environment.ref), places, progress)
+    if found is None or found.environment.sha256 != environment.sha256:
+        found = kept_subject(environment, places, progress) or found
+    if found is None and environment.path is not None:
+        found, why = _try(Path(environment.path), places, progress)
+    if found is not None and (force or found.environment.sha256 == environment.sha256):
+        return found
+    now = found.environment.sha256[:12] if found is not None else f"not to be had{why}"
+    raise Conflict(
+        f"Run {run_id} cannot be made again: its environment is not the one it had",
+        detail=f"environment: {environment.title}\n"
+        f"sha256: was {environment.sha256[:12]}, now {now}",
+        hint="`--force` runs what there is" if found is not None else None,
+    )
+
+
+def _try(located: Located, places: Places, progress: Progress) -> tuple[Subject | None, str]:
+    if isinstance(located, Path) and not located.exists():
+        return None, f": {located} is gone"
+    try:
+        return obtain(located, places, progress), ""
+    except (NotFound, Unreachable, Offline) as error:
+        return None, f": {error.message}"
+
+
+def find_lock(
+    manifest: Manifest, folder: RunFolder | None, subject: Subject, *, force: bool = False
+) -> Lock | None:
+    """The packages that the run had: in its folder, in PRIME_HOME, or beside the hub's version.
+
+    None where it had none written down, or with `force` where they are lost. Raises Conflict.
+    """
+    facts = manifest.interpreter
+    wanted = facts.lock_digest if facts is not None else None
+    if wanted is None:
+        return None
+    for lock in (
+        saved_lock(folder, facts) if folder is not None else None,
+        load_lock(prime_home(), subject.environment.sha256),
+        subject.lock,
+    ):
+        if lock is not None and lock_digest(lock) == wanted:
+            return lock
+    if force:
+        return None
+    raise Conflict(
+        f"Run {manifest.run_id} cannot be made again: the list of its packages is lost",
+        detail=f"packages: were {wanted[:12]}, which is neither in its folder nor kept here",
+        hint="`--force` takes the packages that are found today",
+    )

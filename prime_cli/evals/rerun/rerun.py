@@ -1,0 +1,153 @@
+"""A run made once more: the same wheel, packages, examples, sampling and number of rollouts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.origin import Origin
+from prime_cli.evals.execution.run import EvalResult, run_with
+from prime_cli.evals.execution.sandbox import sandbox_for
+from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.prepare import Prepared, prepare_with
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
+from prime_cli.evals.rerun.interpreters import interpreter_again
+from prime_cli.evals.rerun.packages import find_lock, obtain_again
+from prime_cli.evals.rerun.source import Source
+from prime_cli.evals.resume.compatibility import require_headers
+from prime_cli.evals.resume.request import recalled
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.wire.locks import Lock
+
+
+@dataclass(frozen=True)
+class Again:
+    """What is to be run, and on which packages; with `force` on what there is."""
+
+    source: Source
+    prepared: Prepared
+    lock: Lock | None = None
+    force: bool = False
+
+
+def prepare_again(
+    source: Source,
+    request: EvalRequest,
+    places: Places,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    force: bool = False,
+) -> Again:
+    """Find all that the run had; `request` may name another model, endpoint, key or pace.
+
+    Raises Conflict where the wheel or the list of its packages is lost, UsageError where a
+    header's value has to be given again, and what `prepare` raises.
+    """
+    before = source.manifest.plan
+    prepared = prepare_with(
+        lambda: obtain_again(source.name, before.environment, places, progress, force=force),
+        recalled(request, source.manifest),
+        places,
+        environ,
+        progress,
+    )
+    if prepared.recording is None:
+        require_headers(before, prepared.plan)
+    if source.folder is None:
+        _require_named(source, request, prepared.plan)
+    lock = find_lock(source.manifest, source.folder, prepared.subject, force=force)
+    plan = _as_before(prepared.plan, source.manifest)
+    return Again(source, replace(prepared, plan=plan), lock, force)
+
+
+def _require_named(source: Source, request: EvalRequest, plan: EvalPlan) -> None:
+    """Raise UsageError where a run of the hub was made at an endpoint that the user has not named.
+
+    Whoever pushed it said where that is; the user's key is not sent there for it.
+    """
+    was = source.manifest.plan.endpoint
+    named = request.base_url or request.provider or request.endpoints_path or request.model
+    if plan.endpoint != was and not named:
+        raise UsageError(
+            f"{source.name} was made at {was}, where your key is not sent unasked",
+            hint=f"name that endpoint with `-b {was} -k VARIABLE`, or another one",
+        )
+
+
+def _as_before(plan: EvalPlan, manifest: Manifest) -> EvalPlan:
+    """`plan` with what no flag can say, and without what the environment may declare by now."""
+    before = manifest.plan
+    environment = plan.environment
+    if environment.sha256 == before.environment.sha256:
+        environment = before.environment
+    examples = plan.num_examples
+    if before.num_examples == ALL and manifest.examples is not None and examples == ALL:
+        examples = manifest.examples
+    return msgspec.structs.replace(
+        plan,
+        environment=environment,
+        num_examples=examples,
+        sampling=before.sampling,
+        seed=before.seed,
+    )
+
+
+def run_again(again: Again, around: Surroundings) -> EvalResult:
+    """Run it as a run of its own; raises as `run_evaluation`.
+
+    Also raises Conflict where interpreter or examples are not those that the run had; what was
+    begun by then is left as a failed run.
+    """
+    source, prepared = again.source, again.prepared
+    plan, before = prepared.plan, source.manifest
+    sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, prepared.subject.package.path, around.budget, around.progress)
+    declared = declared_keys(prepared.subject.package.path)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
+    interpreter = interpreter_again(
+        plan,
+        prepared.subject,
+        around,
+        sandbox,
+        shared_variables(plan, passed, around.variables, keys),
+        before=before.interpreter,
+        lock=again.lock,
+        force=again.force,
+    )
+    inputs = RunInputs(
+        plan,
+        interpreter,
+        prepared.endpoint,
+        prepared.registry,
+        passed,
+        sandbox=sandbox,
+        asked=prepared.asked,
+        prices=prepared.prices,
+        recording=prepared.recording,
+        labels=prepared.labels,
+        origin=Origin(
+            rerun_of=source.name,
+            examples=min(before.examples or 0, _size(plan, before)),
+            fingerprint=_fingerprint(again),
+        ),
+    )
+    return run_with(inputs, around)
+
+
+def _fingerprint(again: Again) -> str | None:
+    """Of the examples, where as many are run as then: a digest is one of all of them."""
+    before = again.source.manifest
+    whole = (before.examples or 0) <= _size(again.prepared.plan, before)
+    return before.fingerprint if whole and not again.force else None
+
+
+def _size(plan: EvalPlan, before: Manifest) -> int:
+    return (before.examples or 0) if plan.num_examples == ALL else plan.num_examples

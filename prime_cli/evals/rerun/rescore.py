@@ -1,0 +1,175 @@
+"""Rewards given anew to what a run has saved, without a call to its model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.origin import Origin
+from prime_cli.evals.execution.run import EvalResult, run_with
+from prime_cli.evals.execution.sandbox import sandbox_for
+from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.replay import recording_of
+from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
+from prime_cli.evals.rerun.interpreters import interpreter_again
+from prime_cli.evals.rerun.packages import find_lock, obtain_again
+from prime_cli.evals.rerun.selection import select
+from prime_cli.evals.rerun.source import Source
+from prime_cli.models.endpoints import REPLAY, Endpoint
+from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.wire.locks import Lock
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is not to be as in the run; `examples` None is all of them.
+
+    With `replay` the environment goes through the saved turns once more, so that its rewards find
+    the state that they left. `plan` has fields that cannot change what was said.
+    """
+
+    environment: str | None = None
+    env_args: dict[str, Any] | None = None
+    examples: frozenset[int] | None = None
+    replay: bool = False
+    force: bool = False
+    plan: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_environment(self) -> bool:
+        """Whether the rewards come from another environment than the run's."""
+        return self.environment is not None or self.env_args is not None
+
+
+@dataclass(frozen=True)
+class Rescoring:
+    """What is to be scored, by what, and on which packages."""
+
+    source: Source
+    subject: Subject
+    plan: EvalPlan
+    changes: Changes
+    lock: Lock | None = None
+
+
+def prepare_rescoring(
+    source: Source, changes: Changes, places: Places, progress: Progress
+) -> Rescoring:
+    """Find the environment; raises Conflict where it is not to be had as it was.
+
+    Also raises what finding another one raises.
+    """
+    before, lock = source.manifest.plan, None
+    if changes.environment is not None:
+        located = locate(changes.environment, places, progress)
+        subject = obtain(located, places, progress)
+    else:
+        subject = obtain_again(
+            source.name, before.environment, places, progress, force=changes.force
+        )
+        lock = find_lock(source.manifest, source.folder, subject, force=changes.force)
+    own = subject.environment.sha256 == before.environment.sha256
+    environment = before.environment if own else subject.environment
+    plan = msgspec.structs.replace(scoring_plan(source, changes), environment=environment)
+    return Rescoring(source, subject, plan, changes, lock)
+
+
+def scoring_plan(source: Source, changes: Changes) -> EvalPlan:
+    """The run's plan, of as many examples as it has; its model is named and not called."""
+    before = source.manifest.plan
+    examples = before.num_examples
+    if examples == ALL and source.manifest.examples is not None:
+        examples = source.manifest.examples
+    args = before.env_args if changes.env_args is None else changes.env_args
+    told = {"endpoint": "builtin", "num_examples": examples, "env_args": args, "headers": ()}
+    return msgspec.structs.replace(before, **told, **changes.plan)
+
+
+def rescore(rescoring: Rescoring, registry: Registry, around: Surroundings) -> EvalResult:
+    """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
+    source, plan, changes = rescoring.source, rescoring.plan, rescoring.changes
+    sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, rescoring.subject.package.path, around.budget, around.progress)
+    declared = declared_keys(rescoring.subject.package.path)
+    passed = passed_keys(plan, declared, around.variables, around.progress)
+    keys = known_keys(Endpoint(plan.model, builtin=True), registry, around.environ)
+    interpreter = interpreter_again(
+        plan,
+        rescoring.subject,
+        around,
+        sandbox,
+        shared_variables(plan, passed, around.variables, keys),
+        before=None if changes.environment else source.manifest.interpreter,
+        lock=rescoring.lock,
+        force=changes.force,
+    )
+    return rescore_in(
+        interpreter, source, plan, changes, registry, around, passed=passed, sandbox=sandbox
+    )
+
+
+def rescore_in(
+    interpreter: Interpreter,
+    source: Source,
+    plan: EvalPlan,
+    changes: Changes,
+    registry: Registry,
+    around: Surroundings,
+    *,
+    passed: Mapping[str, str],
+    sandbox: Sandbox | None = None,
+) -> EvalResult:
+    """The same in an interpreter that has the environment."""
+    selection = select(source, changes.examples)
+    is_direct = interpreter.generation == "v0" and not changes.replay
+    if not is_direct:
+        around.progress.say("The environment goes through the saved turns once more")
+    model = f"{REPLAY}{source.name}"
+    recording = None
+    if not is_direct:
+        if source.folder is None:
+            raise UsageError(
+                f"The turns of {source.name} are on the hub, and are replayed from this disk",
+                hint=f"save it here with `prime eval get {source.name}`",
+            )
+        recording = replace(recording_of(open_run(source.folder.path)), model=model)
+    before = source.manifest
+    same_data = not changes.of_environment and not changes.force
+    origin = Origin(
+        rescored_of=source.name,
+        examples=before.examples or 0,
+        fingerprint=before.fingerprint if same_data else None,
+        left_out=selection.left_out,
+        kept=selection.kept,
+        lay_out=selection.lay_out,
+        is_direct=is_direct,
+        asked_again=source.asked_again(),
+    )
+    inputs = RunInputs(
+        plan,
+        interpreter,
+        Endpoint(model, builtin=True),
+        registry,
+        passed,
+        sandbox=sandbox,
+        recording=recording,
+        origin=origin,
+    )
+    saved: list[RunFolder] = []
+    try:
+        return run_with(inputs, around, begun=saved.append)
+    finally:
+        for folder in saved:
+            with storage_errors(folder.saved):
+                folder.saved.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Which runs can go on, and whether they stay the same run."""

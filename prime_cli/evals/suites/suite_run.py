@@ -1,0 +1,187 @@
+"""Runs the evaluations of a suite, a few side by side, under one budget."""
+
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.run import EvalResult, run_evaluation
+from prime_cli.evals.execution.signals import Switchboard
+from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.prepare import Prepared, prepare
+from prime_cli.evals.resume.request import manifest_of
+from prime_cli.evals.suites.definition import Cell, Suite
+from prime_cli.evals.suites.labelled_progress import Labelled
+from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
+from prime_cli.evals.suites.record import (
+    CAPPED,
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    CellRecord,
+    SuiteFolder,
+    SuiteRecord,
+    save_record,
+)
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.manifest import CAPPED as RUN_CAPPED
+from prime_cli.runs.saved_run import SavedRun, open_run
+
+FOUND = "found"
+"""Status of an evaluation whose run has a folder and did not come to write its end."""
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """A suite that came to an end; `signal` is the number of the one that ended it early."""
+
+    folder: SuiteFolder
+    record: SuiteRecord
+    leaderboard: Leaderboard
+    signal: int | None = None
+
+
+def begin_record(suite: Suite, folder: SuiteFolder, before: SuiteRecord | None) -> SuiteRecord:
+    """What is written when `suite` begins, or goes on with what `before` tells of."""
+    known = {cell.key: cell for cell in before.cells} if before else {}
+    cells = tuple(known.get(cell.key, CellRecord(cell.key)) for cell in suite.cells)
+    if before is not None:
+        return msgspec.structs.replace(before, cells=cells, status="running", ended=None)
+    return SuiteRecord(
+        suite_id=folder.suite_id,
+        name=suite.name,
+        file=str(suite.path),
+        digest=suite.digest,
+        started=_now(),
+        cells=cells,
+    )
+
+
+class SuiteRun:
+    """One session of a suite; the folder's one writer."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        folder: SuiteFolder,
+        record: SuiteRecord,
+        places: Places,
+        around: Surroundings,
+    ) -> None:
+        self._suite = suite
+        self._folder = folder
+        self._record = record
+        self._places = places
+        self._switchboard = Switchboard()
+        # One at a time: what is fetched and built for one may be what the next needs.
+        self._turn = threading.Lock()
+        self._around = replace(around, switchboard=self._switchboard, turn=self._turn)
+        self._lock = threading.RLock()
+        self._telling = threading.Lock()
+
+    def execute(self) -> SuiteResult:
+        """Run what has no score yet; what fails in one evaluation does not stop the others.
+
+        Raises Conflict while another process runs this suite, StorageFailed.
+        """
+        with writing(RunFolder(self._folder.path)), self._switchboard.listening():
+            self._save(self._record)
+            self._run_all()
+            record = msgspec.structs.replace(self._record, status=self._status(), ended=_now())
+            self._save(record)
+            board = make_leaderboard(record, self._around.cwd)
+            save_leaderboard(self._folder, board)
+        return SuiteResult(self._folder, record, board, self._switchboard.signal)
+
+    def _run_all(self) -> None:
+        running: set[Future[None]] = set()
+        with ThreadPoolExecutor(self._suite.limits.at_once, "evaluation") as pool:
+            for cell in self._suite.cells:
+                if self._is_over():
+                    break
+                if len(running) >= self._suite.limits.at_once:
+                    _, running = wait(running, return_when=FIRST_COMPLETED)
+                if self._is_over():
+                    break
+                running.add(pool.submit(self._run, cell))
+            # In the main thread, where signals arrive.
+            wait(running)
+
+    def _is_over(self) -> bool:
+        budget = self._around.budget
+        capped = budget is not None and budget.reason is not None
+        return capped or self._switchboard.signal is not None
+
+    def _run(self, cell: Cell) -> None:
+        """One evaluation, from its request to its end; a failure is written down."""
+        telling = Labelled(self._around.progress, cell.key, self._telling)
+        around = replace(self._around, progress=telling)
+        try:
+            resumed = self._earlier(cell)
+            with self._turn:
+                prepared = self._prepare(cell, resumed, telling)
+            result = run_evaluation(
+                prepared, around, resumed, begun=lambda folder: self._begun(cell, folder)
+            )
+        except PrimeError as error:
+            self._failed(cell, error)
+            telling.warn(error.message, hint=error.hint)
+        else:
+            self._ended(cell, result)
+
+    def _prepare(self, cell: Cell, resumed: SavedRun | None, telling: Labelled) -> Prepared:
+        before = manifest_of(resumed).plan.environment if resumed is not None else None
+        environ = self._around.environ
+        return prepare(cell.request, self._places, environ, telling, before=before)
+
+    def _earlier(self, cell: Cell) -> SavedRun | None:
+        path = self._of(cell).path
+        return None if path is None else open_run(self._around.cwd / path)
+
+    def _of(self, cell: Cell) -> CellRecord:
+        with self._lock:
+            return next(known for known in self._record.cells if known.key == cell.key)
+
+    def _begun(self, cell: Cell, folder: RunFolder) -> None:
+        path = _from(self._around.cwd, folder.path)
+        self._put(CellRecord(cell.key, FOUND, folder.run_id, path))
+
+    def _ended(self, cell: Cell, result: EvalResult) -> None:
+        path = _from(self._around.cwd, result.folder.path)
+        status = result.summary.status
+        self._put(CellRecord(cell.key, status, result.folder.run_id, path))
+
+    def _failed(self, cell: Cell, error: PrimeError) -> None:
+        known = self._of(cell)
+        self._put(msgspec.structs.replace(known, status=FAILED, failure=error.message))
+
+    def _put(self, cell: CellRecord) -> None:
+        with self._lock:
+            self._save(self._record.with_cell(cell))
+
+    def _save(self, record: SuiteRecord) -> None:
+        self._record = record
+        save_record(self._folder, record)
+
+    def _status(self) -> str:
+        statuses = {cell.status for cell in self._record.cells}
+        if self._switchboard.signal is not None:
+            return INTERRUPTED
+        budget = self._around.budget
+        if RUN_CAPPED in statuses or (budget and budget.reason and statuses != {FINISHED}):
+            return CAPPED
+        return FINISHED if statuses == {FINISHED} else FAILED
+
+
+def _from(cwd: Path, path: Path) -> str:
+    """`path` as seen from `cwd`, so that both may be moved together."""
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

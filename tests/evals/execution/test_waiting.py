@@ -1,0 +1,62 @@
+"""What stands beside the bar while calls wait, also when nothing ends."""
+
+import asyncio
+import re
+import time
+
+import pytest
+
+from prime_cli.evals.execution.waiting import WaitingTask, ticking, waiting_words
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.calls import Waits
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.terminal.progress import LineTask
+from tests.helpers.gateway_client import ask, run
+from tests.helpers.scripted_model import ScriptedModel, status
+
+
+@pytest.mark.parametrize(
+    ("waits", "words"),
+    [
+        (Waits(), ""),
+        (Waits(64, 12, 3.0), "waiting on 429: 12 of 64"),
+        (Waits(64, 12, 3.0, 0.8), "waiting on 429: 12 of 64"),
+        (Waits(64, 12, 3.0, 19.2), "waiting on 429: 12 of 64, next try in 20s"),
+        (Waits(64, 0, 19.0), ""),
+        (Waits(64, 0, 45.2), "waiting for the endpoint: 45s"),
+        (Waits(64, 0, 125.0), "waiting for the endpoint: 2m 05s"),
+    ],
+)
+def test_waits_are_said_in_words(waits: Waits, words: str) -> None:
+    assert waiting_words(waits) == words
+
+
+def test_steady_429_are_told_at_once_where_there_is_no_terminal() -> None:
+    said: list[str] = []
+
+    async def scenario(model: ScriptedModel) -> None:
+        task = LineTask(said.append, time.monotonic, "wordle with gpt", 64, "rollouts")
+        async with Gateway(Endpoint("scripted", model.url), environ={}) as gateway:
+            calls = [asyncio.ensure_future(ask(gateway)) for _ in range(3)]
+            async with ticking(WaitingTask(task, gateway.waits).tick):
+                while not said:  # noqa: ASYNC110 - the clock is the gateway's own
+                    await asyncio.sleep(0.05)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+
+    with ScriptedModel(status(429, retry_after=300)) as model:
+        run(scenario(model))
+    assert re.fullmatch(
+        r"wordle with gpt: 0/64 rollouts, waiting on 429: [1-3] of 3, next try in (5m 00|4m 5\d)s",
+        said[0],
+    )
+
+
+def test_it_is_brought_up_to_date_while_nothing_ends() -> None:
+    async def scenario() -> None:
+        ticked = asyncio.Event()
+        async with asyncio.timeout(30), ticking(ticked.set):
+            await ticked.wait()
+
+    asyncio.run(scenario())

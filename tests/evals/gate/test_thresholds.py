@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import GateFailed, UsageError
+from prime_cli.evals.comparison.sides import side_of
+from prime_cli.evals.gate.thresholds import (
+    Judgement,
+    Limits,
+    Outcome,
+    check_gates,
+    check_limits,
+    judge,
+)
+from prime_cli.runs.saved_run import SavedRun, open_run
+from tests.runs.rows import row
+from tests.runs.saving import save_run
+
+
+def run_with(cwd: Path, *rewards: float | None) -> SavedRun:
+    rows = (row(i, 0, reward, answer=str(i)) for i, reward in enumerate(rewards))
+    return open_run(save_run(cwd, *rows).path)
+
+
+def held(run: SavedRun, limits: Limits) -> Judgement:
+    return judge(run, run.summary(), limits)
+
+
+def test_the_mean_reward_may_be_the_limit_and_not_below(tmp_path: Path) -> None:
+    run = run_with(tmp_path, 0.6, 0.8)
+    assert held(run, Limits(fail_under=0.7)).outcomes[0].passed
+    missed = held(run, Limits(fail_under=0.71)).outcomes[0]
+    assert not missed.passed
+    assert missed.sentence == "the mean reward 0.7 is below 0.71"
+
+
+def test_errors_are_no_zeros_and_only_errors_miss_the_gate(tmp_path: Path) -> None:
+    assert held(run_with(tmp_path, 1.0, None), Limits(fail_under=1.0)).outcomes[0].passed
+    nothing = held(run_with(tmp_path, None), Limits(fail_under=0.0)).outcomes[0]
+    assert not nothing.passed
+    assert nothing.sentence == "no rollout has a reward"
+
+
+@pytest.mark.parametrize(("limit", "passed"), [(0.0, False), (0.19, False), (0.2, True)])
+def test_a_drop_counts_as_it_was_measured(limit: float, passed: bool, tmp_path: Path) -> None:
+    before, now = run_with(tmp_path, *[1.0] * 5), run_with(tmp_path, 0.0, *[1.0] * 4)
+    found = held(now, Limits(max_drop=limit, baseline=side_of(before)))
+    assert found.outcomes[0].passed is passed
+    assert "changed by -0.2000" in found.outcomes[0].sentence
+    assert found.comparison is not None
+    assert found.comparison.verdict == "not decisive"
+
+
+def test_a_gain_is_no_drop(tmp_path: Path) -> None:
+    before, now = run_with(tmp_path, 0.0, 1.0), run_with(tmp_path, 1.0, 1.0)
+    assert held(now, Limits(max_drop=0.0, baseline=side_of(before))).outcomes[0].passed
+
+
+def test_a_baseline_of_another_wheel_is_compared_where_both_ask_the_same(tmp_path: Path) -> None:
+    before, now = run_with(tmp_path, 1.0, 1.0), run_with(tmp_path, 1.0, 0.0)
+    old = side_of(before)
+    other = type(old)(**{**vars(old), "sha256": "cd" * 32})
+    found = held(now, Limits(max_drop=0.1, baseline=other))
+    assert not found.outcomes[0].passed
+    assert found.comparison is not None
+    assert "different wheels" in found.comparison.notes[0]
+
+
+def test_what_does_not_pair_misses_the_gate(tmp_path: Path) -> None:
+    found = held(
+        run_with(tmp_path, None), Limits(max_drop=0.1, baseline=side_of(run_with(tmp_path, 1.0)))
+    )
+    assert not found.outcomes[0].passed
+    assert found.comparison is None
+
+
+def test_limits_that_cannot_be_meant_are_refused() -> None:
+    check_limits(0.5, 0.0, "1f2e3d4c")
+    for fail_under, max_drop, baseline in (
+        (None, 0.1, None),
+        (None, None, "1f2e3d4c"),
+        (None, -0.1, "1f2e3d4c"),
+        (float("nan"), None, None),
+    ):
+        with pytest.raises(UsageError):
+            check_limits(fail_under, max_drop, baseline)
+
+
+def test_missed_gates_are_named() -> None:
+    passed, missed = Outcome("fail-under", True, "well"), Outcome("max-drop", False, "bad")
+    check_gates([passed], "abcd")
+    check_gates([], "abcd")
+    with pytest.raises(GateFailed, match="missed 1 of 2 gates: max-drop"):
+        check_gates([passed, missed], "abcd")

@@ -1,0 +1,109 @@
+"""What a run will cost is told from earlier runs, from a limit, or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from prime_cli.evals.planning.estimate import Estimate, estimate
+from prime_cli.models.prices import Payer, Price, Spend
+from prime_cli.models.usage import Usage
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.spending import Spending
+from prime_cli.runs.summary import Counts
+from tests.runs.saving import PLAN, save_run
+
+PRICE = Price(input=1.0, output=10.0)
+"""A microdollar for each token read, ten for each that is written."""
+
+
+def earlier(cwd: Path, *, model: str = "org/model", when: int = 1, **more: Any) -> RunFolder:
+    """A run of 4 rollouts, 2 calls, 1000 tokens read and 100 written each."""
+    used = Usage(calls=8, input=4000, output=400, estimated=more.pop("estimated", 0))
+    spending = Spending(model, {Payer("policy", model): Spend.of(used, PRICE)})
+    spending.add(more.pop("judges", {}))
+    plan = msgspec.structs.replace(PLAN, model=model, **more.pop("plan", {}))
+    return save_run(
+        cwd,
+        plan=plan,
+        counts=Counts(4, 3, 1, 0),
+        usage=spending.record(),
+        started=f"2026-01-02T03:04:0{when}+00:00",
+        **more,
+    )
+
+
+def wanted(**changes: Any) -> EvalPlan:
+    return msgspec.structs.replace(PLAN, **changes)
+
+
+def test_as_many_rollouts_of_an_earlier_run_would_cost_that_much(tmp_path: Path) -> None:
+    run = earlier(tmp_path)
+    found = estimate(wanted(num_examples=10, rollouts_per_example=2), PRICE, tmp_path)
+    assert found.cost == pytest.approx(20 * 2000e-6)
+    assert found.words() == f"about $0.040 for 20 rollouts, as run {run.run_id} used"
+
+
+def test_what_need_not_run_again_costs_nothing(tmp_path: Path) -> None:
+    earlier(tmp_path)
+    found = estimate(wanted(num_examples=10), PRICE, tmp_path, done=19)
+    assert found.cost == pytest.approx(2000e-6)
+    assert "for 1 rollout," in found.words()
+
+
+def test_a_limit_of_tokens_bounds_every_call_that_an_earlier_run_made(tmp_path: Path) -> None:
+    earlier(tmp_path)
+    plan = wanted(num_examples=2, sampling={"max_tokens": 1000})
+    found = estimate(plan, PRICE, tmp_path)
+    assert found.limit == pytest.approx(4 * (1000e-6 + 2 * 1000 * 10e-6))
+    assert found.words().endswith("at most $0.084 at 1,000 tokens a completion")
+
+
+def test_the_newest_run_of_the_same_model_is_taken_before_a_newer_one(tmp_path: Path) -> None:
+    mine = earlier(tmp_path, when=1)
+    other = earlier(tmp_path, model="other/model", when=2)
+    assert estimate(wanted(), PRICE, tmp_path).like == mine.run_id
+    guess = estimate(wanted(model="third/model"), PRICE, tmp_path)
+    assert guess.like == other.run_id
+    assert guess.words().endswith(f"as run {other.run_id} used with another model, `other/model`")
+    same = estimate(wanted(model="other/model"), PRICE, tmp_path)
+    assert same.words().endswith(f"as run {other.run_id} used")
+
+
+def test_runs_that_counted_words_or_had_other_arguments_are_not_gone_by(tmp_path: Path) -> None:
+    earlier(tmp_path, estimated=8)
+    earlier(tmp_path, plan={"env_args": {"hard": True}})
+    assert estimate(wanted(), PRICE, tmp_path).cost is None
+
+
+def test_judges_count_with_what_they_cost_and_an_unknown_one_makes_it_a_floor(
+    tmp_path: Path,
+) -> None:
+    judge = Payer("judge", "big")
+    earlier(tmp_path, judges={judge: Spend.of(Usage(1, output=400), PRICE)})
+    found = estimate(wanted(), PRICE, tmp_path)
+    assert found.cost == pytest.approx(4 * (2000e-6 + 1000e-6))
+    earlier(tmp_path, judges={judge: Spend.of(Usage(1, output=400), None)}, when=2)
+    assert estimate(wanted(), PRICE, tmp_path).words().startswith("at least $0.0080 for 4")
+
+
+def test_all_examples_are_as_many_as_an_earlier_run_found(tmp_path: Path) -> None:
+    everything = wanted(num_examples=-1)
+    assert estimate(everything, PRICE, tmp_path).words() == "unknown before the examples are loaded"
+    earlier(tmp_path, plan={"num_examples": -1}, examples=50)
+    assert estimate(everything, PRICE, tmp_path).rollouts == 100
+
+
+def test_without_an_earlier_run_a_limit_says_what_completions_cost_at_most(tmp_path: Path) -> None:
+    found = estimate(wanted(sampling={"max_tokens": 500}), PRICE, tmp_path)
+    assert found.words() == (
+        "unknown before a first run; 4 rollouts of one completion write at most $0.020"
+    )
+
+
+def test_with_nothing_to_go_by_it_is_unknown(tmp_path: Path) -> None:
+    found = estimate(wanted(), PRICE, tmp_path)
+    assert found == Estimate(rollouts=4)
+    assert found.words() == "unknown before a first run"

@@ -1,0 +1,84 @@
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from prime_cli.core.progress import Silent
+from prime_cli.evals.planning.source_scan import clients_in, warn_of_uncounted
+from prime_cli.models.budget import Budget
+from tests.evals.live import PLAN
+
+
+def names_in(source: str) -> list[str]:
+    return [each.name for each in clients_in("judge.py", source)]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (
+            "from openai import AsyncOpenAI\nAsyncOpenAI(base_url='https://a.example/v1')",
+            "AsyncOpenAI",
+        ),
+        ("import openai\nopenai.OpenAI(base_url=URLS['judge'], api_key=key)", "OpenAI"),
+        ("import openai as oa\ndef f(url):\n    return oa.OpenAI(base_url=url)", "OpenAI"),
+        ("from openai import AsyncAzureOpenAI as Azure\nAzure()", "AsyncAzureOpenAI"),
+        ("def judge():\n    import anthropic\n    anthropic.AsyncAnthropic()", "AsyncAnthropic"),
+        ("from litellm import acompletion\nawait_ = acompletion(model='x')", "acompletion"),
+        ("from google import genai\nclient = genai.Client(api_key='k')", "Client"),
+        (
+            "import httpx\nhttpx.post('https://api.example.com/v1/chat/completions')",
+            "https://api.example.com/v1/chat/completions",
+        ),
+    ],
+)
+def test_a_client_of_its_own_is_found_in_the_source(source: str, name: str) -> None:
+    assert names_in(source) == [name]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from openai import AsyncOpenAI\nAsyncOpenAI()",
+        "from openai import OpenAI\nOpenAI(api_key=os.environ['OPENAI_API_KEY'])",
+        "from openai import OpenAI\nOpenAI(base_url=None)",
+        "from openai import OpenAI\nOpenAI(base_url=os.environ['OPENAI_BASE_URL'])",
+        "class Anthropic: ...\nAnthropic()",
+        "'''See https://api.example.com/v1/chat/completions\nfor more'''",
+        "URL = 'https://huggingface.co/datasets/x'",
+        "not python",
+        "import openai\n" + "(" * 10_000,
+    ],
+)
+def test_what_the_gateway_counts_is_not_named(source: str) -> None:
+    assert names_in(source) == []
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """One with a judge of its own."""
+    path = tmp_path / "judged-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("judged.py", "import anthropic\nJUDGE = anthropic.Anthropic()\n")
+        archive.writestr("judged-1.0.dist-info/METADATA", "Name: judged\nVersion: 1.0\n")
+    return path
+
+
+def warned(wheel: Path, budget: Budget | None = None, **plan: object) -> list[str]:
+    progress = Silent()
+    warn_of_uncounted(msgspec.structs.replace(PLAN, **plan), wheel, budget, progress)
+    return progress.warned
+
+
+def test_a_cap_is_told_not_to_hold_for_them(wheel: Path) -> None:
+    (said,) = warned(wheel, max_cost=1.0)
+    assert said.endswith("whose calls no cap counts: `Anthropic` in judged.py:2")
+    assert warned(wheel, token_budget=1000) == [said]
+    assert warned(wheel, Budget(max_cost=1.0)) == [said]
+
+
+def test_without_a_cap_or_a_way_out_nothing_is_said(wheel: Path) -> None:
+    assert warned(wheel) == []
+    assert warned(wheel, max_cost=1.0, only_gateway=True) == []
+    assert warned(wheel, max_cost=1.0, sandbox=True) == []

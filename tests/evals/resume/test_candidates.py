@@ -1,0 +1,125 @@
+"""Which saved run a plan goes on with."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.evals.resume.candidates import interrupted_run, newest_run, scored_of
+from prime_cli.evals.resume.request import manifest_of
+from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, RUNNING
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.rows import Row
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Counts
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
+
+SCORED = Counts(4, 4, 0, 0)
+
+
+def changed(**fields: Any) -> EvalPlan:
+    return msgspec.structs.replace(PLAN, **fields)
+
+
+def save(
+    cwd: Path, day: int, status: str, *rows: Row, counts: Counts | None = None, **plan: Any
+) -> RunFolder:
+    started = f"2026-01-{day:02}T00:00:00+00:00"
+    told = {"status": status, "started": started, "counts": counts, "plan": changed(**plan)}
+    return save_run(cwd, *(rows or (row(0),)), **told)
+
+
+@pytest.mark.parametrize("status", [INTERRUPTED, FAILED, CAPPED, RUNNING])
+def test_the_newest_unfinished_run_of_the_very_plan_is_offered(status: str, tmp_path: Path) -> None:
+    save(tmp_path, 1, INTERRUPTED)
+    newer = save(tmp_path, 2, status, row(0), row(0, 1), row(1, 0, None))
+    save(tmp_path, 3, FINISHED, counts=SCORED)
+    save(tmp_path, 4, INTERRUPTED, sampling={"temperature": 1})
+    save(tmp_path, 5, INTERRUPTED, num_examples=1)
+    found = interrupted_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == newer
+    assert scored_of(found) == (2, 4)
+
+
+def test_a_run_that_is_going_on_or_has_nothing_to_lose_is_not_offered(tmp_path: Path) -> None:
+    going_on = save(tmp_path, 1, RUNNING)
+    empty = save(tmp_path, 2, FAILED)
+    empty.journal.write_bytes(b"")
+    with writing(going_on):
+        assert interrupted_run(PLAN, tmp_path) is None
+        assert newest_run(PLAN, tmp_path) is None
+
+
+def test_without_a_name_an_unfinished_run_comes_before_a_newer_complete_one(
+    tmp_path: Path,
+) -> None:
+    unfinished = save(tmp_path, 1, INTERRUPTED)
+    complete = save(tmp_path, 2, FINISHED, counts=SCORED)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == unfinished
+    unfinished.manifest.unlink()
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == complete
+
+
+def test_a_finished_run_with_errors_has_something_left(tmp_path: Path) -> None:
+    save(tmp_path, 1, FINISHED, counts=SCORED)
+    errored = save(tmp_path, 2, FINISHED, counts=Counts(4, 3, 1, 0))
+    save(tmp_path, 3, FINISHED, counts=SCORED)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == errored
+
+
+@pytest.mark.parametrize("grown", [{"num_examples": 9}, {"rollouts_per_example": 3}])
+def test_the_newest_finished_run_grows(grown: dict[str, Any], tmp_path: Path) -> None:
+    save(tmp_path, 1, FINISHED, counts=SCORED)
+    newest = save(tmp_path, 2, FINISHED, counts=SCORED)
+    found = newest_run(changed(**grown), tmp_path)
+    assert found is not None
+    assert found.folder == newest
+
+
+def test_a_complete_run_comes_before_a_smaller_one_that_could_grow(tmp_path: Path) -> None:
+    complete = save(tmp_path, 1, FINISHED, counts=SCORED)
+    save(tmp_path, 2, INTERRUPTED, rollouts_per_example=1)
+    save(tmp_path, 3, FINISHED, counts=SCORED, rollouts_per_example=1)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == complete
+
+
+def test_a_larger_run_is_not_taken_for_a_smaller_plan(tmp_path: Path) -> None:
+    save(tmp_path, 1, INTERRUPTED, num_examples=9)
+    assert newest_run(PLAN, tmp_path) is None
+
+
+def test_an_unfinished_run_of_other_content_comes_last(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(PLAN.environment, sha256="cd" * 32)
+    save(tmp_path, 1, INTERRUPTED, environment=other)
+    save(tmp_path, 2, FINISHED, environment=other)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.manifest is not None
+    assert found.manifest.started.startswith("2026-01-01")
+    same = save(tmp_path, 1, INTERRUPTED)
+    found = newest_run(PLAN, tmp_path)
+    assert found is not None
+    assert found.folder == same
+
+
+def test_a_run_that_scores_what_another_has_saved_is_neither_offered_nor_resumed(
+    tmp_path: Path,
+) -> None:
+    folder = save_run(tmp_path, row(0), status=INTERRUPTED, rescored_of="1f2e3d4c")
+    assert interrupted_run(PLAN, tmp_path) is None
+    assert newest_run(PLAN, tmp_path) is None
+    with pytest.raises(UsageError, match="is not resumed"):
+        manifest_of(open_run(folder.path))
