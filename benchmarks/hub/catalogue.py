@@ -31,7 +31,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, owners, tallies
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
+from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
 from prime_cli.hub.services.environments import get_detail
 from prime_cli.hub.settings import HubSettings
 

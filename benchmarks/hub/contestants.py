@@ -13,7 +13,7 @@ import httpx
 import uv
 
 from benchmarks.hub.million import fill
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import open_hub
 from prime_cli.hub.settings import HubSettings
 from tests.hub.pushing import make_wheel
 

@@ -22,11 +22,11 @@ from sqlalchemy import Connection, Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.hub.invented import World
+from prime_cli.hub.context import open_hub
 from prime_cli.hub.db import tables
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.partial_indexes import ARTIFACTS, ENVIRONMENTS
-from prime_cli.hub.listings import list_everything
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
+from prime_cli.hub.search_index import list_everything
 from prime_cli.hub.settings import HubSettings
 
 

@@ -6,37 +6,27 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.authentication import Authenticate
-from prime_cli.hub.context import Hub
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import Hub, open_hub
+from prime_cli.hub.middleware import Authenticate, IgnoreTrailingSlash
 from prime_cli.hub.routes import (
     accounts,
-    approval,
     availability,
-    copies,
-    disks,
     environments,
     evaluations,
-    files,
-    index,
-    keys,
     logins,
     openapi,
+    package_index,
     pages,
     pods,
     publishing,
-    reports,
     samples,
     secrets,
-    signatures,
-    ssh_keys,
-    yanking,
+    versions,
 )
-from prime_cli.hub.routes.answers import answer_http_error, answer_prime_error, answer_unexpected
-from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
+from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
-from prime_cli.hub.slashes import IgnoreTrailingSlash
-from prime_cli.hub.upstream.through import ReadThrough
+from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.hub.urls import API
 
 OPERATIONS = (
@@ -45,17 +35,11 @@ OPERATIONS = (
     *evaluations.OPERATIONS,
     *samples.OPERATIONS,
     *accounts.OPERATIONS,
-    *keys.OPERATIONS,
     *logins.OPERATIONS,
-    *copies.OPERATIONS,
     *secrets.OPERATIONS,
     *availability.OPERATIONS,
     *pods.OPERATIONS,
-    *disks.OPERATIONS,
-    *ssh_keys.OPERATIONS,
-    *reports.OPERATIONS,
-    *signatures.OPERATIONS,
-    *yanking.OPERATIONS,
+    *versions.OPERATIONS,
 )
 """Everything below the API; where two addresses fit a request, the first one answers."""
 
@@ -72,10 +56,9 @@ def create_app(settings: HubSettings) -> Starlette:
             Mount(API, routes=[operation.route() for operation in OPERATIONS]),
             *openapi.routes(OPERATIONS),
             *publishing.UPLOAD_ROUTES,
-            *approval.ROUTES,
+            *logins.ROUTES,
             *pages.ROUTES,
-            *index.ROUTES,
-            *files.ROUTES,
+            *package_index.ROUTES,
         ],
         middleware=_middleware(hub),
         exception_handlers={
@@ -96,7 +79,7 @@ def _middleware(hub: Hub) -> list[Middleware]:
         layers.insert(0, Middleware(Authenticate, hub=hub))
         if not hub.settings.embedded:
             # Only a served hub has an event loop, and only with accounts is anybody anonymous.
-            from prime_cli.hub.hot_pages.middleware import HotPages
+            from prime_cli.hub.response_cache.middleware import HotPages
 
             layers.insert(0, Middleware(HotPages, hub=hub))
     return layers

@@ -1,12 +1,15 @@
-"""What every service is given: settings, database, storage, and the index files if embedded."""
+"""The context of every service: settings, database, storage, index files; and the caller."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from prime_cli.core.paths import make_folder
 from prime_cli.hub.db.engine import Database
+from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.index_pages import SimpleTree
 from prime_cli.hub.settings import HubSettings
-from prime_cli.hub.simple_tree import SimpleTree
 from prime_cli.hub.storage import Storage
+from prime_cli.hub.storage.files import FileStorage
 
 OPERATOR = "cli"
 
@@ -67,3 +70,23 @@ class Hub:
 def timestamp(moment: datetime) -> str:
     """`2026-11-21T02:16:41.000000Z`, from an aware datetime in UTC."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+# --- Opening ---
+
+
+def open_hub(settings: HubSettings) -> Hub:
+    """The hub whose data `settings` name; its folder and tables are made when there are none.
+
+    Raises StorageFailed when they cannot be used.
+    """
+    make_folder(settings.data)
+    database = open_database(
+        settings.database or settings.data / "hub.db",
+        synchronous="NORMAL" if settings.embedded else "FULL",
+    )
+    files = FileStorage(settings.data / "blobs")
+    if settings.storage is not None:
+        return Hub(settings, database, settings.storage, tree=None)
+    tree = SimpleTree(settings.data / "simple", files) if settings.embedded else None
+    return Hub(settings, database, files, tree)

@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.dispositions import attachment
-from prime_cli.hub.ranges import Part, Unsatisfiable, parse_range
+from prime_cli.hub.headers import Part, Unsatisfiable, attachment, parse_range
 from prime_cli.hub.services.files import PublishedFile
 from prime_cli.hub.storage import Storage
 

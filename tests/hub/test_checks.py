@@ -5,7 +5,7 @@ import pytest
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, Limits
 from prime_cli.core.errors import IntegrityError, UnsafeContent, UsageError
-from prime_cli.hub import checks
+from prime_cli.hub import validation
 from tests.hub.pushing import make_sources, make_wheel
 
 
@@ -20,16 +20,16 @@ from tests.hub.pushing import make_sources, make_wheel
 def test_wheel_filename_is_compared_as_installers_do(
     filename: str, name: str, version: str
 ) -> None:
-    checks.check_wheel_filename(filename, name, version)
+    validation.check_wheel_filename(filename, name, version)
 
 
 @pytest.mark.parametrize("size", [None, 3])
 def test_received_bytes_need_no_declared_size(size: int | None) -> None:
-    checks.check_received(sha256="a", declared_sha256="a", size=3, declared_size=size)
+    validation.check_received(sha256="a", declared_sha256="a", size=3, declared_size=size)
 
 
 def check_wheel(content: bytes) -> None:
-    checks.check_wheel_content(io.BytesIO(content), "word", "0.1.0", limits=DEFAULT_LIMITS)
+    validation.check_wheel_content(io.BytesIO(content), "word", "0.1.0", limits=DEFAULT_LIMITS)
 
 
 def test_wheel_content_with_the_declared_name_and_version_passes() -> None:
@@ -62,9 +62,9 @@ def test_wheel_without_metadata_is_refused() -> None:
 def test_sources_with_too_many_members_are_refused() -> None:
     content = make_sources({f"{number}.py": "" for number in range(11)})
     with pytest.raises(UnsafeContent, match="more than 10"):
-        checks.check_sources_content(io.BytesIO(content), limits=Limits(members=10))
+        validation.check_sources_content(io.BytesIO(content), limits=Limits(members=10))
 
 
 def test_file_name_with_a_folder_is_refused() -> None:
     with pytest.raises(UsageError):
-        checks.check_wheel_filename("../word-1-py3-none-any.whl", "word", "1")
+        validation.check_wheel_filename("../word-1-py3-none-any.whl", "word", "1")

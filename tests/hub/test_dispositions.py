@@ -4,7 +4,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.dispositions import attachment
+from prime_cli.hub.headers import attachment
 
 
 def test_plain_name_is_quoted() -> None:

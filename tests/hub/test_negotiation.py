@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.negotiation import HTML, HTML_V1, JSON_V1, choose_form, read_accept
+from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form, read_accept
 
 PIP = f"{JSON_V1}, {HTML_V1}; q=0.1, text/html; q=0.01"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from prime_cli.hub.app import OPERATIONS
-from prime_cli.hub.routes import files, index
+from prime_cli.hub.routes import package_index
 from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.services.keyring import list_keys
+from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.urls import API
 from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.codec import to_builtins
@@ -225,7 +225,7 @@ def test_private_is_answered_as_what_does_not_exist(
         assert hidden_answer[0] in expected, hidden_answer
 
 
-ROUTES = [route.path for route in (*files.ROUTES, *index.ROUTES)]
+ROUTES = [route.path for route in (*package_index.ROUTES, *package_index.ROUTES)]
 
 
 @pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.ranges import Part, Unsatisfiable, parse_range
+from prime_cli.hub.headers import Part, Unsatisfiable, parse_range
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.words import LONGEST, document_words, search_words
+from prime_cli.hub.search_index import LONGEST, document_words, search_words
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def backup(
         raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
     hub = open_hub_data(data, database, storage)
 
-    from prime_cli.hub.upkeep.backup import write_backup
+    from prime_cli.hub.maintenance.backup import write_backup
 
     manifest = write_backup(hub, file, session.progress)
     versions = manifest.rows["versions"]

@@ -29,7 +29,7 @@ def gc(
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database, storage)
 
-    from prime_cli.hub.upkeep.garbage import collect_garbage, find_garbage
+    from prime_cli.hub.maintenance.garbage import collect_garbage, find_garbage
 
     garbage = (find_garbage if dry_run else collect_garbage)(hub, session.progress)
     verb = "Would delete" if dry_run else "Deleted"

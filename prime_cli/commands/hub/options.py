@@ -59,7 +59,7 @@ def open_hub_data(
     Only with `new` may it be made here: a mistyped folder is not an empty hub. Raises NotFound
     for a folder without a hub, and what `open_hub` and `open_storage` raise.
     """
-    from prime_cli.hub.opening import open_hub
+    from prime_cli.hub.context import open_hub
     from prime_cli.hub.serving.options import ServeOptions
 
     folder = data_folder(data)

@@ -31,7 +31,7 @@ def restore(
     session = open_session(ctx, output=output, quiet=quiet)
     hub = open_hub_data(data, database, storage, new=True)
 
-    from prime_cli.hub.upkeep.restore import read_backup
+    from prime_cli.hub.maintenance.restore import read_backup
 
     manifest = read_backup(hub, file, session.progress)
     versions = manifest.rows["versions"]

@@ -24,7 +24,7 @@ from prime_cli.hub.serving.options import (
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
-    from prime_cli.hub.serving.running import Started
+    from prime_cli.hub.serving.startup import Started
 
 
 def serve(
@@ -183,7 +183,7 @@ def serve(
     """
     output = open_session(ctx, quiet=quiet).output
     try:
-        from prime_cli.hub.serving.running import run
+        from prime_cli.hub.serving.startup import run
     except ImportError as error:
         raise UsageError(
             f"To serve a hub, the package {error.name} is needed, which is not installed",

@@ -5,7 +5,7 @@ from html import escape
 from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.pages.frame import page
+from prime_cli.hub.pages.html import page
 from prime_cli.hub.services.logins import PendingLogin
 from prime_cli.wire.problems import status_of
 

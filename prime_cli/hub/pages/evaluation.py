@@ -6,8 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from prime_cli.hub.pages.elements import Cell, environment_link, number, section, table, text
-from prime_cli.hub.pages.frame import page
+from prime_cli.hub.pages.html import Cell, environment_link, number, page, section, table, text
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
 
 _SHOWN = 600

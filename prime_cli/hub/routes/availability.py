@@ -7,10 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call_provider, hub_of
-from prime_cli.hub.routes.answers import answer
-from prime_cli.hub.routes.operations import Endpoint, Operation
-from prime_cli.hub.routes.parameters import Number, Parameter, Text, Texts
-from prime_cli.hub.routes.reading import caller_of
+from prime_cli.hub.routes.operations import Endpoint, Number, Operation, Parameter, Text, Texts
+from prime_cli.hub.routes.requests import caller_of
+from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.services.compute import offers as service
 from prime_cli.hub.services.compute.offers import OfferFilter, Slice
 from prime_cli.wire.offers import DiskOfferPage, OfferPage, OffersByType, Summary

@@ -1,27 +1,36 @@
-"""Reading and deleting environments and versions."""
+"""Environments and versions: reading, deleting, forking and starring."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import answer, enveloped
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
-from prime_cli.hub.routes.reading import caller_of, read_json, ref_of, ref_to_read
-from prime_cli.hub.services import environments, inspection, locks, resolving, versions
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
+from prime_cli.hub.routes.operations import Flag, Number, Operation, Text, Texts
+from prime_cli.hub.routes.requests import caller_of, read_json, ref_of, ref_to_read
+from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.services import (
+    environment_creation,
+    environments,
+    files,
+    version_documents,
+    versions,
+)
+from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
 from prime_cli.hub.services.paging import DEEPEST, ORDERS
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentPage,
     EnvironmentStatus,
     FinalizeReply,
+    ForkReply,
+    ForkRequest,
     Inspection,
     LookupReply,
     LookupRequest,
     VersionList,
 )
 from prime_cli.wire.locks import Lock
+
+# --- Environments and versions ---
 
 _OWNER = Text("owner", "Of this user or team only")
 _VISIBILITY = Text("visibility", "`PUBLIC` or `PRIVATE` ones only")
@@ -49,9 +58,9 @@ _PATH = Text("path", "A file or folder of the sources")
 _MAX_BYTES = Number(
     "max_bytes",
     "The longest text of a file to give",
-    default=inspection.DEFAULT_BYTES,
+    default=files.DEFAULT_BYTES,
     least=1,
-    most=inspection.MOST_BYTES,
+    most=files.MOST_BYTES,
 )
 
 
@@ -96,7 +105,7 @@ async def inspect(request: Request) -> Response:
     args = hub_of(request), caller_of(request), await ref_to_read(request)
     found = await call(
         request,
-        inspection.inspect_sources,
+        files.inspect_sources,
         *args,
         path=_PATH.read(request) or "",
         max_bytes=_MAX_BYTES.read(request),
@@ -120,22 +129,38 @@ async def delete_environment(request: Request) -> Response:
 async def lookup(request: Request) -> Response:
     wanted = await read_json(request, LookupRequest)
     args = hub_of(request), caller_of(request), wanted
-    return enveloped(await call(request, resolving.lookup, *args))
+    return enveloped(await call(request, environment_creation.lookup, *args))
 
 
 async def get_lock(request: Request) -> Response:
     args = hub_of(request), caller_of(request), await ref_to_read(request)
-    return enveloped(await call(request, locks.get_lock, *args))
+    return enveloped(await call(request, version_documents.get_lock, *args))
 
 
 async def put_lock(request: Request) -> Response:
     lock = await read_json(request, Lock)
     args = hub_of(request), caller_of(request), ref_of(request), lock
-    return enveloped(await call(request, locks.put_lock, *args))
+    return enveloped(await call(request, version_documents.put_lock, *args))
 
 
 _ONE = "/environmentshub/{owner}/{name}"
 _VERSION = _ONE + "/@{version}"
+
+
+# --- Forks and stars ---
+
+
+async def fork(request: Request) -> Response:
+    wanted = await read_json(request, ForkRequest)
+    args = hub_of(request), caller_of(request), ref_of(request), wanted
+    return enveloped(await call(request, environment_creation.fork, *args))
+
+
+async def set_star(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), ref_of(request)
+    starred = request.method == "PUT"
+    return enveloped(await call(request, environments.set_star, *args, starred=starred))
+
 
 OPERATIONS = (
     Operation(
@@ -197,6 +222,24 @@ OPERATIONS = (
         "/environmentshub/{id}",
         delete_environment,
         "Delete an environment by its id",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
+    Operation(
+        "POST",
+        _ONE + "/fork",
+        fork,
+        "Copy an environment to the caller or a team",
+        answers=ForkReply,
+        takes=ForkRequest,
+        needs_key=True,
+    ),
+    Operation("PUT", _ONE + "/star", set_star, "Star it", answers=FinalizeReply, needs_key=True),
+    Operation(
+        "DELETE",
+        _ONE + "/star",
+        set_star,
+        "Take the star back",
         answers=FinalizeReply,
         needs_key=True,
     ),

@@ -4,11 +4,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import answer, enveloped
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.parameters import Number, Text
-from prime_cli.hub.routes.reading import caller_of, read_exact_json, ref_of
-from prime_cli.hub.services.evaluations import creating, finishing, history, logs, reading
+from prime_cli.hub.routes.operations import Number, Operation, Text
+from prime_cli.hub.routes.requests import caller_of, read_exact_json, ref_of
+from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.services.evaluations import creation, history, lifecycle, queries
 from prime_cli.wire.evaluations import (
     EvaluationChange,
     EvaluationDetail,
@@ -37,7 +36,7 @@ async def create(request: Request) -> Response:
     wanted = await read_exact_json(request, EvaluationRequest)
     ticket = await call(
         request,
-        creating.create_evaluation,
+        creation.create_evaluation,
         hub_of(request),
         caller_of(request),
         wanted,
@@ -47,7 +46,7 @@ async def create(request: Request) -> Response:
 
 
 async def list_(request: Request) -> Response:
-    query = reading.EvaluationQuery(
+    query = queries.EvaluationQuery(
         environment_id=_ENVIRONMENT_ID.read(request),
         environment_name=_ENVIRONMENT.read(request),
         suite_id=_SUITE.read(request),
@@ -56,40 +55,40 @@ async def list_(request: Request) -> Response:
         limit=_LIMIT.read(request),
     )
     args = hub_of(request), caller_of(request), query
-    return answer(await call(request, reading.list_evaluations, *args))
+    return answer(await call(request, queries.list_evaluations, *args))
 
 
 async def get(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, reading.get_evaluation, *args))
+    return answer(await call(request, queries.get_evaluation, *args))
 
 
 async def change(request: Request) -> Response:
     wanted = await read_exact_json(request, EvaluationUpdate)
     args = hub_of(request), caller_of(request), request.path_params["id"], wanted
-    return answer(await call(request, finishing.change, *args))
+    return answer(await call(request, lifecycle.change, *args))
 
 
 async def finalize(request: Request) -> Response:
     said = await read_exact_json(request, FinalizeRequest)
     args = hub_of(request), caller_of(request), request.path_params["id"], said
-    return answer(await call(request, finishing.finalize, *args))
+    return answer(await call(request, lifecycle.finalize, *args))
 
 
 async def delete(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, finishing.delete_evaluation, *args))
+    return answer(await call(request, lifecycle.delete_evaluation, *args))
 
 
 async def get_logs(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, logs.get_logs, *args))
+    return answer(await call(request, lifecycle.get_logs, *args))
 
 
 async def put_logs(request: Request) -> Response:
     said = await read_exact_json(request, EvaluationLogs)
     args = hub_of(request), caller_of(request), request.path_params["id"], said
-    return answer(await call(request, logs.put_logs, *args))
+    return answer(await call(request, lifecycle.put_logs, *args))
 
 
 async def list_history(request: Request) -> Response:

@@ -1,16 +1,20 @@
-"""Logging in: a client asks for a code, and then what became of it."""
+"""Logging in: the client's requests, and the page where its user approves them."""
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
-from prime_cli.hub.authentication import read_keys
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import answer
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.parameters import Text
-from prime_cli.hub.routes.reading import caller_of, read_json
+from prime_cli.hub.middleware import read_keys
+from prime_cli.hub.pages import approval
+from prime_cli.hub.routes.operations import Operation, Text
+from prime_cli.hub.routes.requests import caller_of, read_form, read_json
+from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.services import logins
 from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
+
+# --- The client ---
 
 _CHALLENGE = Text("challenge", "The code", longest=100)
 
@@ -48,3 +52,67 @@ OPERATIONS = (
         enveloped=False,
     ),
 )
+
+
+# --- The browser ---
+
+_PATH = "/dashboard/tokens/challenge"
+_FIELDS = frozenset({"code", "key", "answer"})
+
+
+async def show(request: Request) -> Response:
+    code = request.query_params.get("code", "")
+    if not code:
+        return approval.ask_for_code()
+    try:
+        login = await _find(request, code)
+    except PrimeError as error:
+        return approval.ask_for_code(error)
+    return approval.ask_for_approval(login)
+
+
+async def decide(request: Request) -> Response:
+    code = ""
+    try:
+        form = await read_form(request)
+        code = form.get("code", "")
+        _check_fields(form)
+        if form["answer"] == "refuse":
+            args = hub_of(request), caller_of(request).address, code
+            await call(request, logins.refuse_login, *args)
+            return approval.tell_refused()
+        key = form.get("key", "")
+        address = caller_of(request).address
+        user = await call(request, logins.approve_login, hub_of(request), address, code, key)
+        return approval.tell_approved(user)
+    except PrimeError as error:
+        return await _ask_again(request, code, error)
+
+
+def _check_fields(form: dict[str, str]) -> None:
+    """Raise UsageError for what this page does not send: dropped, it might grant too much."""
+    unknown = sorted(form.keys() - _FIELDS)
+    if unknown:
+        raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
+    if form.get("answer") not in ("approve", "refuse"):
+        raise UsageError("The form does not say whether to approve or to refuse")
+
+
+async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
+    if isinstance(problem, NotFound):
+        return approval.ask_for_code(problem)
+    try:
+        return approval.ask_for_approval(await _find(request, code), problem)
+    except PrimeError:
+        return approval.ask_for_code(problem)
+
+
+async def _find(request: Request, code: str) -> logins.PendingLogin:
+    args = hub_of(request), caller_of(request).address, code
+    return await call(request, logins.find_login, *args)
+
+
+ROUTES = [
+    Route(_PATH, show, methods=["GET"]),
+    Route(_PATH, decide, methods=["POST"]),
+]

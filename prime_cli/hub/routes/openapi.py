@@ -15,10 +15,9 @@ from starlette.routing import Route
 
 from prime_cli import __version__
 from prime_cli.hub.dispatch import hub_of
-from prime_cli.hub.pages.elements import Cell, table, text
-from prime_cli.hub.pages.frame import page
-from prime_cli.hub.routes.answers import answer
+from prime_cli.hub.pages.html import Cell, page, table, text
 from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.urls import API
 from prime_cli.wire.problems import Problem
 

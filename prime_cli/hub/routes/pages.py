@@ -10,14 +10,13 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.pages.catalogue import show_catalogue
-from prime_cli.hub.pages.environment import show_environment
+from prime_cli.hub.pages.environments import show_catalogue, show_environment
 from prime_cli.hub.pages.evaluation import show_evaluation
-from prime_cli.hub.pages.problems import show_problem
-from prime_cli.hub.routes.reading import caller_of, ref_to_read
-from prime_cli.hub.services import environments, inspection, reports, versions
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
-from prime_cli.hub.services.evaluations import history, pages, reading, rewards
+from prime_cli.hub.pages.html import show_problem
+from prime_cli.hub.routes.requests import caller_of, ref_to_read
+from prime_cli.hub.services import environments, files, version_documents, versions
+from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.evaluations import history, queries, sample_queries
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 
@@ -45,13 +44,13 @@ async def environment(request: Request) -> Response:
         args = hub_of(request), caller_of(request), ref
         detail = await call(request, environments.get_detail, *args)
         listed = await call(request, versions.list_versions, *args)
-        files = await call(request, inspection.inspect_sources, *args)
+        sources = await call(request, files.inspect_sources, *args)
         readme = await _readme(request, *args)
         report = await _report(request, *args)
         past = await call(request, history.list_history, *args, history.HistoryQuery(limit=20))
     except PrimeError as error:
         return show_problem(error)
-    return show_environment(detail, listed.versions, files.entries or [], readme, past, report)
+    return show_environment(detail, listed.versions, sources.entries or [], readme, past, report)
 
 
 async def evaluation(request: Request) -> Response:
@@ -59,9 +58,9 @@ async def evaluation(request: Request) -> Response:
     hub, caller = hub_of(request), caller_of(request)
     wanted = request.path_params["id"]
     try:
-        detail = await call(request, reading.get_evaluation, hub, caller, wanted)
+        detail = await call(request, queries.get_evaluation, hub, caller, wanted)
         samples = await _samples(request, caller, wanted)
-        spread = await call(request, rewards.list_rewards, hub, caller, wanted, _REWARDS)
+        spread = await call(request, sample_queries.list_rewards, hub, caller, wanted, _REWARDS)
     except PrimeError as error:
         return show_problem(error)
     return show_evaluation(detail, samples, spread)
@@ -69,7 +68,7 @@ async def evaluation(request: Request) -> Response:
 
 async def _readme(request: Request, *args: Any) -> str:
     try:
-        found = await call(request, inspection.inspect_sources, *args, path=_README)
+        found = await call(request, files.inspect_sources, *args, path=_README)
     except NotFound:
         return ""
     return found.content or ""
@@ -77,19 +76,19 @@ async def _readme(request: Request, *args: Any) -> str:
 
 async def _report(request: Request, *args: Any) -> CheckReport | None:
     try:
-        return await call(request, reports.get_report, *args)
+        return await call(request, version_documents.get_report, *args)
     except NotFound:
         return None
 
 
 async def _samples(request: Request, caller: Caller, wanted: str) -> list[dict[str, Any]]:
     hub = hub_of(request)
-    query = pages.SampleQuery(limit=_SAMPLES)
-    found = await call(request, pages.find_samples, hub, caller, wanted, query)
+    query = sample_queries.SampleQuery(limit=_SAMPLES)
+    found = await call(request, sample_queries.find_samples, hub, caller, wanted, query)
     numbers = [number for part in found.parts for number in part]
     if not numbers:
         return []
-    bodies = await call(request, pages.read_bodies, hub, found.evaluation_id, numbers)
+    bodies = await call(request, sample_queries.read_bodies, hub, found.evaluation_id, numbers)
     return decode(b"[" + bodies + b"]", list[dict[str, Any]])
 
 

@@ -1,17 +1,17 @@
-"""Pods: made, looked at and ended."""
+"""Pods and disks."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call_provider, hub_of
-from prime_cli.hub.routes.answers import answer
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.parameters import Number, Text, Texts
-from prime_cli.hub.routes.reading import caller_of, read_json
-from prime_cli.hub.services.compute import reading
-from prime_cli.hub.services.compute.creating import create_pod
-from prime_cli.hub.services.compute.ending import terminate
-from prime_cli.hub.services.compute.sweeping import sweep
+from prime_cli.hub.routes.operations import Number, Operation, Text, Texts
+from prime_cli.hub.routes.requests import caller_of, read_json
+from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.services.compute import disks, pods
+from prime_cli.hub.services.compute.creation import create_pod
+from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.refresh import terminate
+from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
 from prime_cli.wire.pods import (
     Endable,
     Ended,
@@ -25,6 +25,8 @@ from prime_cli.wire.pods import (
     Swept,
 )
 
+# --- Pods ---
+
 _OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
 _LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
 _IDS = Texts(Text("pod_ids", "A pod; as many as are wanted"), most=200)
@@ -34,10 +36,10 @@ _SORT_ORDER = Text("sort_order", "Which way", choices=("asc", "desc"))
 _LARGEST_BODY = 8 * 1024 * 1024
 
 
-async def list_(request: Request) -> Response:
+async def list_pods(request: Request) -> Response:
     page = await call_provider(
         request,
-        reading.list_pods,
+        pods.list_pods,
         hub_of(request),
         caller_of(request),
         offset=_OFFSET.read(request),
@@ -46,10 +48,10 @@ async def list_(request: Request) -> Response:
     return answer(page)
 
 
-async def history(request: Request) -> Response:
+async def list_history(request: Request) -> Response:
     page = await call_provider(
         request,
-        reading.list_past,
+        pods.list_past,
         hub_of(request),
         caller_of(request),
         by_creation=_SORT_BY.read(request) == "createdAt",
@@ -60,34 +62,34 @@ async def history(request: Request) -> Response:
     return answer(page)
 
 
-async def states(request: Request) -> Response:
+async def list_states(request: Request) -> Response:
     args = hub_of(request), caller_of(request), _IDS.read(request)
-    return answer(await call_provider(request, reading.list_states, *args))
+    return answer(await call_provider(request, pods.list_states, *args))
 
 
-async def create(request: Request) -> Response:
+async def rent_pod(request: Request) -> Response:
     wanted = await read_json(request, PodCreation, most=_LARGEST_BODY)
     return answer(
         await call_provider(request, create_pod, hub_of(request), caller_of(request), wanted)
     )
 
 
-async def show(request: Request) -> Response:
+async def show_pod(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call_provider(request, reading.get_pod, *args))
+    return answer(await call_provider(request, pods.get_pod, *args))
 
 
-async def endable(request: Request) -> Response:
+async def show_endable(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call_provider(request, reading.get_endable, *args))
+    return answer(await call_provider(request, pods.get_endable, *args))
 
 
-async def log(request: Request) -> Response:
+async def show_log(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call_provider(request, reading.read_log, *args, lines=_TAIL.read(request)))
+    return answer(await call_provider(request, pods.read_log, *args, lines=_TAIL.read(request)))
 
 
-async def end(request: Request) -> Response:
+async def end_pod(request: Request) -> Response:
     args = hub_of(request), caller_of(request), request.path_params["id"]
     return answer(await call_provider(request, terminate, *args))
 
@@ -98,11 +100,44 @@ async def sweep_(request: Request) -> Response:
     return answer(await call_provider(request, sweep, *args, dry_run=wanted.dry_run))
 
 
+# --- Disks ---
+
+_DISK = "/disks/{id}"
+
+
+async def list_disks(request: Request) -> Response:
+    args = hub_of(request), caller_of(request)
+    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
+    return answer(await call_provider(request, disks.list_disks, *args, offset=offset, limit=limit))
+
+
+async def rent_disk(request: Request) -> Response:
+    creation = await read_json(request, DiskCreation)
+    args = hub_of(request), caller_of(request), creation
+    return answer(await call_provider(request, disks.create_disk, *args))
+
+
+async def show_disk(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call_provider(request, disks.get_disk, *args))
+
+
+async def rename_disk(request: Request) -> Response:
+    change = await read_json(request, DiskChange)
+    args = hub_of(request), caller_of(request), request.path_params["id"], change.name
+    return answer(await call_provider(request, disks.rename_disk, *args))
+
+
+async def terminate_disk(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), request.path_params["id"]
+    return answer(await call_provider(request, disks.terminate_disk, *args))
+
+
 OPERATIONS = (
     Operation(
         "GET",
         "/pods",
-        list_,
+        list_pods,
         "List pods",
         answers=PodPage,
         query=(_OFFSET, _LIMIT),
@@ -112,7 +147,7 @@ OPERATIONS = (
     Operation(
         "POST",
         "/pods",
-        create,
+        rent_pod,
         "Rent a pod",
         answers=Pod,
         takes=PodCreation,
@@ -123,7 +158,7 @@ OPERATIONS = (
     Operation(
         "GET",
         "/pods/history",
-        history,
+        list_history,
         "List pods that ended",
         answers=PastPage,
         query=(_SORT_BY, _SORT_ORDER, _OFFSET, _LIMIT),
@@ -133,7 +168,7 @@ OPERATIONS = (
     Operation(
         "GET",
         "/pods/status",
-        states,
+        list_states,
         "Show how pods are",
         answers=PodStates,
         query=(_IDS,),
@@ -151,12 +186,12 @@ OPERATIONS = (
         needs_key=True,
     ),
     Operation(
-        "GET", "/pods/{id}", show, "Show a pod", answers=Pod, enveloped=False, needs_key=True
+        "GET", "/pods/{id}", show_pod, "Show a pod", answers=Pod, enveloped=False, needs_key=True
     ),
     Operation(
         "GET",
         "/pods/{id}/log",
-        log,
+        show_log,
         "Show the log of a pod",
         answers=PodLog,
         query=(_TAIL,),
@@ -166,7 +201,7 @@ OPERATIONS = (
     Operation(
         "GET",
         "/pods/{id}/endable",
-        endable,
+        show_endable,
         "Show whoever may end a pod whose it is",
         answers=Endable,
         enveloped=False,
@@ -175,10 +210,30 @@ OPERATIONS = (
     Operation(
         "DELETE",
         "/pods/{id}",
-        end,
+        end_pod,
         "Give a pod back",
         answers=Ended,
         enveloped=False,
         needs_key=True,
     ),
-)
+    Operation(
+        "GET", "/disks", list_disks, "List disks",
+        answers=DiskPage, query=(_OFFSET, _LIMIT), enveloped=False, needs_key=True,
+    ),
+    Operation(
+        "POST", "/disks", rent_disk, "Rent a disk",
+        answers=Disk, takes=DiskCreation, enveloped=False, needs_key=True,
+    ),
+    Operation(
+        "GET", _DISK, show_disk, "Show a disk",
+        answers=Disk, enveloped=False, needs_key=True,
+    ),
+    Operation(
+        "PATCH", _DISK, rename_disk, "Call a disk otherwise",
+        answers=Disk, takes=DiskChange, enveloped=False, needs_key=True,
+    ),
+    Operation(
+        "DELETE", _DISK, terminate_disk, "Give a disk back, with all that is on it",
+        answers=Ended, enveloped=False, needs_key=True,
+    ),
+)  # fmt: skip

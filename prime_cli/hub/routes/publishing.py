@@ -6,10 +6,10 @@ from starlette.routing import Route
 
 from prime_cli.core.errors import IntegrityError
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import enveloped
 from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.reading import caller_of, read_json
-from prime_cli.hub.services import publishing, resolving, uploads
+from prime_cli.hub.routes.requests import caller_of, read_json
+from prime_cli.hub.routes.responses import enveloped
+from prime_cli.hub.services import environment_creation, publishing, uploads
 from prime_cli.hub.urls import UPLOAD
 from prime_cli.wire.environments import (
     ArtifactRequest,
@@ -24,7 +24,7 @@ from prime_cli.wire.environments import (
 async def resolve(request: Request) -> Response:
     wanted = await read_json(request, ResolveRequest)
     args = hub_of(request), caller_of(request), wanted
-    return enveloped(await call(request, resolving.resolve, *args))
+    return enveloped(await call(request, environment_creation.resolve, *args))
 
 
 async def begin_wheel(request: Request) -> Response:

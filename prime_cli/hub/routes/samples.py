@@ -5,11 +5,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import answer
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.parameters import Flag, Number, Real, Text
-from prime_cli.hub.routes.reading import caller_of, read_body
-from prime_cli.hub.services.evaluations import pages, samples
+from prime_cli.hub.routes.operations import Flag, Number, Operation, Real, Text
+from prime_cli.hub.routes.requests import caller_of, read_body
+from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.services.evaluations import sample_batches, sample_queries
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage
 
@@ -24,13 +23,13 @@ _SEARCH = Text("search", "With this text somewhere in it")
 async def push(request: Request) -> Response:
     hub = hub_of(request)
     args = hub, caller_of(request), request.path_params["id"]
-    await call(request, samples.begin_push, *args)
+    await call(request, sample_batches.begin_push, *args)
     content = await read_body(request, hub.settings.limits.batch_bytes)
-    return answer(await call(request, samples.push_samples, *args, content))
+    return answer(await call(request, sample_batches.push_samples, *args, content))
 
 
 async def list_(request: Request) -> Response:
-    query = pages.SampleQuery(
+    query = sample_queries.SampleQuery(
         page=_PAGE.read(request),
         limit=_LIMIT.read(request),
         above=_ABOVE.read(request),
@@ -39,13 +38,15 @@ async def list_(request: Request) -> Response:
         search=_SEARCH.read(request),
     )
     args = hub_of(request), caller_of(request), request.path_params["id"], query
-    return SamplesAnswer(await call(request, pages.find_samples, *args), query)
+    return SamplesAnswer(await call(request, sample_queries.find_samples, *args), query)
 
 
 class SamplesAnswer(Response):
     """A SamplePage, sent part by part: one of large samples would not fit into memory."""
 
-    def __init__(self, found: pages.SampleSlice, query: pages.SampleQuery) -> None:
+    def __init__(
+        self, found: sample_queries.SampleSlice, query: sample_queries.SampleQuery
+    ) -> None:
         self._found = found
         more = query.page * query.limit < found.total
         frame = SamplePage(
@@ -78,7 +79,7 @@ class SamplesAnswer(Response):
         if not parts:
             return b""
         args = hub_of(request), self._found.evaluation_id, parts[0]
-        return await call(request, pages.read_bodies, *args)
+        return await call(request, sample_queries.read_bodies, *args)
 
 
 async def _send_on(send: Send, body: bytes) -> None:

@@ -7,11 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.answers import answer, enveloped
-from prime_cli.hub.routes.operations import Endpoint, Operation
-from prime_cli.hub.routes.parameters import Number, Text
-from prime_cli.hub.routes.reading import caller_of, read_json
-from prime_cli.hub.services.secrets import environments, owned, variables
+from prime_cli.hub.routes.operations import Endpoint, Number, Operation, Text
+from prime_cli.hub.routes.requests import caller_of, read_json
+from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.services import environment_secrets, owner_secrets
 from prime_cli.wire.secrets import (
     Done,
     NewSecret,
@@ -36,7 +35,7 @@ _VARIABLES = "/environmentshub/{id}/variables"
 async def list_secrets(request: Request) -> Response:
     args = hub_of(request), caller_of(request), _TEAM.read(request)
     offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    page = await call(request, owned.list_secrets, *args, offset=offset, limit=limit)
+    page = await call(request, owner_secrets.list_secrets, *args, offset=offset, limit=limit)
     return answer(page)
 
 
@@ -78,61 +77,64 @@ OPERATIONS = (
         needs_key=True,
     ),
     _operation(
-        "POST", "/secrets", owned.create_secret,
+        "POST", "/secrets", owner_secrets.create_secret,
         summary="Keep a secret", answers=Secret, takes=NewSecret,
     ),
     _operation(
-        "GET", _ONE, owned.get_secret, "secret_id",
+        "GET", _ONE, owner_secrets.get_secret, "secret_id",
         summary="Show a secret, without its value", answers=Secret,
     ),
     _operation(
-        "PATCH", _ONE, owned.update_secret, "secret_id",
+        "PATCH", _ONE, owner_secrets.update_secret, "secret_id",
         summary="Change a secret", answers=Secret, takes=SecretChange,
     ),
     _operation(
-        "DELETE", _ONE, owned.delete_secret, "secret_id",
+        "DELETE", _ONE, owner_secrets.delete_secret, "secret_id",
         summary="Delete a secret", answers=Done,
     ),
     _operation(
-        "GET", _SECRETS, environments.list_environment_secrets, "id",
+        "GET", _SECRETS, environment_secrets.list_environment_secrets, "id",
         summary="List the secrets of an environment", answers=list[Secret],
     ),
     _operation(
-        "POST", _SECRETS, environments.create_environment_secret, "id",
+        "POST", _SECRETS, environment_secrets.create_environment_secret, "id",
         summary="Keep a secret of an environment", answers=Secret, takes=NewSecret,
     ),
     _operation(
-        "POST", _SECRETS + "/link/{secret_id}", environments.link_secret, "id", "secret_id",
+        "POST", _SECRETS + "/link/{secret_id}", environment_secrets.link_secret, "id", "secret_id",
         summary="Link a secret of an owner to an environment", answers=SecretLink,
     ),
     _operation(
-        "DELETE", _SECRETS + "/link/{secret_id}", environments.unlink_secret, "id", "secret_id",
+        "DELETE", _SECRETS + "/link/{secret_id}", environment_secrets.unlink_secret,
+        "id", "secret_id",
         summary="Take a linked secret away from an environment", answers=Done,
     ),
     _operation(
-        "PATCH", _SECRETS + "/{secret_id}", environments.update_environment_secret,
+        "PATCH", _SECRETS + "/{secret_id}", environment_secrets.update_environment_secret,
         "id", "secret_id",
         summary="Change a secret of an environment", answers=Secret, takes=SecretChange,
     ),
     _operation(
-        "DELETE", _SECRETS + "/{secret_id}", environments.delete_environment_secret,
+        "DELETE", _SECRETS + "/{secret_id}", environment_secrets.delete_environment_secret,
         "id", "secret_id",
         summary="Delete a secret of an environment", answers=Done,
     ),
     _operation(
-        "GET", _VARIABLES, variables.list_variables, "id",
+        "GET", _VARIABLES, environment_secrets.list_variables, "id",
         summary="List the variables of an environment", answers=list[Variable],
     ),
     _operation(
-        "POST", _VARIABLES, variables.create_variable, "id",
+        "POST", _VARIABLES, environment_secrets.create_variable, "id",
         summary="Keep a variable of an environment", answers=Variable, takes=NewVariable,
     ),
     _operation(
-        "PATCH", _VARIABLES + "/{variable_id}", variables.update_variable, "id", "variable_id",
+        "PATCH", _VARIABLES + "/{variable_id}", environment_secrets.update_variable,
+        "id", "variable_id",
         summary="Change a variable of an environment", answers=Variable, takes=VariableChange,
     ),
     _operation(
-        "DELETE", _VARIABLES + "/{variable_id}", variables.delete_variable, "id", "variable_id",
+        "DELETE", _VARIABLES + "/{variable_id}", environment_secrets.delete_variable,
+        "id", "variable_id",
         summary="Delete a variable of an environment", answers=Done,
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, uploads, versions
 from prime_cli.hub.services.access import visible_to
 from prime_cli.hub.services.blobs import forget_blobs
-from prime_cli.hub.services.key_lines import require_alive
+from prime_cli.hub.services.keys import require_alive
 from prime_cli.hub.tokens import new_id, new_token, token_digest
 from prime_cli.hub.urls import upload_url
 from prime_cli.wire.codec import encode

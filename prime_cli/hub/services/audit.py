@@ -6,7 +6,7 @@ from sqlalchemy import Connection, insert, select
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import audit
-from prime_cli.hub.services.key_lines import require_alive
+from prime_cli.hub.services.keys import require_alive
 from prime_cli.wire.accounts import AuditEntry
 from prime_cli.wire.codec import decode, encode
 

@@ -1,29 +1,27 @@
-"""One environment: its detail at a version, its status, its end."""
+"""One environment: detail at a version, status, stars, deletion; and copies of upstream owners."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete
+from sqlalchemy import Connection, Row, delete, exists, func, insert, select, update
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments
+from prime_cli.hub.db.tables import artifacts, environments, owners, stars
 from prime_cli.hub.services.access import (
     PUBLIC,
     find_by_id,
     find_environment,
     require_owner,
+    require_user,
 )
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.evaluations.access import note_deletion
-from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.owners import UPSTREAM, find_owner, owner_id
+from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.services.serial import raise_serial
-from prime_cli.hub.services.versions import (
-    find_version,
-    metadata_of,
-    select_latest,
-    update_latest,
-)
+from prime_cli.hub.services.versions import find_version, metadata_of, select_latest, update_latest
 from prime_cli.hub.urls import file_url, index_url
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.codec import decode
@@ -34,6 +32,8 @@ from prime_cli.wire.environments import (
     Owner,
     VersionSummary,
 )
+
+# --- Detail, status, deletion ---
 
 
 def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
@@ -149,3 +149,66 @@ def _summary(version: Row[Any] | None) -> VersionSummary | None:
 def _latest(connection: Connection, environment: Row[Any], version: Row[Any]) -> Row[Any] | None:
     is_latest = version.id == environment.latest_version_id
     return version if is_latest else select_latest(connection, environment)
+
+
+# --- Stars ---
+
+
+def set_star(hub: Hub, caller: Caller, ref: EnvRef, *, starred: bool) -> FinalizeReply:
+    """Star an environment, or take the star back; done twice, it is as done once."""
+    require_user(caller)
+    with hub.database.write() as connection:
+        environment = find_environment(connection, caller, ref)
+        by = owner_id(hub, connection, caller.slug)
+        mine = stars.c.owner_id == by, stars.c.environment_id == environment.id
+        if connection.execute(select(exists().where(*mine))).scalar_one() is not starred:
+            row = insert(stars).values(owner_id=by, environment_id=environment.id)
+            connection.execute(row if starred else delete(stars).where(*mine))
+            _count(connection, [environment.id])
+            raise_serial(connection, environment.id)
+    return FinalizeReply(success=True)
+
+
+def forget_stars(connection: Connection, owner: str) -> None:
+    """Take back all stars that the owner of that id has given."""
+    given = stars.c.owner_id == owner
+    rows = connection.execute(delete(stars).where(given).returning(stars.c.environment_id))
+    _count(connection, [row.environment_id for row in rows])
+
+
+def _count(connection: Connection, ids: Sequence[str]) -> None:
+    """Copy how many stars environments have to where lists read it."""
+    many = select(func.count()).where(stars.c.environment_id == environments.c.id)
+    for each in ids:
+        connection.execute(
+            update(environments)
+            .where(environments.c.id == each)
+            .values(stars=many.scalar_subquery())
+        )
+
+
+# --- Mirrored owners ---
+
+
+def mirror_caller(owner: str) -> Caller:
+    """Who writes what an upstream owner has published."""
+    its = frozenset({owner})
+    return Caller("upstream", reads=its, writes=its)
+
+
+def forget_mirrored(hub: Hub, slug: str) -> None:
+    """Delete what is kept of the upstream owner `slug`, if there is one.
+
+    Anybody can have an owner of the upstream kept here by asking for an environment, and must not
+    take a name away from this hub by that.
+    """
+    with hub.database.read() as connection:
+        owner = find_owner(connection, slug)
+        if owner is None or owner.type != UPSTREAM:
+            return
+        kept = select(environments.c.id).where(environments.c.owner_id == owner.id)
+        ids = connection.execute(kept).scalars().all()
+    for environment_id in ids:
+        delete_environment(hub, mirror_caller(slug), environment_id)
+    with hub.database.write() as connection:
+        connection.execute(delete(owners).where(owners.c.id == owner.id))

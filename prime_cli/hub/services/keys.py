@@ -1,22 +1,89 @@
-"""API keys: shown once, kept as digests, good for a scope, an owner and a time.
-
-A key is looked up by its SHA-256, so how long an answer takes says nothing about how much of a
-guess was right.
-"""
+"""API keys: shown once, kept as digests, good for a scope, an owner and a time."""
 
 import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, literal, select, update
 
-from prime_cli.core.errors import NotAllowed, StorageFailed, Unreachable, UsageError
+from prime_cli.core.errors import NotAllowed, NotLoggedIn, StorageFailed, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import keys, members, owners
-from prime_cli.hub.services.key_lines import is_alive, require_room
-from prime_cli.hub.services.names import check_label
+from prime_cli.hub.services.owners import check_label
 from prime_cli.hub.tokens import KEY_PREFIX, new_id, new_key, token_digest
+
+# --- Parents and descendants ---
+# A key may do no more than its parent and ends with it at the latest, so whoever has got hold of a
+# key keeps nothing once it is revoked.
+
+LONGEST_LINE = 32
+"""Keys one after the other; SQLite takes along no more than 1,000 generations at once."""
+
+
+def is_alive(hub: Hub) -> ColumnElement[bool]:
+    """The condition under which a row of `keys` opens anything."""
+    return keys.c.expires_at.is_(None) | (keys.c.expires_at > hub.now())
+
+
+def require_alive(hub: Hub, connection: Connection, caller: Caller) -> Row[Any] | None:
+    """The row of the key that asks, which may have ended since the request was let in.
+
+    None for whoever asks without one. Raises NotLoggedIn.
+    """
+    if caller.key_id is None:
+        return None
+    row = connection.execute(
+        select(keys).where(keys.c.id == caller.key_id, is_alive(hub))
+    ).one_or_none()
+    if row is None:
+        raise NotLoggedIn(
+            "This key has just been revoked, or has expired", hint="log in again, or use another"
+        )
+    return row
+
+
+def line_of(connection: Connection, key_id: str) -> list[str]:
+    """The ids of the keys that led to this one, the first of them first, and its own at the end."""
+    line = (
+        select(keys.c.id, keys.c.parent_id, literal(0).label("back"))
+        .where(keys.c.id == key_id)
+        .cte("line", recursive=True)
+    )
+    line = line.union_all(
+        select(keys.c.id, keys.c.parent_id, line.c.back + 1).where(keys.c.id == line.c.parent_id)
+    )
+    found = connection.execute(select(line.c.id).order_by(line.c.back.desc()))
+    return [row.id for row in found]
+
+
+def require_room(connection: Connection, parent: Row[Any]) -> list[str]:
+    """The line of `parent`, if one more key may follow in it; raises NotAllowed."""
+    line = line_of(connection, parent.id)
+    if len(line) >= LONGEST_LINE:
+        raise NotAllowed(
+            f"This key is the last of {LONGEST_LINE} that were made one with the other",
+            hint="use an earlier one of them",
+        )
+    return line
+
+
+def descendants_of(connection: Connection, key_id: str) -> list[str]:
+    """The ids of the keys that were made with this one, and with those; they go when it goes."""
+    line = select(keys.c.id).where(keys.c.parent_id == key_id).cte("line", recursive=True)
+    line = line.union(select(keys.c.id).where(keys.c.parent_id == line.c.id))
+    return [row.id for row in connection.execute(select(line.c.id).order_by(line.c.id))]
+
+
+def count_keys(connection: Connection, user_id: str) -> int:
+    """How many keys a user has."""
+    held = select(func.count()).select_from(keys).where(keys.c.user_id == user_id)
+    return connection.execute(held).scalar_one()
+
+
+# --- Keys ---
+# A key is looked up by its SHA-256, so how long an answer takes says nothing about how much of a
+# guess was right.
 
 Scope = Literal["read", "write", "admin"]
 READ: Scope = "read"

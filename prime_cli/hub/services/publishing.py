@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_version
 from sqlalchemy import Connection, Row, exists, insert, or_, select
 
 from prime_cli.core.errors import Conflict, IntegrityError
-from prime_cli.hub import checks
+from prime_cli.hub import validation
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, versions
 from prime_cli.hub.services.access import find_by_id, require_owner
@@ -28,9 +28,8 @@ from prime_cli.hub.services.artifacts import (
 )
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
-from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.package_index import keep_metadata, refresh_index
 from prime_cli.hub.services.versions import next_number, update_latest
-from prime_cli.hub.services.wheel_metadata import keep_metadata
 from prime_cli.wire.environments import (
     ArtifactRequest,
     FinalizeReply,
@@ -44,10 +43,12 @@ def begin_wheel(
 ) -> WheelTicket:
     """Where to send a wheel; no URL when its bytes are here already, and then it is finalized."""
     _check_request(request)
-    checks.check_size(request.size or 0, hub.settings.limits.wheel_bytes)
+    validation.check_size(request.size or 0, hub.settings.limits.wheel_bytes)
     with hub.database.write() as connection:
         environment = _writable(connection, caller, environment_id)
-        checks.check_wheel_filename(request.filename, environment.name, request.semantic_version)
+        validation.check_wheel_filename(
+            request.filename, environment.name, request.semantic_version
+        )
         _require_unpublished(connection, environment, request)
         abandoned = drop_abandoned(hub, connection)
         wheel = declare_artifact(hub, connection, environment, WHEEL, request)
@@ -80,7 +81,7 @@ def begin_version(
 ) -> VersionTicket:
     """Where to send the source archive of a version."""
     _check_request(request)
-    checks.check_size(request.size or 0, hub.settings.limits.sources_bytes)
+    validation.check_size(request.size or 0, hub.settings.limits.sources_bytes)
     with hub.database.write() as connection:
         environment = _writable(connection, caller, environment_id)
         _require_unpublished(connection, environment, request)
@@ -111,9 +112,9 @@ def _writable(connection: Connection, caller: Caller, environment_id: str) -> Ro
 
 
 def _check_request(request: ArtifactRequest) -> None:
-    checks.check_digests(request)
-    checks.check_filename(request)
-    checks.check_version_form(request)
+    validation.check_digests(request)
+    validation.check_filename(request)
+    validation.check_version_form(request)
 
 
 def _require_unpublished(
@@ -158,11 +159,11 @@ def _require_received(artifact: Row[Any]) -> None:
         )
 
 
-def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> checks.CheckedMetadata:
+def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> validation.CheckedMetadata:
     limits = hub.settings.limits.archive
     try:
         with hub.storage.open(wheel.sha256) as file:
-            return checks.check_wheel_content(
+            return validation.check_wheel_content(
                 file, environment.name, wheel.semantic_version, limits=limits
             )
     except IntegrityError:
@@ -173,7 +174,7 @@ def _check_wheel(hub: Hub, environment: Row[Any], wheel: Row[Any]) -> checks.Che
 def _check_sources(hub: Hub, sources: Row[Any]) -> None:
     try:
         with hub.storage.open(sources.sha256) as file:
-            checks.check_sources_content(file, limits=hub.settings.limits.archive)
+            validation.check_sources_content(file, limits=hub.settings.limits.archive)
     except IntegrityError:
         drop_artifact(hub, sources)
         raise

@@ -9,9 +9,16 @@ from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import members, owners
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.mirrored import forget_mirrored
-from prime_cli.hub.services.names import check_label, check_slug, require_free
-from prime_cli.hub.services.owners import TEAM, find_own_team, find_owner, find_team
+from prime_cli.hub.services.environments import forget_mirrored
+from prime_cli.hub.services.owners import (
+    TEAM,
+    check_label,
+    check_slug,
+    find_own_team,
+    find_owner,
+    find_team,
+    require_free,
+)
 from prime_cli.hub.services.users import (
     find_user,
     remove_owner,

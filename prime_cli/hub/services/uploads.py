@@ -17,12 +17,12 @@ from sqlalchemy import Connection, Row, delete, select
 
 from prime_cli.core.errors import NotFound, NotLoggedIn
 from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.hub import checks
+from prime_cli.hub import validation
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import artifacts, keys, uploads
 from prime_cli.hub.services.artifacts import WHEEL, mark_received
 from prime_cli.hub.services.blobs import forget_blobs
-from prime_cli.hub.services.key_lines import is_alive
+from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.tokens import token_digest
 
 _LEFTOVER_SECONDS = 2 * 24 * 3600
@@ -53,7 +53,7 @@ class IncomingFile:
     def write(self, chunk: bytes) -> None:
         """Take the next piece; raises IntegrityError above the limit, StorageFailed."""
         self.size += len(chunk)
-        checks.check_size(self.size, self._allowed)
+        validation.check_size(self.size, self._allowed)
         self._digest.update(chunk)
         with storage_errors(self.path):
             self._file.write(chunk)
@@ -107,7 +107,7 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
     """
     incoming.end()
     artifact = incoming.artifact
-    checks.check_received(
+    validation.check_received(
         sha256=incoming.sha256,
         declared_sha256=artifact.sha256,
         size=incoming.size,

@@ -1,4 +1,4 @@
-"""Finalised versions of environments: finding one, listing them, deleting one."""
+"""Finalised versions of environments: finding, listing, deleting and yanking them."""
 
 from functools import cache
 from typing import Any
@@ -18,12 +18,12 @@ from prime_cli.hub.db.tables import (
     tags,
     versions,
 )
-from prime_cli.hub.listings import list_anew
+from prime_cli.hub.search_index import list_anew
 from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.artifacts import mark_published
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.blobs import forget_blobs
-from prime_cli.hub.services.index import refresh_index
+from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
@@ -31,7 +31,10 @@ from prime_cli.wire.environments import (
     FinalizeReply,
     VersionItem,
     VersionList,
+    YankReply,
 )
+
+# --- Versions ---
 
 SHORTEST_PREFIX = 8
 """The fewest characters of a content hash that name a version; official lists show 8."""
@@ -215,3 +218,38 @@ def _by_prefix(connection: Connection, environment: Row[Any], prefix: str) -> Ro
     if len(rows) > 1:
         raise Conflict(f"`{prefix}` begins several content hashes", hint="give more characters")
     return rows[0]
+
+
+# --- Yanking ---
+
+LONGEST_REASON = 1000
+
+
+def yank_version(hub: Hub, caller: Caller, ref: EnvRef, reason: str) -> YankReply:
+    """Mark a version, or give another reason; raises NotFound, NotAllowed, UsageError.
+
+    `latest` names the newest version that is not yanked, if there is any.
+    """
+    if len(reason) > LONGEST_REASON:
+        raise UsageError(f"The reason has more than {LONGEST_REASON} characters")
+    return _set(hub, caller, ref, reason, "version.yank")
+
+
+def unyank_version(hub: Hub, caller: Caller, ref: EnvRef) -> YankReply:
+    """Take the mark off again; one that has none is no error."""
+    return _set(hub, caller, ref, None, "version.unyank")
+
+
+def _set(hub: Hub, caller: Caller, ref: EnvRef, reason: str | None, action: str) -> YankReply:
+    with hub.database.write() as connection:
+        environment = find_environment(connection, caller, ref)
+        require_owner(caller, environment)
+        version = find_version(connection, environment, ref.wire_version)
+        connection.execute(
+            update(versions).where(versions.c.id == version.id).values(yanked=reason)
+        )
+        update_latest(hub, connection, environment.id)
+        target = f"{ref.slug}@{version.semantic_version}"
+        record(hub, connection, caller, action, target, reason=reason)
+    refresh_index(hub)
+    return YankReply(version.semantic_version, reason)

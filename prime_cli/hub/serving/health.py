@@ -9,13 +9,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotLoggedIn, PrimeError, StorageFailed
-from prime_cli.hub.authentication import read_keys
 from prime_cli.hub.context import Hub
 from prime_cli.hub.dispatch import run
+from prime_cli.hub.middleware import read_keys
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.serial import read_serial
 from prime_cli.hub.serving.metrics import CONTENT_TYPE, Metrics
-from prime_cli.hub.serving.refusals import refuse, send_json
+from prime_cli.hub.serving.rate_limits import refuse, send_json
 from prime_cli.wire.codec import encode
 
 _NO_BLOB = "0" * 64

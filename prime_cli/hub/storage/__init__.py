@@ -67,7 +67,7 @@ def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) 
     if isinstance(location, str) and location.startswith("s3://"):
         # Only a served hub with a bucket needs the S3 client.
         try:
-            from prime_cli.hub.storage.s3.bucket import open_bucket
+            from prime_cli.hub.storage.s3 import open_bucket
         except ImportError as error:
             raise UsageError(
                 "A bucket as storage needs the package obstore, which is not installed",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.commands.hub.options import open_hub_data
-from prime_cli.hub.services.keyring import issue_key
+from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import begin_login, poll_login
 from tests.helpers.cli import Prime

@@ -7,8 +7,8 @@ from sqlalchemy import update
 from prime_cli.api.client import HubClient
 from prime_cli.core.completion_cache import remembered
 from prime_cli.core.ssh_keys import read_public_key
+from prime_cli.hub.context import open_hub as open_data
 from prime_cli.hub.db.tables import ssh_keys
-from prime_cli.hub.opening import open_hub as open_data
 from tests.commands.ssh_keys.conftest import write
 from tests.helpers.cli import Prime
 from tests.helpers.ssh_keys import line, make_key, needs_ssh_keygen, public_line

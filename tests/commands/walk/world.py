@@ -17,8 +17,8 @@ from prime_cli.api.transports import AppTransport
 from prime_cli.envs.starters import mark_published
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.opening import open_hub as open_data
-from prime_cli.hub.services.keyring import issue_key
+from prime_cli.hub.context import open_hub as open_data
+from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.logins import begin_login
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user

@@ -1,5 +1,4 @@
-from prime_cli.hub.pages.elements import number, table, text
-from prime_cli.hub.pages.frame import page
+from prime_cli.hub.pages.html import number, page, table, text
 
 
 def test_head_of_a_column_of_numbers_stands_over_them() -> None:

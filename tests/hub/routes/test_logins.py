@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.keyring import issue_key, list_keys, revoke_key
+from prime_cli.hub.services.key_management import issue_key, list_keys, revoke_key
 from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.house import OPERATOR, House, actions

@@ -5,8 +5,8 @@ import httpx
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.hub.opening import open_hub
-from prime_cli.hub.sealing import open_seal
+from prime_cli.hub.context import open_hub
+from prime_cli.hub.encryption import open_seal
 from tests.hub.pushing import HUB, Push, data, open_app, settings_for
 
 API = "/api/v1"

@@ -1,7 +1,7 @@
 import pytest
 
 from prime_cli.core.errors import NotFound, RateLimited
-from prime_cli.hub.services.attempts import count_attempt, few_failures, network_of
+from prime_cli.hub.services.logins import count_attempt, few_failures, network_of
 from tests.hub.house import House
 
 

@@ -4,10 +4,9 @@ import httpx
 import pytest
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.hub.context import Caller
-from prime_cli.hub.opening import open_hub
-from prime_cli.hub.services import searching
-from prime_cli.hub.services.starring import set_star
+from prime_cli.hub.context import Caller, open_hub
+from prime_cli.hub.services import search
+from prime_cli.hub.services.environments import set_star
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
 from tests.hub.pushing import HUB, Push, names, open_app
@@ -99,14 +98,14 @@ def test_query_that_makes_no_sense_is_refused(client: httpx.Client, query: str) 
 def test_private_hits_do_not_take_the_places_of_others(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "MOST_HITS", 2)
+    monkeypatch.setattr(search, "MOST_HITS", 2)
     ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
     for name in ("first-word", "second-word", "third-word"):
         Push(ada, name=name).run()
     for name in ("my-word", "our-word", "their-word"):
         Push(bob, name=name, visibility="PRIVATE").run()
     for passed_over in (0, 1000):
-        monkeypatch.setattr(searching, "_MOST_PASSED_OVER", passed_over)
+        monkeypatch.setattr(search, "_MOST_PASSED_OVER", passed_over)
         found = ada.get(f"{HUB}/?search=word").json()
         assert [item["name"] for item in found["data"]] == ["third-word", "second-word"]
         assert found["total_count"] == 2

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, update
 
-from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, stars, versions
-from prime_cli.hub.opening import open_hub
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
+from prime_cli.hub.search_index import document_words, search_words
+from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
 from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.settings import HubSettings
-from prime_cli.hub.words import document_words, search_words
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentMetadata, EnvironmentPage
 from tests.helpers.database import database_of

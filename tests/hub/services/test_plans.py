@@ -10,13 +10,11 @@ from sqlalchemy import event
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
-from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services.artifacts import drop_abandoned
-from prime_cli.hub.services.catalogue import CatalogueQuery, list_environments
-from prime_cli.hub.services.environments import get_detail
-from prime_cli.hub.services.index import list_projects, refresh_index
-from prime_cli.hub.services.starring import set_star
+from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.environments import get_detail, set_star
+from prime_cli.hub.services.package_index import list_projects, refresh_index
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import sqlite_only
 from tests.hub.pushing import Push, open_app

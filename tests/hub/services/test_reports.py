@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.services.reports import MOST_BYTES
+from prime_cli.hub.services.version_documents import MOST_REPORT_BYTES
 from prime_cli.wire.check_reports import Check, CheckReport, CheckSummary, in_words, summarize
 from prime_cli.wire.codec import Envelope, convert, decode, encode, to_builtins
 from prime_cli.wire.locks import Capabilities
@@ -102,7 +102,7 @@ def test_a_report_of_another_wheel_is_refused(client: httpx.Client) -> None:
 
 def test_a_report_that_is_too_long_is_refused(client: httpx.Client) -> None:
     push = Push(client).run()
-    long = (Check("build", "pass", "x", {"bytes": "x" * MOST_BYTES}),)
+    long = (Check("build", "pass", "x", {"bytes": "x" * MOST_REPORT_BYTES}),)
     answer = put(client, report_of(push.wheel, checks=long, verdict="pass"))
     assert answer.status_code == 413
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prime_cli.hub.services.signatures import MOST_BYTES
+from prime_cli.hub.services.version_documents import MOST_SIGNATURE_BYTES
 from prime_cli.wire.codec import Envelope, decode, to_builtins
 from prime_cli.wire.locks import LONGEST_SIGNATURE, MOST_SIGNATURES, Signature, Signatures
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
@@ -64,7 +64,7 @@ def test_what_is_no_signature_is_refused(client: httpx.Client, kind: Any, body: 
 def test_too_many_or_too_long_ones_are_refused(client: httpx.Client) -> None:
     push = Push(client).run()
     assert put(client, push.wheel, *[SSH] * (MOST_SIGNATURES + 1)).status_code in {400, 422}
-    long = client.put(ADDRESS, content=b" " * (MOST_BYTES + 1))
+    long = client.put(ADDRESS, content=b" " * (MOST_SIGNATURE_BYTES + 1))
     assert long.status_code == 413
 
 

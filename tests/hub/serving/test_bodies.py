@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import TooSlow
-from prime_cli.hub.serving.bodies import LimitBodies, Pace
-from prime_cli.hub.serving.refusals import refuse
+from prime_cli.hub.serving.body_limits import LimitBodies, Pace
+from prime_cli.hub.serving.rate_limits import refuse
 from tests.hub.serving.asgi import ask, echo, request
 
 

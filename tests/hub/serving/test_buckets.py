@@ -1,4 +1,4 @@
-from prime_cli.hub.serving.buckets import Buckets
+from prime_cli.hub.serving.rate_limits import Buckets
 from tests.hub.serving.clocks import Clock
 
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.hub.context import Hub
-from prime_cli.hub.opening import open_hub
-from prime_cli.hub.serving.first_start import make_admin
+from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.serving.health import AnswerHealth
 from prime_cli.hub.serving.metrics import Metrics
+from prime_cli.hub.serving.startup import make_admin
 from tests.hub.pushing import settings_for
 from tests.hub.serving.asgi import ask, echo
 from tests.hub.serving.clocks import Clock

@@ -11,7 +11,7 @@ from obstore.store import S3Store
 
 from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.hub.storage import open_storage
-from prime_cli.hub.storage.s3.links import sign_again
+from prime_cli.hub.storage.s3 import sign_again
 from tests.helpers.s3 import BUCKET, S3Server, aws_variables
 
 if TYPE_CHECKING:

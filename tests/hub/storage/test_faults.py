@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable
-from prime_cli.hub.storage.s3.bucket import Patience, S3Storage, open_bucket
+from prime_cli.hub.storage.s3 import Patience, S3Storage, open_bucket
 from tests.helpers.faults import SECRET_IN_ANSWERS, Fault, FaultyProxy, run_faulty
 from tests.helpers.s3 import BUCKET, S3Server, aws_variables
 from tests.hub.pushing import HUB, Push, data, names, open_app

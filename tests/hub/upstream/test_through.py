@@ -12,12 +12,11 @@ from prime_cli.api.transports import AppTransport
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.upstream import UpstreamHub
 from prime_cli.hub.app import create_app
-from prime_cli.hub.context import Caller
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import Caller, open_hub
 from prime_cli.hub.services.owners import find_owner
 from prime_cli.hub.services.users import create_user
-from prime_cli.hub.upstream import through
-from prime_cli.hub.upstream.through import ReadThrough
+from prime_cli.hub.upstream import read_through
+from prime_cli.hub.upstream.read_through import ReadThrough
 from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for, sha256
 
 
@@ -110,7 +109,7 @@ def test_newer_version_is_seen_once_the_answer_is_old(
     assert version_of(here.get(f"{HUB}/ada/word/@latest")) == "0.1.0"
     Push(there, version="0.2.0", code="x = 2").run()
     assert version_of(here.get(f"{HUB}/ada/word/@latest")) == "0.1.0"
-    moment[0] += through.FRESH_SECONDS + 1
+    moment[0] += read_through.FRESH_SECONDS + 1
     assert version_of(here.get(f"{HUB}/ada/word/@latest")) == "0.2.0"
 
 
@@ -165,7 +164,7 @@ def test_what_the_upstream_has_not_is_asked_for_once(
     for _ in range(3):
         assert here.get("/ada/simple/numpy/").status_code == 404
     assert wire.count("numpy") == 1
-    moment[0] += through.FRESH_SECONDS + 1
+    moment[0] += read_through.FRESH_SECONDS + 1
     here.get("/ada/simple/numpy/")
     assert wire.count("numpy") == 2
 

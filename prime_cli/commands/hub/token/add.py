@@ -63,7 +63,7 @@ def add(
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.keyring import issue_key
+    from prime_cli.hub.services.key_management import issue_key
 
     made = issue_key(
         hub,

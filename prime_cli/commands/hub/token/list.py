@@ -46,7 +46,7 @@ def list_all(
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.keyring import list_keys
+    from prime_cli.hub.services.key_management import list_keys
 
     found = list_keys(hub, Caller.operator(), user)
     rows = [

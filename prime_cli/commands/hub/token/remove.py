@@ -39,7 +39,7 @@ def remove(
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.keyring import revoke_all, revoke_key
+    from prime_cli.hub.services.key_management import revoke_all, revoke_key
 
     if user is not None:
         count = revoke_all(hub, Caller.operator(), user)

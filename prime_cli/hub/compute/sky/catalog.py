@@ -1,18 +1,46 @@
-"""What SkyPilot can rent, asked for at most every few minutes, by all processes together."""
+"""What SkyPilot can rent, fetched at most every few minutes for all processes together."""
 
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import Conflict, NotFound, Unreachable, UsageError
+from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.sky.installation import Installation
 from prime_cli.hub.compute.sky.machines import Machine, read_machines
-from prime_cli.hub.compute.sky.turns import take_turn
 from prime_cli.wire.codec import decode, encode
+
+# --- One question at a time ---
+
+T = TypeVar("T")
+
+
+def take_turn(file: Path, seconds: float, kept: Callable[[], T | None], ask: Callable[[], T]) -> T:
+    """What `kept` finds of an answer in `file`, else what `ask` is answered, and keeps there.
+
+    A question costs seconds and 160 MB, and a minute while SkyPilot's server starts: clients that
+    lose patience and ask again must not have it asked again. Raises Unreachable when another has
+    been at it for `seconds`, and what `ask` raises.
+    """
+    found = kept()
+    if found is not None:
+        return found
+    try:
+        with locked(file.with_suffix(".lock"), seconds=seconds):
+            found = kept()
+            return ask() if found is None else found
+    except Conflict as error:
+        raise Unreachable(
+            "SkyPilot is being asked, and has not answered yet",
+            hint="try again in a minute: it takes that while its server starts",
+        ) from error
+
+
+# --- The catalog ---
 
 _FRESH_SECONDS = 300.0
 _ASK_SECONDS = 300.0

@@ -14,12 +14,10 @@ from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, 
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import Order, Provider, Seen
 from prime_cli.hub.compute.sky import tasks
-from prime_cli.hub.compute.sky.catalog import Catalog
-from prime_cli.hub.compute.sky.folders import ClusterFolder, is_tag
+from prime_cli.hub.compute.sky.catalog import Catalog, take_turn
+from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
 from prime_cli.hub.compute.sky.installation import Installation, sentence
 from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
-from prime_cli.hub.compute.sky.seeing import see_at_work, see_settled
-from prime_cli.hub.compute.sky.turns import take_turn
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING

@@ -16,10 +16,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from prime_cli.hub.db import full_text
+from prime_cli.hub.db import indexes
+from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
 from prime_cli.hub.db.migrations.columns import text
-from prime_cli.hub.db.partial_indexes import ARTIFACTS, ENVIRONMENTS
-from prime_cli.hub.listings import list_everything
+from prime_cli.hub.search_index import list_everything
 
 
 def upgrade(op: Operations) -> None:
@@ -83,5 +83,5 @@ def _create_search(op: Operations) -> None:
         Column("count", BigInteger, nullable=False),
         PrimaryKeyConstraint("token", name="pk_tallies"),
     )
-    for statement in full_text.POSTGRES if postgres else full_text.SQLITE:
+    for statement in indexes.POSTGRES if postgres else indexes.SQLITE:
         op.execute(statement)

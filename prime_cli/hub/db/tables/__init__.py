@@ -1,21 +1,34 @@
 """The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
 
-from prime_cli.hub.db.tables.accounts import challenges, former_slugs, keys, members
+from prime_cli.hub.db.tables.accounts import (
+    attempts,
+    audit,
+    challenges,
+    counters,
+    former_slugs,
+    keys,
+    members,
+    secret_links,
+    secrets,
+    variables,
+)
 from prime_cli.hub.db.tables.base import metadata
-from prime_cli.hub.db.tables.catalogue import (
+from prime_cli.hub.db.tables.compute import disks, pod_disks, pod_members, pods, ssh_keys
+from prime_cli.hub.db.tables.environments import (
     artifacts,
     environments,
+    listed,
     locks,
     owners,
     reports,
     signatures,
     stars,
     tags,
+    tallies,
     uploads,
     versions,
     wheel_metadata,
 )
-from prime_cli.hub.db.tables.compute import disks, pod_disks, pod_members, pods, ssh_keys
 from prime_cli.hub.db.tables.evaluations import (
     batches,
     evaluated,
@@ -23,9 +36,6 @@ from prime_cli.hub.db.tables.evaluations import (
     evaluations,
     samples,
 )
-from prime_cli.hub.db.tables.operations import attempts, audit, counters
-from prime_cli.hub.db.tables.search import listed, tallies
-from prime_cli.hub.db.tables.secrets import secret_links, secrets, variables
 
 SCHEMA = 9
 """The number of the schema below; each change of it is one more step in `migrations`."""

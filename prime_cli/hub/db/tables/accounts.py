@@ -1,8 +1,20 @@
-"""Who may do what: members of teams, API keys, logins on their way."""
+"""Accounts: members, API keys, logins, secrets and the audit log."""
 
-from sqlalchemy import Column, ForeignKey, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 from prime_cli.hub.db.tables.base import metadata, text
+
+# --- Members, keys and logins ---
 
 members = Table(
     "members",
@@ -63,4 +75,89 @@ challenges = Table(
     Column("result", Text),
     # The key of whoever has approved: a login that is not fetched yet goes with it.
     Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
+)
+
+
+# --- Secrets and variables ---
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    # Null for a secret that is the owner's, to be linked to environments.
+    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), index=True),
+    text("name"),
+    # Encrypted; no answer ever holds it.
+    Column("value", Text, nullable=False),
+    Column("description", Text),
+    Column("is_file", Boolean, nullable=False),
+    text("created_at"),
+    text("updated_at"),
+    UniqueConstraint("owner_id", "environment_id", "name"),
+)
+
+secret_links = Table(
+    "secret_links",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("secret_id", ForeignKey("secrets.id", ondelete="CASCADE"), nullable=False),
+    Column(
+        "environment_id",
+        ForeignKey("environments.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    text("created_at"),
+    UniqueConstraint("secret_id", "environment_id"),
+)
+
+variables = Table(
+    "variables",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), nullable=False),
+    text("name"),
+    Column("value", Text, nullable=False),
+    Column("description", Text),
+    text("created_at"),
+    text("updated_at"),
+    UniqueConstraint("environment_id", "name"),
+)
+
+
+# --- Counters, audit log and attempts ---
+
+counters = Table(
+    "counters",
+    metadata,
+    # `catalogue`: goes up with every change of what the catalogue or an index shows. `everything`:
+    # what that was when more changed than one environment.
+    Column("name", String, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", String, nullable=False, index=True),
+    # The slug of the user, and the id of the key if one was used; `cli` for a command here.
+    text("actor"),
+    Column("key_id", String),
+    Column("address", String),
+    # As `version.publish`; and what it was done to, as `ada/wordle@1.2`.
+    text("action"),
+    text("target"),
+    # More, as a JSON object.
+    Column("detail", Text, nullable=False),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    # What is counted, as `login 192.0.2.7`.
+    Column("name", String, primary_key=True),
+    Column("count", Integer, nullable=False),
+    text("until"),
 )

@@ -1,8 +1,4 @@
-"""Which pods and disks a caller sees, and which pods a caller may end.
-
-A pod is seen by its user; one of a team by the team's admins too, by all members when it is
-shared, and by the members that it names. For everybody else it does not exist.
-"""
+"""Which pods and disks a caller sees, and which pods a caller may terminate."""
 
 from typing import Any
 
@@ -13,16 +9,23 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    delete,
     false,
     or_,
     select,
     true,
+    update,
 )
 
-from prime_cli.core.errors import NotAllowed, NotFound
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound
+from prime_cli.core.formatting import pluralize
 from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods
 from prime_cli.hub.services.owners import TEAM
+
+# --- Access ---
+# A pod is seen by its user; one of a team by the team's admins too, by all members when it is
+# shared, and by the members that it names. For everybody else it does not exist.
 
 THE_HUB = Caller("hub", admin=True)
 """Who ends pods when nobody asks for it: no user can have that name."""
@@ -136,3 +139,31 @@ def _slugs_to_teams(slugs: frozenset[str]) -> Select[Any]:
 def _teams_of(caller: Caller, role: str | None = None) -> Select[Any]:
     query = select(members.c.team_id).where(members.c.user_id == _id_of(caller))
     return query if role is None else query.where(members.c.role == role)
+
+
+# --- Removed users and teams ---
+
+
+def require_nothing_rented(connection: Connection, owner: Row[Any]) -> None:
+    """Raise Conflict while a user or team has pods or disks: nobody would be left to end them."""
+    by_whom = f"with a key of `{owner.slug}`"
+    for table, what, who_ends in (
+        (pods, "pod", f"{by_whom} or of an admin of the hub"),
+        (disks, "disk", by_whom),
+    ):
+        theirs = or_(table.c.user_id == owner.id, table.c.team_id == owner.id)
+        query = select(table.c.id, table.c.name).where(theirs, table.c.terminated_at.is_(None))
+        rows = connection.execute(query.order_by(table.c.created_at, table.c.id)).all()
+        if rows:
+            raise Conflict(
+                f"`{owner.slug}` has {pluralize(len(rows), what)}, as `{rows[0].name}`",
+                hint=f"end that first: `prime {what}s terminate {rows[0].id}`, {who_ends}",
+            )
+
+
+def forget_rented(connection: Connection, owner_id: str) -> None:
+    """Forget the pods and disks that a user once had; a team's stay with whoever made them."""
+    for table in (pods, disks):
+        connection.execute(delete(table).where(table.c.user_id == owner_id))
+        of_team = update(table).where(table.c.team_id == owner_id)
+        connection.execute(of_team.values(team_id=None))

@@ -9,24 +9,22 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
 from prime_cli.hub.compute.provider import Provider
-from prime_cli.hub.compute.tags import tag_of, tag_prefix
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import note, record
-from prime_cli.hub.services.compute.disk_offers import choose_offer
-from prime_cli.hub.services.compute.disk_rows import (
+from prime_cli.hub.services.compute.disk_records import (
     attached_pods,
+    choose_offer,
     find_changeable,
     find_disk,
     look_again,
     select_disks,
     shown,
 )
-from prime_cli.hub.services.compute.providers import provider_named
-from prime_cli.hub.services.key_lines import require_alive
-from prime_cli.hub.services.names import check_label
-from prime_cli.hub.services.owners import find_own_team, owner_id
+from prime_cli.hub.services.compute.providers import provider_named, tag_of, tag_prefix
+from prime_cli.hub.services.keys import require_alive
+from prime_cli.hub.services.owners import check_label, find_own_team, owner_id
 from prime_cli.wire.codec import encode
 from prime_cli.wire.disks import (
     ACTIVE,

@@ -12,8 +12,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import ssh_keys
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.names import check_label
-from prime_cli.hub.services.owners import find_owner, owner_id
+from prime_cli.hub.services.owners import check_label, find_owner, owner_id
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
 MOST_KEYS = 100

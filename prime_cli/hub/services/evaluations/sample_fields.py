@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.services.evaluations.moments import REWARD
+from prime_cli.hub.services.evaluations.statistics import REWARD
 
 _MOST_SCORES = 100
 _LONGEST_NAME = 200

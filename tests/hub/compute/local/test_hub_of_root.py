@@ -7,9 +7,8 @@ from typing import Any
 import httpx
 
 from prime_cli.hub.compute.local.users import find_user
-from prime_cli.hub.context import Caller
-from prime_cli.hub.opening import open_hub
-from prime_cli.hub.services import keyring, users
+from prime_cli.hub.context import Caller, open_hub
+from prime_cli.hub.services import key_management, users
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.serving import ServedHub, serve
@@ -22,7 +21,7 @@ def _add_user(hub: ServedHub, data: Path, slug: str, key: Path) -> str:
     """The API key of a new user, whose public key is on the hub."""
     beside = open_hub(HubSettings(data=data, owner="admin", embedded=False, accounts=True))
     users.create_user(beside, Caller.operator(), slug)
-    token = keyring.issue_key(beside, Caller.operator(), slug, name="given").key
+    token = key_management.issue_key(beside, Caller.operator(), slug, name="given").key
     beside.database.engine.dispose()
     with hub.client(token) as client:
         body = {"name": "mine", "publicKey": public_line(key)}

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import open_hub
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.local_pods import Here, wait_until

@@ -3,7 +3,7 @@
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotAllowed, UsageError
-from prime_cli.hub.compute.sky.gpu_types import published_type
+from prime_cli.hub.compute.sky.machines import published_type
 from tests.helpers.skypilots import H100, FakeSky, order_of
 
 AWS = "sky/aws/us-east-1/p5.48xlarge"

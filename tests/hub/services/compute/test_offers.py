@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.hub.opening import open_hub
+from prime_cli.hub.context import open_hub
 from prime_cli.hub.services.compute.offers import gather
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices
 from tests.helpers.machines import A100, DISK, SPOT, Machines

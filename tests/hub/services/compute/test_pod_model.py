@@ -16,8 +16,7 @@ from sqlalchemy import select
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import Order
 from prime_cli.hub.db.tables import pods
-from prime_cli.hub.services.compute.sweeping import sweep
-from prime_cli.hub.services.compute.watching import look_after_all
+from prime_cli.hub.services.compute.leaks import look_after_all, sweep
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
 from tests.hub.house import OPERATOR, House

@@ -6,10 +6,10 @@ import pytest
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import Seen
-from prime_cli.hub.compute.tags import tag_prefix
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.access import THE_HUB
-from prime_cli.hub.services.compute.sweeping import DISK, FAILED, LATE, MACHINE, SILENT, sweep
+from prime_cli.hub.services.compute.leaks import DISK, FAILED, LATE, MACHINE, SILENT, sweep
+from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.wire.pods import ACTIVE
 from tests.hub.house import OPERATOR, actions
 from tests.hub.services.compute.renting import API, Yard

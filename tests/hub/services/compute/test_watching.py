@@ -10,9 +10,9 @@ import pytest
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import Seen
-from prime_cli.hub.compute.tags import tag_prefix
-from prime_cli.hub.services.compute.watching import look_after_all, sweep_all
-from prime_cli.hub.serving.watching import WatchPods
+from prime_cli.hub.services.compute.leaks import look_after_all, sweep_all
+from prime_cli.hub.services.compute.providers import tag_prefix
+from prime_cli.hub.serving.application import WatchPods
 from prime_cli.wire.pods import ACTIVE
 from tests.hub.house import House
 from tests.hub.services.compute.renting import Yard

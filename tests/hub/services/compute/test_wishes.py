@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.compute.creating import MOST_PODS
+from prime_cli.hub.services.compute.creation import MOST_PODS
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from tests.helpers.machines import A100, SPOT, Machines
 from tests.helpers.ssh_keys import line

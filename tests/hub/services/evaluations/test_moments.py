@@ -4,7 +4,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.services.evaluations.moments import Moments, Tally
+from prime_cli.hub.services.evaluations.statistics import Moments, Tally
 from prime_cli.wire.codec import decode, encode
 
 numbers = st.floats(-1e6, 1e6)

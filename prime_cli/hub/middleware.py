@@ -1,0 +1,81 @@
+"""Middleware of the application: authentication, and addresses with a trailing slash."""
+
+import base64
+import binascii
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.dispatch import run
+from prime_cli.hub.services.keys import find_caller
+
+# --- Authentication ---
+
+
+class Authenticate:
+    """Puts the Caller of a request into its state.
+
+    Keys come as `Authorization: Bearer KEY`, or as the user or password of Basic authentication,
+    which is all that package installers have (RFC 7617). A key that is not known makes a caller
+    without rights and not a refusal: official clients send what they have with every read, and a
+    stale key must not take away what everybody may see.
+    """
+
+    def __init__(self, app: ASGIApp, hub: Hub) -> None:
+        self.app = app
+        self.hub = hub
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            host, _ = scope.get("client") or ("", 0)
+            caller = await self._caller(Headers(scope=scope), host)
+            scope.setdefault("state", {})["caller"] = caller
+        await self.app(scope, receive, send)
+
+    async def _caller(self, headers: Headers, address: str) -> Caller:
+        for key in read_keys(headers.get("authorization", "")):
+            caller = await run(self.hub, find_caller, self.hub, key, address=address)
+            if caller is not None:
+                return caller
+        return Caller(address=address)
+
+
+def read_keys(authorization: str) -> list[str]:
+    """The keys that a header may mean: none, one, or the two halves of Basic credentials."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return [value.strip()] if value.strip() else []
+    if scheme.lower() != "basic":
+        return []
+    try:
+        user, _, password = base64.b64decode(value, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [key for key in (password, user) if key]
+
+
+# --- Trailing slashes ---
+
+
+class IgnoreTrailingSlash:
+    """Takes the last slash off a path before it is routed.
+
+    Clients of different releases write either, and a redirect would lose the body of a POST.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and len(scope["path"]) > 1:
+            asked = scope["path"]
+            # Not a copy: what watches the request from outside reads the endpoint in its scope.
+            scope.update(path=asked.rstrip("/") or "/", asked_path=asked)
+        await self.app(scope, receive, send)
+
+
+def asked_path(request: Request) -> str:
+    """The path with the slash that it came with, if any."""
+    return str(request.scope.get("asked_path", request.url.path))

@@ -1,0 +1,148 @@
+"""The pages of environments: the list with its search, and one of them."""
+
+from collections.abc import Sequence
+from html import escape
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from prime_cli.hub.pages.html import (
+    Cell,
+    day,
+    environment_link,
+    link,
+    number,
+    page,
+    section,
+    table,
+    text,
+)
+from prime_cli.hub.pages.markup import render_markdown
+from prime_cli.wire.check_reports import CheckReport, in_words, summarize
+from prime_cli.wire.environments import (
+    EnvironmentDetail,
+    EnvironmentPage,
+    InspectEntry,
+    VersionItem,
+)
+from prime_cli.wire.evaluations import EvaluationHistory
+
+# --- The list of environments ---
+
+
+def show_catalogue(found: EnvironmentPage, search: str) -> Response:
+    """A page of environments, newest first."""
+    form = (
+        '<form method="get"><label for="search">Search name, owner, description and tags</label>'
+        f'<input id="search" name="search" value="{escape(search, quote=True)}" maxlength="200">'
+        "<button>Search</button></form>\n"
+    )
+    rows = [
+        (
+            Cell(environment_link(f"{item.owner.name}/{item.name}")),
+            text(item.latest_version),
+            text(item.description),
+            text(", ".join(item.tags)),
+            number(item.stars),
+            day(item.updated_at),
+        )
+        for item in found.data
+    ]
+    heads = ("Environment", "Version", "Description", "Tags", "Stars", "Updated")
+    empty = "Nothing that everybody may see was found."
+    body = form + table(heads, rows, empty) + _next(found, search)
+    return page("Environments", body, wide=True)
+
+
+def _next(found: EnvironmentPage, search: str) -> str:
+    if not found.next_cursor:
+        return ""
+    query = urlencode({"search": search, "cursor": found.next_cursor})
+    return f'<p><a href="/?{escape(query, quote=True)}">Next page</a></p>\n'
+
+
+# --- One environment ---
+
+
+def show_environment(
+    detail: EnvironmentDetail,
+    versions: Sequence[VersionItem],
+    files: Sequence[InspectEntry],
+    readme: str,
+    history: EvaluationHistory,
+    report: CheckReport | None = None,
+) -> Response:
+    """Everything about the newest version, and what it was evaluated with."""
+    slug = f"{detail.owner.name}/{detail.name}"
+    tags = ", ".join(detail.metadata.tags)
+    body = (
+        f"<p>{escape(detail.metadata.description)}</p>\n"
+        f'<p class="faint">Version {escape(detail.semantic_version or "")}'
+        f"{' · ' + escape(tags) if tags else ''} · {detail.stars or 0} stars</p>\n"
+        + section("Use it", _commands(slug, detail))
+        + section("Check", _check(report))
+        + section("Evaluations", _evaluations(history))
+        + section("Read me", _readme(readme))
+        + section("Versions", _versions(versions))
+        + section("Files", _files(files))
+    )
+    return page(slug, body, wide=True)
+
+
+def _readme(source: str) -> str:
+    if not source:
+        return '<p class="faint">There is none.</p>'
+    return f'<div class="readme">{render_markdown(source)}</div>'
+
+
+def _commands(slug: str, detail: EnvironmentDetail) -> str:
+    lines = [f"prime env install {slug}", f"prime eval run {slug} -m MODEL"]
+    if detail.simple_index_url:
+        index = f"--index {detail.simple_index_url}"
+        lines.append(f"uv pip install {index} {detail.name}=={detail.semantic_version}")
+    if detail.wheel_sha256:
+        lines.append(
+            f"prime env install {slug}@{detail.semantic_version}#sha256={detail.wheel_sha256}"
+        )
+    return f"<pre>{escape(chr(10).join(lines))}</pre>"
+
+
+def _check(report: CheckReport | None) -> str:
+    """What the publisher's check found: the counts, then what did not pass."""
+    if report is None:
+        return '<p class="faint">It was published without one.</p>'
+    found = summarize(report)
+    rows = [
+        (text(check.id), text(check.status), text(check.sentence))
+        for check in report.checks
+        if check.status != "pass"
+    ]
+    counts = f"<p>check: {escape(in_words(found))}</p>\n"
+    date = f'<p class="faint">Checked by its publisher on {escape(report.date[:10])}</p>\n'
+    return counts + date + (table(("Check", "Status", "Found"), rows, "") if rows else "")
+
+
+def _evaluations(history: EvaluationHistory) -> str:
+    rows = [
+        (
+            Cell(link(f"/dashboard/evaluations/{point.evaluation_id}", point.name)),
+            text(point.model_name),
+            text(point.version),
+            number(point.samples),
+            number(point.mean_reward),
+            day(point.finished_at),
+        )
+        for point in history.evaluations
+    ]
+    heads = ("Evaluation", "Model", "Version", "Samples", "Mean reward", "Finished")
+    return table(heads, rows, "There is none that everybody may see.")
+
+
+def _versions(versions: Sequence[VersionItem]) -> str:
+    rows = [(text(row.version), day(row.created_at), text(row.sha256[:12])) for row in versions]
+    return table(("Version", "Published", "Content"), rows, "There is none.")
+
+
+def _files(files: Sequence[InspectEntry]) -> str:
+    rows = [(text(entry.path), number(entry.size)) for entry in files if not entry.is_directory]
+    return table(("File", "Bytes"), rows, "There is none.")

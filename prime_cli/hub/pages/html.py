@@ -1,0 +1,155 @@
+"""HTML of pages: elements, the frame that all share, and pages of errors."""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from html import escape
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.wire.problems import status_of
+
+# --- Elements ---
+
+
+class Cell(NamedTuple):
+    """HTML for a cell of a table, and whether it is a number."""
+
+    html: str
+    number: bool = False
+
+
+def text(value: object) -> Cell:
+    """Plain text; nothing for None."""
+    return Cell("" if value is None else escape(str(value)))
+
+
+def number(value: float | None, digits: int = 3) -> Cell:
+    """A number, rounded if it is no whole one; a dash for None."""
+    if value is None:
+        return Cell("&mdash;", number=True)
+    return Cell(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", number=True)
+
+
+def link(path: str, label: str) -> str:
+    """A link within the hub; `path` is quoted already where it must be."""
+    return f'<a href="{escape(path, quote=True)}">{escape(label)}</a>'
+
+
+def environment_link(slug: str) -> str:
+    """A link to the page of an environment."""
+    return link(f"/dashboard/environments/{quote(slug)}", slug)
+
+
+def day(moment: str | None) -> Cell:
+    """The day of an ISO 8601 time."""
+    return text((moment or "")[:10])
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], empty: str) -> str:
+    """Rows under heads, or a sentence when there are none."""
+    lines = list(rows)
+    if not lines:
+        return f'<p class="faint">{escape(empty)}</p>'
+    columns = zip(heads, lines[0], strict=True)
+    head = _row("th", [Cell(escape(name), cell.number) for name, cell in columns])
+    body = "".join(_row("td", line) for line in lines)
+    return (
+        f'<div class="table"><table><thead>{head}</thead>\n<tbody>\n{body}</tbody></table></div>\n'
+    )
+
+
+def section(title: str, html: str) -> str:
+    """A part of a page."""
+    return f"<h2>{escape(title)}</h2>\n{html}\n"
+
+
+def _row(tag: str, cells: Iterable[Cell]) -> str:
+    return f"<tr>{''.join(_cell(tag, cell) for cell in cells)}</tr>\n"
+
+
+def _cell(tag: str, cell: Cell) -> str:
+    kind = ' class="number"' if cell.number else ""
+    return f"<{tag}{kind}>{cell.html}</{tag}>"
+
+
+# --- The frame ---
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 0 auto; padding: 1rem;
+  color: #1a1a1a; background: #fff }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; margin-bottom: 2rem }
+a { color: #1a5fb4 }
+h1 { font-size: 1.6rem; overflow-wrap: anywhere }
+h2, .readme h1 { font-size: 1.2rem; margin-top: 2rem }
+.code { font: 600 1.8rem/1.4 ui-monospace, monospace; letter-spacing: .15em }
+label { display: block; margin: 1rem 0 .3rem }
+input { font: inherit; width: 100%; padding: .5rem; box-sizing: border-box }
+button { font: inherit; padding: .5rem 1.2rem; margin: 1rem .5rem 0 0 }
+.wide { max-width: 64rem }
+/* A table that is too wide is moved sideways, and the page stays. */
+.table { overflow-x: auto }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
+td, th { border-bottom: 1px solid #8884; padding: .35rem .6rem; text-align: left;
+  vertical-align: top }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+pre, code { font: .9em/1.5 ui-monospace, monospace }
+pre { background: #8881; padding: .8rem; overflow-x: auto; white-space: pre-wrap }
+td pre { margin: 0; min-width: 12rem; overflow-wrap: anywhere }
+.readme { border: 1px solid #8884; padding: 0 1rem; overflow-x: auto }
+.faint { color: #6b6b6b }
+svg { max-width: 100%; height: auto }
+rect { fill: #4a7dc4 }
+.problem { border-left: 4px solid #b00020; padding: .2rem .8rem }
+@media (prefers-color-scheme: dark) {
+  body { color: #eee; background: #111 } a { color: #8ab4f8 } .faint { color: #aaa }
+}
+"""
+
+_LINKS = (
+    '<nav><a href="/">Environments</a><a href="/dashboard/tokens/challenge">Log in a client</a>'
+    '<a href="/docs">API</a></nav>'
+)
+_STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    # With `no-referrer` browsers would send forms with the origin `null`.
+    "referrer-policy": "same-origin",
+}
+
+
+def page(title: str, body: str, status: int = 200, *, wide: bool = False) -> Response:
+    """A whole page; `title` is plain text and `body` is HTML."""
+    width = ' class="wide"' if wide else ""
+    text = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body{width}>{_LINKS}<main><h1>{escape(title)}</h1>\n{body}</main></body></html>\n"
+    )
+    return Response(text, status, headers=_HEADERS, media_type="text/html")
+
+
+# --- Errors ---
+
+
+def show_problem(error: PrimeError) -> Response:
+    """The sentence of a failure, under its status."""
+    body = (
+        f'<p class="problem" role="alert">{escape(error.message)}.</p>\n'
+        "<p>Pages show what everybody may see; with a key, <code>prime env info</code> and the API "
+        "show what is yours.</p>\n"
+    )
+    status = status_of(error)
+    return page("Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown", body, status)

@@ -1,0 +1,113 @@
+"""Answers what is asked most often before the request is routed: pages and files that are ready."""
+
+import asyncio
+import logging
+import sqlite3
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.hub.context import Hub
+from prime_cli.hub.response_cache.requests import Address, Asked, find_address, read_asked
+from prime_cli.hub.response_cache.responses import Entry, Page, Shelf, pass_on, render
+from prime_cli.hub.response_cache.serials import open_serials
+
+_KEPT = (HTTPStatus.OK, HTTPStatus.NOT_FOUND)
+_METHODS = ("GET", "HEAD")
+_log = logging.getLogger(__name__)
+
+
+class HotPages:
+    """Keeps what nobody in particular is answered; what anybody in particular is, never.
+
+    Every request asks for the serial first, so a page that has changed is never sent, whichever
+    process has changed it. Requests with credentials go on to the application, and pages come
+    back with an ETag all the same. Of a file no bytes are kept, only where it is and what is told
+    of it. For a hub with accounts that is served: elsewhere nobody is anonymous.
+    """
+
+    def __init__(self, app: ASGIApp, hub: Hub) -> None:
+        self.app = app
+        self.shelf = Shelf(hub.settings.hot_page_bytes)
+        self._serials = open_serials(hub)
+        self._making: dict[tuple[Address, int], asyncio.Task[Page]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in _METHODS:
+            await self.app(scope, receive, send)
+            return
+        asked = read_asked(scope)
+        address = find_address(scope, asked)
+        if address is None:
+            await self.app(scope, receive, send)
+        elif address.is_file:
+            await self._send_file(scope, receive, send, address, asked)
+        else:
+            page = await self._find(scope, address, asked)
+            await page.send(scope, send, asked.if_none_match)
+
+    async def _send_file(
+        self, scope: Scope, receive: Receive, send: Send, address: Address, asked: Asked
+    ) -> None:
+        """Send a file that is known and there; of all others the application knows what to say."""
+        if not (asked.anonymous and asked.whole):
+            await self.app(scope, receive, send)
+            return
+        stamp = None
+        try:
+            page, serial = await self._look(address)
+            if page is not None and page.is_there():
+                await page.send(scope, send, asked.if_none_match)
+                return
+            stamp = await self._serials.stamp(address.subject)
+        except (sqlite3.Error, PrimeError) as error:
+            _log.warning("The serial cannot be read: %s", error)
+        page = await pass_on(self.app, scope, receive, send)
+        if page is not None and stamp is not None:
+            self.shelf.put(address, Entry(page, serial, stamp))
+
+    async def _find(self, scope: Scope, address: Address, asked: Asked) -> Page:
+        if not asked.anonymous:
+            return await render(self.app, scope, packed=address.gzip, private=True)
+        try:
+            page, serial = await self._look(address)
+            return page or await self._make(scope, address, serial)
+        except (sqlite3.Error, PrimeError) as error:
+            # The application meets the same, and knows how to say it.
+            _log.warning("The serial cannot be read: %s", error)
+            return await render(self.app, scope, packed=address.gzip, private=False)
+
+    async def _look(self, address: Address) -> tuple[Page | None, int]:
+        """The page that is ready and still right, if any, and the serial of now."""
+        serial = await self._serials.serial()
+        entry = self.shelf.get(address)
+        if entry is not None and await self._is_right(entry, address, serial):
+            return entry.page, serial
+        return None, serial
+
+    async def _is_right(self, entry: Entry, address: Address, serial: int) -> bool:
+        """Whether nothing has changed since, or only what the page does not show."""
+        if entry.serial == serial:
+            return True
+        if entry.stamp != await self._serials.stamp(address.subject):
+            return False
+        entry.serial = serial
+        return True
+
+    async def _make(self, scope: Scope, address: Address, serial: int) -> Page:
+        """The page as it is at `serial`, made once for all who ask for it now."""
+        key = (address, serial)
+        task = self._making.get(key)
+        if task is None:
+            task = asyncio.create_task(self._make_and_keep(scope, address, serial))
+            self._making[key] = task
+            task.add_done_callback(lambda _: self._making.pop(key))
+        return await asyncio.shield(task)
+
+    async def _make_and_keep(self, scope: Scope, address: Address, serial: int) -> Page:
+        stamp = await self._serials.stamp(address.subject)
+        page = await render(self.app, scope, packed=address.gzip, private=False)
+        if stamp is not None and page.status in _KEPT and not page.is_fleeting:
+            self.shelf.put(address, Entry(page, serial, stamp))
+        return page

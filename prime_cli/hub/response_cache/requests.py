@@ -1,0 +1,106 @@
+"""Which addresses are answered from ready pages, and what each is about."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from starlette.types import Scope
+
+from prime_cli.core.refs import normalize_name
+from prime_cli.hub.headers import choose_form, read_accept
+from prime_cli.hub.urls import API
+
+_PART = "([^/]+)"
+_ENVIRONMENT = re.compile(
+    f"{API}/environmentshub/{_PART}/{_PART}/(?:@[^/]+|status|versions)/?"
+    f"|/files/{_PART}/{_PART}/[^/]+/[^/]+\\.metadata"
+)
+_INDEX = re.compile(f"/{_PART}/simple/(?:{_PART}/)?|/{_PART}/{_PART}/simple/(?:[^/]+/)?")
+_FILE = re.compile(f"/files/{_PART}/{_PART}/[0-9a-f]{{64}}/[^/]+")
+_LONGEST = 500
+
+
+class Subject(NamedTuple):
+    """What a page is about: an environment, or all of an owner where `name` is None."""
+
+    owner: str
+    name: str | None
+
+
+class Address(NamedTuple):
+    """One representation of one page; equal ones are answered with equal bytes.
+
+    `form` is the media type that the caller likes best, where there are several, and "" elsewhere.
+    A file is never packed.
+    """
+
+    path: str
+    form: str
+    gzip: bool
+    subject: Subject
+    is_file: bool
+
+
+class Asked(NamedTuple):
+    """The headers of a request that matter here; `anonymous` is who sends nothing of a person.
+
+    `whole` is false where a part of a file is asked for.
+    """
+
+    accept: str
+    encoding: str
+    if_none_match: str
+    anonymous: bool
+    whole: bool
+
+
+def find_address(scope: Scope, asked: Asked) -> Address | None:
+    """The page that a request is for; None when it is answered in another way.
+
+    An address with a query is not kept: there are as many of them as somebody cares to invent.
+    """
+    path: str = scope["path"]
+    if scope["query_string"] or len(path) > _LONGEST:
+        return None
+    subject, kind = _read_path(path)
+    if kind is _FILE:
+        return Address(path, form="", gzip=False, subject=subject, is_file=True)
+    form = choose_form(asked.accept) if kind is _INDEX else ""
+    if kind is None or form is None:
+        return None
+    return Address(path, form, accepts_gzip(asked.encoding), subject, is_file=False)
+
+
+def read_asked(scope: Scope) -> Asked:
+    """What the headers say; several `Accept` are one list (RFC 9110)."""
+    accept, encoding, if_none_match, anonymous, whole = "", "", "", True, True
+    for name, value in scope["headers"]:
+        match name:
+            case b"accept":
+                text = value.decode("latin-1")
+                accept = f"{accept},{text}" if accept else text
+            case b"accept-encoding":
+                encoding = value.decode("latin-1")
+            case b"if-none-match":
+                if_none_match = value.decode("latin-1")
+            case b"authorization" | b"cookie":
+                anonymous = False
+            case b"range":
+                whole = False
+    return Asked(accept, encoding, if_none_match, anonymous, whole)
+
+
+@lru_cache(maxsize=512)
+def accepts_gzip(encoding: str) -> bool:
+    """Whether the header `Accept-Encoding` allows gzip by name."""
+    return any(name == "gzip" and quality > 0 for name, quality in read_accept(encoding))
+
+
+@lru_cache(maxsize=4096)
+def _read_path(path: str) -> tuple[Subject, re.Pattern[str] | None]:
+    """What a path is about, and which of the patterns it fits, if any."""
+    for kind in (_ENVIRONMENT, _FILE, _INDEX):
+        if found := kind.fullmatch(path):
+            owner, name = (*(part for part in found.groups() if part is not None), None)[:2]
+            return Subject(owner or "", name and normalize_name(name)), kind
+    return Subject("", None), None

@@ -1,0 +1,162 @@
+"""The package index over HTTP (PEP 503, 691, 700, 658), per owner and package, and downloads."""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from prime_cli.core.errors import BadReference, NotFound
+from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.hub import index_pages
+from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.downloads import send_file
+from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
+from prime_cli.hub.middleware import asked_path
+from prime_cli.hub.routes.requests import caller_of, read_through, ref_of
+from prime_cli.hub.routes.responses import challenging
+from prime_cli.hub.services import files, package_index
+from prime_cli.hub.urls import FILES, path_of
+from prime_cli.wire.codec import encode
+
+# --- Index pages ---
+
+
+async def owner_index(request: Request) -> Response:
+    """The packages of one owner."""
+    owner = request.path_params["owner"]
+    if moved := _moved(request, f"/{owner}/simple/"):
+        return moved
+    args = hub_of(request), caller_of(request), owner
+    return _root(
+        request, await challenging(request, call(request, package_index.list_projects, *args))
+    )
+
+
+async def one_package_index(request: Request) -> Response:
+    """The same for one package alone."""
+    ref = _package_of(request)
+    if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/"):
+        return moved
+    args = hub_of(request), caller_of(request), ref
+    await read_through(request, ref)
+    await challenging(request, call(request, package_index.list_wheels, *args))
+    return _root(request, [normalize_name(ref.name)])
+
+
+async def project(request: Request) -> Response:
+    """The wheels of one package of an owner."""
+    ref = _package_of(request)
+    if moved := _moved(request, f"/{ref.owner}/simple/{normalize_name(ref.name)}/"):
+        return moved
+    return await _project(request, ref)
+
+
+async def package_project(request: Request) -> Response:
+    """The wheels of the only package that an index has."""
+    ref = _package_of(request)
+    name = normalize_name(request.path_params["package"])
+    if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/{name}/"):
+        return moved
+    if name != normalize_name(ref.name):
+        raise NotFound(f"This is the index of `{normalize_name(ref.name)}` alone")
+    return await _project(request, ref)
+
+
+async def metadata(request: Request) -> Response:
+    """METADATA of one wheel."""
+    params = request.path_params
+    found = call(
+        request,
+        package_index.get_metadata,
+        hub_of(request),
+        caller_of(request),
+        ref_of(request),
+        sha256=params["sha256"],
+        filename=params["filename"],
+    )
+    return Response(await challenging(request, found), media_type="text/plain")
+
+
+async def _project(request: Request, ref: EnvRef) -> Response:
+    args = hub_of(request), caller_of(request), ref
+    await read_through(request, ref)
+    wheels = await challenging(request, call(request, package_index.list_wheels, *args))
+    name = normalize_name(ref.name)
+    form = _form_of(request)
+    if form == JSON_V1:
+        return _json(index_pages.project_json(name, wheels))
+    return _html(index_pages.project_html(name, wheels), form)
+
+
+def _package_of(request: Request) -> EnvRef:
+    """What the path names; raises NotFound for what cannot be one, as installers ask for much."""
+    try:
+        return ref_of(request)
+    except BadReference as error:
+        raise NotFound("There is no such package here") from error
+
+
+def _moved(request: Request, path: str) -> Response | None:
+    """The way to the one spelling of an address, which ends in a slash (PEP 503)."""
+    if asked_path(request) == path:
+        return None
+    query = f"?{request.url.query}" if request.url.query else ""
+    base = path_of(hub_of(request).settings.public_url)
+    return RedirectResponse(base + path + query, 301)
+
+
+def _root(request: Request, names: list[str]) -> Response:
+    form = _form_of(request)
+    if form == JSON_V1:
+        return _json(index_pages.root_json(names))
+    return _html(index_pages.root_html(names), form)
+
+
+def _form_of(request: Request) -> str:
+    accept = ",".join(request.headers.getlist("accept"))
+    form = choose_form(accept, request.query_params.get("format", ""))
+    if form is None:
+        raise HTTPException(406, f"A page of this index is {HTML}, {HTML_V1} or {JSON_V1}")
+    return form
+
+
+def _json(page: dict[str, object]) -> Response:
+    return Response(encode(page), media_type=JSON_V1)
+
+
+def _html(page: str, form: str) -> Response:
+    return Response(page, media_type=form)
+
+
+# --- Downloads ---
+
+
+async def download(request: Request) -> Response:
+    params = request.path_params
+    found = call(
+        request,
+        files.find_file,
+        hub_of(request),
+        caller_of(request),
+        ref_of(request),
+        sha256=params["sha256"],
+        filename=params["filename"],
+    )
+    return await send_file(request, await challenging(request, found))
+
+
+async def download_sources(request: Request) -> Response:
+    args = hub_of(request), caller_of(request), ref_of(request)
+    return await send_file(request, await call(request, files.find_sources, *args))
+
+
+ROUTES = [
+    Route(FILES + index_pages.METADATA_SUFFIX, metadata),
+    Route("/{owner}/simple", owner_index),
+    Route("/{owner}/simple/{name}", project),
+    Route("/{owner}/{name}/simple", one_package_index),
+    Route("/{owner}/{name}/simple/{package}", package_project),
+    Route(FILES, download),
+    # Where release 0.3.9 of the official client looks, outside of the API's prefix.
+    Route("/environmentshub/{owner}/{name}/@{version}/download", download_sources),
+]

@@ -1,0 +1,71 @@
+"""What routes write: wire structs as JSON, errors as problems, challenges for installers."""
+
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.core.errors import InternalError, NotFound, PrimeError
+from prime_cli.hub.routes.requests import caller_of
+from prime_cli.wire.codec import Envelope, encode
+from prime_cli.wire.problems import Problem, status_of, to_problem
+
+# --- Responses ---
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """A wire struct as the JSON body."""
+    return Response(encode(value), status, media_type="application/json")
+
+
+def enveloped(value: Any) -> Response:
+    """A wire struct as `{"data": …}`."""
+    return answer(Envelope(value))
+
+
+async def answer_prime_error(_request: Request, error: Exception) -> Response:
+    """A failure of a service: its sentence, code and hint under the status of its class."""
+    if not isinstance(error, PrimeError):
+        raise error
+    return answer(to_problem(error), status_of(error))
+
+
+async def answer_unexpected(_request: Request, _error: Exception) -> Response:
+    """A bug of ours; the server goes on to raise it, so that it is logged."""
+    problem = Problem(detail="The hub failed to answer; its log says why", code=InternalError.code)
+    return answer(problem, 500)
+
+
+async def answer_http_error(_request: Request, error: Exception) -> Response:
+    """What the router itself refuses: no such address, or not with this method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    refusal = answer(Problem(detail=error.detail), error.status_code)
+    refusal.headers.update(error.headers or {})
+    return refusal
+
+
+# --- Challenges for credentials ---
+
+T = TypeVar("T")
+
+
+async def challenging(request: Request, found: Awaitable[T]) -> T:
+    """What is found; for credentials that are no key, not finding it is 401 and not 404.
+
+    Who sends none is never asked for any: installers look everywhere for every requirement, and
+    give up at a 401. Who sends some that are good for nothing is told, whether or not there is
+    anything to see; pip then asks the keyring.
+    """
+    try:
+        return await found
+    except NotFound as error:
+        if "authorization" not in request.headers or caller_of(request).slug:
+            raise
+        raise HTTPException(
+            401,
+            f"{error.message}, and the credentials that were sent are no key of this hub",
+            headers={"WWW-Authenticate": 'Basic realm="prime hub", charset="UTF-8"'},
+        ) from error

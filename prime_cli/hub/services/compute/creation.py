@@ -1,0 +1,223 @@
+"""Creating a pod: its row is written first, so that nothing is ever forgotten."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, func, insert, select
+
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
+from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.access import ADMIN, is_live, select_pods
+from prime_cli.hub.services.compute.pod_spec import (
+    Choice,
+    check_price,
+    check_request,
+    choose,
+    find_mounts,
+    name_of,
+    price_of,
+    read_deadline,
+    read_variables,
+)
+from prime_cli.hub.services.compute.pod_views import request_column
+from prime_cli.hub.services.compute.pods import get_pod
+from prime_cli.hub.services.compute.providers import require_providers, tag_of, tag_prefix
+from prime_cli.hub.services.compute.refresh import close
+from prime_cli.hub.services.compute.ssh_keys import keys_for
+from prime_cli.hub.services.owners import find_own_team, owner_id
+from prime_cli.wire.codec import encode
+from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
+
+# --- Owner and members ---
+
+
+@dataclass(frozen=True)
+class Holders:
+    """The user of a pod, its team, and by their ids those members who see it when not all do."""
+
+    user_id: str
+    team_id: str | None = None
+    shared: bool = False
+    named: tuple[str, ...] = ()
+
+
+def find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> Holders:
+    """Whose a pod is to be. Raises NotAllowed for a key that is not good for it, NotFound for a
+    team or a member, UsageError for sharing without a team.
+    """
+    shared = creation.shared_with_team or creation.shared_in_camel
+    named = tuple(dict.fromkeys([*creation.team_member_ids, *creation.members_in_camel]))
+    if creation.team is None and (shared or named):
+        raise UsageError("A pod is shared with a team, and none is named", hint="name the team")
+    # An owner without accounts is made when it is first needed.
+    with hub.database.write() as connection:
+        user = owner_id(hub, connection, caller.slug)
+        if creation.team is None:
+            _require_may_rent(caller, caller.slug)
+            return Holders(user)
+        team = find_own_team(connection, caller, creation.team.team_id)
+        _require_may_rent(caller, team.slug)
+        _require_members(connection, team.id, named)
+    return Holders(user, team.id, shared, named)
+
+
+def list_holders(connection: Connection, holders: Holders) -> tuple[str, ...]:
+    """The ids of all who will see the pod, its user first."""
+    if holders.team_id is None:
+        return (holders.user_id,)
+    query = select(members.c.user_id).where(members.c.team_id == holders.team_id)
+    if not holders.shared:
+        query = query.where(members.c.role == ADMIN)
+    of_team = connection.execute(query.order_by(members.c.user_id)).scalars()
+    return tuple(dict.fromkeys([holders.user_id, *holders.named, *of_team]))
+
+
+def _require_may_rent(caller: Caller, owner: str) -> None:
+    if owner not in caller.writes:
+        raise NotAllowed(
+            f"This key may not rent pods for `{owner}`",
+            hint="use one with the scope `write` that is good for it",
+        )
+
+
+def _require_members(connection: Connection, team_id: str, user_ids: Sequence[str]) -> None:
+    inside = select(members.c.user_id).where(members.c.team_id == team_id)
+    known = set(connection.execute(inside).scalars())
+    for user_id in user_ids:
+        if user_id not in known:
+            raise NotFound(f"`{user_id[:80]}` is not in the team")
+
+
+# --- Creation ---
+
+MOST_PODS = 50
+"""Live pods of one user, so that a script that goes wrong does not fill the machine."""
+
+
+def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
+    """A new pod, which is on its way.
+
+    Raises NotAllowed, NotFound for an offer, team, key or disk, Conflict for an offer that is gone
+    or too dear, UsageError for a wish that cannot be met, and what the provider raises when it
+    cannot begin: then nothing is left but an entry of the history that says why.
+    """
+    require_user(caller)
+    require_providers(hub)
+    check_request(creation)
+    stop_at = read_deadline(hub, creation.stop_at)
+    choice = choose(hub, creation)
+    price = price_of(choice.offer, creation)
+    check_price(creation.pod, price)
+    holders = find_holders(hub, caller, creation)
+    order = _order(hub, caller, creation, choice, holders=holders, stop_at=stop_at)
+    choice.provider.require_possible(order)
+    _insert(hub, caller, creation, choice, order=order, holders=holders, price=price)
+    _start(hub, choice, order)
+    return get_pod(hub, caller, order.pod_id)
+
+
+def _order(
+    hub: Hub,
+    caller: Caller,
+    creation: PodCreation,
+    choice: Choice,
+    *,
+    holders: Holders,
+    stop_at: datetime,
+) -> Order:
+    request = creation.pod
+    pod_id = str(uuid4())
+    with hub.database.read() as connection:
+        keys = keys_for(connection, list_holders(connection, holders), request.ssh_key_id or None)
+        mounts = find_mounts(connection, caller, creation, choice)
+    return Order(
+        tag=tag_of(tag_prefix(hub), pod_id),
+        pod_id=pod_id,
+        name=name_of(request, pod_id),
+        owner=caller.slug,
+        offer=choice.offer,
+        stop_at=stop_at,
+        authorized_keys=keys,
+        nodes=creation.nodes,
+        vcpus=request.vcpus,
+        memory=request.memory,
+        disk_size=request.disk_size,
+        image=request.image or None,
+        variables=read_variables(request),
+        disks=mounts,
+    )
+
+
+def _insert(
+    hub: Hub,
+    caller: Caller,
+    creation: PodCreation,
+    choice: Choice,
+    *,
+    order: Order,
+    holders: Holders,
+    price: float | None,
+) -> None:
+    now = hub.now()
+    values: dict[str, Any] = {
+        "id": order.pod_id,
+        "tag": order.tag,
+        "user_id": holders.user_id,
+        "team_id": holders.team_id,
+        "shared": holders.shared,
+        "name": order.name,
+        "provider": choice.provider.name,
+        "offer": encode(choice.offer).decode(),
+        "request": request_column(creation),
+        "nodes": order.nodes,
+        "price_hr": price,
+        "status": PROVISIONING,
+        "addresses": "[]",
+        "host_keys": "[]",
+        "created_at": now,
+        "updated_at": now,
+        "stop_at": timestamp(order.stop_at),
+    }
+    with hub.database.write() as connection:
+        _require_room(connection, holders.user_id)
+        find_mounts(connection, caller, creation, choice)
+        connection.execute(insert(pods).values(values))
+        for user_id in holders.named:
+            connection.execute(insert(pod_members).values(pod_id=order.pod_id, user_id=user_id))
+        for mount in order.disks:
+            connection.execute(insert(pod_disks).values(pod_id=order.pod_id, disk_id=mount.disk_id))
+        detail = {"provider": choice.provider.name, "offer": choice.offer.cloud_id}
+        record(hub, connection, caller, "pod.create", order.pod_id, name=order.name, **detail)
+
+
+def _require_room(connection: Connection, user_id: str) -> None:
+    count = select(func.count()).select_from(pods).where(pods.c.user_id == user_id, is_live())
+    if connection.execute(count).scalar_one() >= MOST_PODS:
+        raise Conflict(
+            f"There are {MOST_PODS} pods already, which is the most of one user",
+            hint="end some with `prime pods terminate`",
+        )
+
+
+def _start(hub: Hub, choice: Choice, order: Order) -> None:
+    try:
+        choice.provider.start(order)
+    except PrimeError as error:
+        with hub.database.read() as connection:
+            row = connection.execute(select_pods().where(pods.c.id == order.pod_id)).one()
+        close(hub, row, ERROR, ended_at=hub.now(), failure=error.message)
+        raise
+    with hub.database.read() as connection:
+        ended = select(pods.c.terminated_at).where(pods.c.id == order.pod_id)
+        if connection.execute(ended).scalar_one() is None:
+            return
+    # Somebody ended it before there was anything to end.
+    choice.provider.end(order.tag)
+    raise Conflict(f"The pod `{order.name}` was ended while it began")

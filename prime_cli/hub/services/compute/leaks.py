@@ -1,0 +1,217 @@
+"""Leaks: what costs or takes room without need, found and ended."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, Table, insert, or_, select, true, update
+
+from prime_cli.core.errors import NotAllowed, PrimeError
+from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import counters, disks, owners, pods
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.audit import note
+from prime_cli.hub.services.compute.access import THE_HUB, is_live, is_of, select_pods
+from prime_cli.hub.services.compute.providers import ask, tag_prefix
+from prime_cli.hub.services.compute.refresh import end_pod, look_after
+from prime_cli.wire.pods import DELETING, ERROR, Leak, Swept
+
+# --- Finding and ending leaks ---
+
+MACHINE = "machine without a pod"
+LATE = "pod past its deadline"
+FAILED = "failed pod whose machine is still there"
+UNENDED = "pod that was to end"
+DISK = "disk that nobody has"
+SILENT = "provider that does not answer"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A leak, and what ends it."""
+
+    leak: Leak
+    end: Callable[[], object] | None
+
+
+def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
+    """End, or with `dry_run` tell, what of the caller's is there without need; an admin's of all.
+
+    What is on a pod that failed may be somebody's work, so that until its deadline nobody but its
+    user sweeps it.
+    What cannot be ended, and providers that do not answer, are told with the reason. Raises
+    NotLoggedIn, NotAllowed.
+    """
+    require_user(caller)
+    if not (dry_run or caller.admin or caller.slug in caller.writes):
+        raise NotAllowed("This key may not end pods", hint="use one with the scope `write`")
+    everything = [
+        found for provider in hub.settings.providers for found in _find(hub, caller, provider)
+    ]
+    leaks = [found.leak if dry_run else _end(found) for found in everything]
+    ended = [leak.id for leak in leaks if leak.ended]
+    if ended:
+        with hub.database.write() as connection:
+            note(hub, connection, caller, "pod.sweep", "pods", ended=ended)
+    return Swept(leaks)
+
+
+def _end(found: _Found) -> Leak:
+    if found.end is None:
+        return found.leak
+    try:
+        found.end()
+    except PrimeError as error:
+        return msgspec.structs.replace(found.leak, failure=error.message)
+    return msgspec.structs.replace(found.leak, ended=True)
+
+
+def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
+    """What is there of one provider; ask it before the rows are read, as those are older."""
+    prefix = tag_prefix(hub)
+    answer = ask(provider, lambda each: (each.found(prefix), each.found_disks(prefix)))
+    if isinstance(answer, PrimeError):
+        return [_silent(provider, answer)]
+    tags, disk_tags = answer
+    live = _live_tags(hub, disks)
+    stray_disks = sorted(set(disk_tags) - live)
+    return [
+        *_find_machines(hub, caller, provider, prefix, tags),
+        *_strays(hub, caller, provider, disks, DISK, stray_disks, provider.remove_disk),
+    ]
+
+
+def _find_machines(
+    hub: Hub, caller: Caller, provider: Provider, prefix: str, tags: Collection[str]
+) -> list[_Found]:
+    query = select_pods().where(pods.c.provider == provider.name, is_live())
+    with hub.database.read() as connection:
+        mine = connection.execute(query.where(_may_sweep(pods, caller))).all()
+        of_caller = is_of(pods, caller, caller.writes or caller.reads)
+        own = {row.id for row in connection.execute(query.where(of_caller))}
+    strays = set(tags) - _live_tags(hub, pods)
+    wanted = [row.tag for row in mine]
+    # What ended by itself in between is gone by now.
+    answer = ask(provider, lambda each: (strays and each.found(prefix), each.look(wanted)))
+    if isinstance(answer, PrimeError):
+        return [_silent(provider, answer)]
+    still_there, seen = answer
+    there = sorted(strays & set(still_there))
+    return [
+        *_strays(hub, caller, provider, pods, MACHINE, there, provider.end),
+        *(
+            _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row, found))
+            for row in mine
+            if (found := seen.get(row.tag))
+            and (kind := _kind(hub, row, found, is_own=row.id in own))
+        ),
+    ]
+
+
+def _live_tags(hub: Hub, table: Table) -> set[str]:
+    with hub.database.read() as connection:
+        query = select(table.c.tag).where(table.c.terminated_at.is_(None))
+        return set(connection.execute(query).scalars())
+
+
+def _ending(
+    hub: Hub, caller: Caller, provider: Provider, row: Row[Any], seen: Seen
+) -> Callable[[], object]:
+    failed = seen.failure if seen.status == ERROR else None
+    return partial(end_pod, hub, caller, provider, row, why="swept", failed=failed)
+
+
+def _kind(hub: Hub, row: Row[Any], seen: Seen, *, is_own: bool) -> str | None:
+    if row.status == DELETING:
+        return None if seen.status == DELETING else UNENDED
+    if row.stop_at <= hub.now():
+        return LATE
+    return FAILED if seen.status == ERROR and is_own else None
+
+
+def _strays(
+    hub: Hub,
+    caller: Caller,
+    provider: Provider,
+    table: Table,
+    kind: str,
+    tags: list[str],
+    end: Callable[[str], object],
+) -> Iterable[_Found]:
+    """What has a tag and no live row; whose it was is known by a row that has ended, if any."""
+    query = select(table, owners.c.slug.label("owner")).join(owners, owners.c.id == table.c.user_id)
+    with hub.database.read() as connection:
+        mine = query.where(table.c.tag.in_(tags), _may_sweep(table, caller))
+        rows = {row.tag: row for row in connection.execute(mine)}
+    for tag in tags:
+        if row := rows.get(tag):
+            yield _Found(_leak(kind, provider, row), partial(end, tag))
+        elif caller.admin:
+            yield _Found(Leak(kind, tag, provider=provider.name), partial(end, tag))
+
+
+def _may_sweep(table: Table, caller: Caller) -> ColumnElement[bool]:
+    return true() if caller.admin else is_of(table, caller, caller.writes or caller.reads)
+
+
+def _leak(kind: str, provider: Provider, row: Row[Any]) -> Leak:
+    return Leak(kind, row.id, name=row.name, provider=provider.name, owner=row.owner)
+
+
+def _silent(provider: Provider, error: PrimeError) -> _Found:
+    return _Found(Leak(SILENT, provider.name, provider=provider.name, failure=error.message), None)
+
+
+# --- In the background ---
+
+_LOOKED = "pods looked after"
+_SWEPT = "pods swept"
+
+
+def look_after_all(hub: Hub, seconds: float) -> bool:
+    """Look at all live pods, and end those past their deadline.
+
+    False when another process has done so within half of `seconds`, and nothing was done.
+    """
+    if not _claim(hub, _LOOKED, seconds / 2):
+        return False
+    with hub.database.read() as connection:
+        rows = connection.execute(select_pods().where(is_live())).all()
+    look_after(hub, rows)
+    return True
+
+
+def is_swept(hub: Hub, since: datetime) -> bool:
+    """Whether a process has begun a sweep after this moment, or in the same second."""
+    with hub.database.read() as connection:
+        begun = connection.execute(select(counters.c.value).where(counters.c.name == _SWEPT))
+        return (begun.scalar() or 0) >= int(since.timestamp())
+
+
+def sweep_all(hub: Hub, seconds: float) -> Swept | None:
+    """End everything that is there without need; None when another process has just done so."""
+    if not _claim(hub, _SWEPT, seconds / 2):
+        return None
+    return sweep(hub, THE_HUB, dry_run=False)
+
+
+def _claim(hub: Hub, name: str, seconds: float) -> bool:
+    """Whether this process is the one to do `name` now: nobody has for some `seconds`.
+
+    Who dies at it is followed by somebody else once they are over. A time that is yet to come was
+    written by a clock that was wrong.
+    """
+    now = int(hub.settings.clock().timestamp())
+    due = or_(counters.c.value <= now - seconds, counters.c.value > now)
+    taken = update(counters).where(counters.c.name == name, due).values(value=now)
+    with hub.database.write() as connection:
+        if connection.execute(taken).rowcount:
+            return True
+        known = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar()
+        if known is None:
+            connection.execute(insert(counters).values(name=name, value=now))
+        return known is None

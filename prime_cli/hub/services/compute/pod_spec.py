@@ -1,0 +1,209 @@
+"""What a request asks for: an offer, the options that the offer leaves open, and disks."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, select
+
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
+from prime_cli.hub.compute.provider import Mount, Provider
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import disks, pod_disks, pods
+from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
+from prime_cli.hub.services.compute.offers import gather
+from prime_cli.hub.services.owners import check_label
+from prime_cli.wire.counts import check_count
+from prime_cli.wire.disks import ACTIVE
+from prime_cli.wire.offers import GpuOffer
+from prime_cli.wire.pods import DEFAULT_LIFE, LONGEST_LIFE, PodCreation, PodRequest
+
+# --- Options ---
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_MOST_VARIABLES = 200
+_MOST_NODES = 1000
+_LONGEST_VALUE = 32 * 1024
+_SEE = "see what there is with `prime availability list`"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The offer that a pod is made of, and whose it is."""
+
+    provider: Provider
+    offer: GpuOffer
+
+
+def check_request(creation: PodCreation) -> None:
+    """Raise UsageError that names the first wish which no provider here can meet."""
+    request = creation.pod
+    if not 1 <= creation.nodes <= _MOST_NODES:
+        raise UsageError(f"`nodes` must be from 1 to {_MOST_NODES}, not {creation.nodes}")
+    for name, wish in (
+        ("customTemplateId", request.custom_template_id),
+        ("jupyterPassword", request.jupyter_password),
+        ("autoRestart", request.auto_restart),
+        ("prepaidForHr", request.prepaid_for_hr),
+    ):
+        if wish:
+            raise UsageError(f"`{name}` is not possible at this hub", hint="leave it out")
+
+
+def choose(hub: Hub, creation: PodCreation) -> Choice:
+    """The cheapest offer that is as asked for.
+
+    Raises NotFound when there is none, Conflict when none is left of it, and UsageError for wishes
+    beside it that it does not leave open.
+    """
+    request = creation.pod
+    offers = gather(hub, lambda provider: provider.offers(), of=creation.provider.type)
+    meant = [Choice(provider, offer) for provider, offer in offers if _is_meant(request, offer)]
+    if not meant:
+        raise NotFound(
+            f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
+            f"`{request.gpu_type[:80]}` like this (any more)",
+            hint=_SEE,
+        )
+    in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]
+    if not in_stock:
+        raise Conflict(f"None is left of `{request.cloud_id}`", hint=_SEE)
+    choice = min(in_stock, key=_cost)
+    _check_counts(request, choice.offer)
+    images = choice.offer.images
+    # Of an offer that lists none, the provider knows which there are.
+    if request.image and images and request.image not in images:
+        raise UsageError(
+            f"`{request.image[:80]}` is not an image of this offer",
+            hint=f"it has {', '.join(images)}",
+        )
+    return choice
+
+
+def _cost(choice: Choice) -> float:
+    """What to choose by: an unknown price may be any, so it comes last."""
+    price = choice.offer.prices.price
+    return math.inf if price is None else price
+
+
+def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
+    """What an hour of what is asked for costs; None where the offer has no price."""
+    pod = creation.pod
+    return offer.hourly(
+        disk=pod.disk_size, vcpus=pod.vcpus, memory=pod.memory, nodes=creation.nodes
+    )
+
+
+def check_price(request: PodRequest, price: float | None) -> None:
+    """Raise Conflict where it costs more than the caller would pay, or nobody knows how much."""
+    if request.max_price is None or (price is not None and price <= request.max_price):
+        return
+    costs = "Nobody knows what it costs" if price is None else f"It costs {price:g} an hour"
+    raise Conflict(
+        f"{costs}, and `maxPrice` is {request.max_price:g}",
+        hint="offer more, or choose a cheaper one with `prime availability list`",
+    )
+
+
+def read_deadline(hub: Hub, text: str | None) -> datetime:
+    """When the pod is to end, in a day where nothing is said; raises UsageError."""
+    now = hub.settings.clock()
+    if text is None:
+        return now + DEFAULT_LIFE
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"`{text[:80]}` is not a time", hint="write ISO 8601 in UTC") from error
+    if moment.tzinfo is None:
+        raise UsageError(f"`stopAt` has no time zone: `{text[:80]}`", hint="write it with a `Z`")
+    if not now < moment <= now + LONGEST_LIFE:
+        raise UsageError("`stopAt` must be in the future, and at most a year away")
+    return moment.astimezone(UTC)
+
+
+def read_variables(request: PodRequest) -> Mapping[str, str]:
+    """The environment variables by name; raises UsageError, which shows no value."""
+    if len(request.env_vars) > _MOST_VARIABLES:
+        raise UsageError(f"More than {_MOST_VARIABLES} environment variables are given")
+    found: dict[str, str] = {}
+    for variable in request.env_vars:
+        if not _VARIABLE.fullmatch(variable.key):
+            raise UsageError(
+                f"`{variable.key[:40]}` is not the name of an environment variable",
+                hint="write letters, digits and `_`",
+            )
+        if "\0" in variable.value or len(variable.value) > _LONGEST_VALUE:
+            raise UsageError(
+                f"The value of `{variable.key}` has a NUL or more than {_LONGEST_VALUE} characters"
+            )
+        found[variable.key] = variable.value
+    return found
+
+
+def name_of(request: PodRequest, pod_id: str) -> str:
+    """The name that was asked for, or one made of the id; raises UsageError."""
+    return check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}"
+
+
+def _is_meant(request: PodRequest, offer: GpuOffer) -> bool:
+    exact = (request.cloud_id, request.gpu_type, request.gpu_count)
+    if exact != (offer.cloud_id, offer.gpu_type, offer.gpu_count):
+        return False
+    return all(
+        asked in (None, "", there)
+        for asked, there in (
+            (request.socket, offer.socket),
+            (request.data_center_id, offer.data_center),
+            (request.country, offer.country),
+            (request.security, offer.security),
+        )
+    )
+
+
+def _check_counts(request: PodRequest, offer: GpuOffer) -> None:
+    check_count(offer.disk, request.disk_size, "diskSize")
+    check_count(offer.vcpu, request.vcpus, "vcpus")
+    check_count(offer.memory, request.memory, "memory")
+
+
+# --- Disks ---
+
+_MOST_DISKS = 20
+
+
+def find_mounts(
+    connection: Connection, caller: Caller, creation: PodCreation, choice: Choice
+) -> tuple[Mount, ...]:
+    """The disks that are asked for; raises NotFound, NotAllowed, UsageError, and Conflict where
+    one is in use.
+    """
+    wanted = list(dict.fromkeys(creation.disks))
+    if len(wanted) > _MOST_DISKS:
+        raise UsageError(f"More than {_MOST_DISKS} disks are given")
+    allowed = attachable_by(caller).label("allowed")
+    query = select(disks, allowed).where(disks.c.id.in_(wanted), disks_of(caller))
+    rows = {row.id: row for row in connection.execute(query)}
+    for disk_id in wanted:
+        if disk_id not in rows:
+            raise NotFound(f"Disk `{disk_id[:80]}` not found")
+        if not rows[disk_id].allowed:
+            raise NotAllowed(f"The disk `{rows[disk_id].name}` is of a team that you have left")
+        if rows[disk_id].provider != choice.provider.name:
+            raise UsageError(
+                f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
+                f"would be of `{choice.provider.name}`"
+            )
+        if rows[disk_id].status != ACTIVE:
+            raise Conflict(f"The disk `{rows[disk_id].name}` is {rows[disk_id].status}")
+    used = (
+        select(disks.c.name)
+        .join(pod_disks, pod_disks.c.disk_id == disks.c.id)
+        .join(pods, pods.c.id == pod_disks.c.pod_id)
+        .where(pod_disks.c.disk_id.in_(wanted), is_live())
+    )
+    taken = connection.execute(used).scalars().first()
+    if taken is not None:
+        raise Conflict(f"The disk `{taken}` is attached to another pod", hint="end that pod first")
+    return tuple(Mount(each, rows[each].name, rows[each].tag) for each in wanted)

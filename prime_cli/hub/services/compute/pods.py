@@ -1,0 +1,109 @@
+"""Pods as their users see them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, func, select
+
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import pods
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.compute.access import (
+    endable_by,
+    find_endable,
+    find_pod,
+    is_live,
+    select_pods,
+    visible_to,
+)
+from prime_cli.hub.services.compute.pod_views import (
+    describe_endable,
+    describe_past,
+    describe_pod,
+    describe_state,
+    find_attached,
+)
+from prime_cli.hub.services.compute.providers import provider_named
+from prime_cli.hub.services.compute.refresh import look_after
+from prime_cli.wire.pods import Endable, PastPage, Pod, PodLog, PodPage, PodStates
+
+
+def list_pods(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) -> PodPage:
+    """One page of the pods that are there, the newest first, after a look at all of them."""
+    require_user(caller)
+    wanted = (visible_to(caller), is_live())
+    _look_at(hub, *wanted)
+    with hub.database.read() as connection:
+        total = connection.execute(select(func.count()).select_from(pods).where(*wanted))
+        newest = (pods.c.created_at.desc(), pods.c.id)
+        page = select_pods().where(*wanted).order_by(*newest).offset(offset).limit(limit)
+        rows = connection.execute(page).all()
+        attached = find_attached(connection, rows)
+        count = total.scalar_one()
+    return PodPage([describe_pod(hub, row, attached) for row in rows], count, offset, limit)
+
+
+def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
+    """One pod, of those that have ended too; raises NotFound."""
+    require_user(caller)
+    _look_at(hub, visible_to(caller), is_live(), pods.c.id == pod_id)
+    with hub.database.read() as connection:
+        row = find_pod(connection, caller, pod_id)
+        return describe_pod(hub, row, find_attached(connection, [row]))
+
+
+def get_endable(hub: Hub, caller: Caller, pod_id: str) -> Endable:
+    """One pod, as whoever may end it has to know it; raises NotFound, NotAllowed."""
+    require_user(caller)
+    _look_at(hub, endable_by(caller), is_live(), pods.c.id == pod_id)
+    with hub.database.read() as connection:
+        return describe_endable(hub, find_endable(connection, caller, pod_id))
+
+
+def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
+    """How pods are, in the order of `pod_ids`; those that the caller does not see are left out."""
+    require_user(caller)
+    wanted = (visible_to(caller), pods.c.id.in_(list(pod_ids)))
+    _look_at(hub, *wanted, is_live())
+    with hub.database.read() as connection:
+        rows = {row.id: row for row in connection.execute(select_pods().where(*wanted))}
+    found = (rows.get(pod_id) for pod_id in dict.fromkeys(pod_ids))
+    return PodStates([describe_state(hub, row) for row in found if row is not None])
+
+
+def list_past(
+    hub: Hub,
+    caller: Caller,
+    *,
+    by_creation: bool = False,
+    descending: bool = True,
+    offset: int = 0,
+    limit: int = 100,
+) -> PastPage:
+    """One page of the pods that have ended, by when they did, or when they were made."""
+    require_user(caller)
+    _look_at(hub, visible_to(caller), is_live())
+    wanted = (visible_to(caller), pods.c.terminated_at.is_not(None))
+    column = pods.c.created_at if by_creation else pods.c.terminated_at
+    key: ColumnElement[Any] = column.desc() if descending else column.asc()
+    page = select_pods().where(*wanted).order_by(key, pods.c.id).offset(offset).limit(limit)
+    with hub.database.read() as connection:
+        count = connection.execute(select(func.count()).select_from(pods).where(*wanted))
+        total = count.scalar_one()
+        rows = connection.execute(page).all()
+    return PastPage([describe_past(row) for row in rows], total, offset, limit)
+
+
+def read_log(hub: Hub, caller: Caller, pod_id: str, *, lines: int) -> PodLog:
+    """The last lines of a pod's log; raises NotFound, and what the provider raises."""
+    require_user(caller)
+    with hub.database.read() as connection:
+        row = find_pod(connection, caller, pod_id)
+    return PodLog(provider_named(hub, row.provider).log(row.tag, lines))
+
+
+def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    with hub.database.read() as connection:
+        rows = connection.execute(select_pods().where(*wanted)).all()
+    look_after(hub, rows)
+    return rows

@@ -1,0 +1,194 @@
+"""What the providers see of pods, written to their rows; and the end of pods."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Row, update
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import pods
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live
+from prime_cli.hub.services.compute.pod_views import (
+    addresses_column,
+    failure_column,
+    host_keys_column,
+)
+from prime_cli.hub.services.compute.providers import ask, find_provider, provider_named
+from prime_cli.wire.pods import (
+    ACTIVE,
+    DELETING,
+    ERROR,
+    PENDING,
+    PROVISIONING,
+    STOPPED,
+    TERMINATED,
+    UNKNOWN,
+    Ended,
+)
+
+# --- Termination ---
+
+
+def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
+    """End a pod; of one that has ended, that it has.
+
+    DELETING is answered where that takes the provider a while. Raises NotFound, NotAllowed, and
+    what the provider raises: the pod stays DELETING then, and is ended when that can be done.
+    """
+    require_user(caller)
+    with hub.database.read() as connection:
+        row = find_endable(connection, caller, pod_id)
+    if row.terminated_at is not None:
+        return Ended(TERMINATED)
+    provider = provider_named(hub, row.provider)
+    return Ended(end_pod(hub, caller, provider, row, why="asked for"))
+
+
+def end_pod(
+    hub: Hub,
+    caller: Caller,
+    provider: Provider,
+    row: Row[Any],
+    *,
+    why: str,
+    failed: str | None = None,
+) -> str:
+    """Let nothing be left of a pod: TERMINATED, or DELETING where that takes the provider a while.
+
+    Of one that had `failed`, the reason stays in the history; None is what its row says. Raises
+    what the provider raises, after it is written to the pod.
+    """
+    if failed is None and row.status == ERROR:
+        failed = row.failure
+    with hub.database.write() as connection:
+        wished = update(pods).where(pods.c.id == row.id, is_live(), pods.c.status != DELETING)
+        values = {"status": DELETING, "failure": None, "updated_at": hub.now()}
+        if connection.execute(wished.values(values)).rowcount:
+            record(hub, connection, caller, "pod.terminate", row.id, owner=row.owner, why=why)
+    failure = ask(provider, lambda each: each.end(row.tag))
+    left = ask(provider, lambda each: each.look([row.tag]).get(row.tag))
+    if left is None:
+        close(hub, row, TERMINATED, ended_at=hub.now(), failure=failed)
+        return TERMINATED
+    if failure is None or (isinstance(left, Seen) and left.status == DELETING):
+        return DELETING
+    with hub.database.write() as connection:
+        noted = update(pods).where(pods.c.id == row.id, is_live())
+        connection.execute(noted.values(failure=failure_column(failure.message)))
+    raise failure
+
+
+def close(
+    hub: Hub, row: Row[Any], status: str, *, ended_at: str, failure: str | None = None
+) -> None:
+    """Note that a pod is there no more: from now on it is history."""
+    values: dict[str, Any] = {
+        "status": status,
+        # No clock that was set back lets a pod have cost less than nothing.
+        "terminated_at": max(ended_at, row.created_at),
+        "updated_at": hub.now(),
+        "addresses": "[]",
+        "progress": None,
+    }
+    if failure is not None or status != ERROR:
+        values["failure"] = failure_column(failure)
+    with hub.database.write() as connection:
+        connection.execute(update(pods).where(pods.c.id == row.id, is_live()).values(values))
+
+
+# --- Status ---
+
+_BEGINS_WITHIN = timedelta(minutes=1)
+_ON_ITS_WAY = (PROVISIONING, PENDING)
+_STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
+
+
+def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
+    """Note how live pods are, start those again that are down and could go on, and end those that
+    are past their deadline or on their way out.
+
+    Pods of a provider that does not answer stay as they are; that is in the log.
+    """
+    for provider, row, seen in look(hub, rows):
+        if seen is None:
+            _note_absence(hub, provider, row)
+        elif row.stop_at <= hub.now():
+            # Also of one that is on its way out: it may be stuck there, and it costs.
+            _end(hub, provider, row, why="past its deadline")
+        elif row.status != DELETING:
+            _note(hub, row, _resume(provider, row.tag, seen) if seen.is_resumable else seen)
+        elif seen.status != DELETING:
+            _end(hub, provider, row, why="asked for")
+
+
+def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], Seen | None]]:
+    """What is seen of pods whose providers answer."""
+    found: list[tuple[Provider, Row[Any], Seen | None]] = []
+    by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        by_provider[row.provider].append(row)
+    for name, theirs in by_provider.items():
+        provider = find_provider(hub, name)
+        seen = None if provider is None else see(provider, [row.tag for row in theirs])
+        if provider is not None and seen is not None:
+            found += [(provider, row, seen.get(row.tag)) for row in theirs]
+    return found
+
+
+def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, Seen] | None:
+    """What a provider sees of `tags`; None where it does not answer."""
+    answer = ask(provider, lambda provider: provider.look(tags))
+    return None if isinstance(answer, PrimeError) else answer
+
+
+def _resume(provider: Provider, tag: str, seen: Seen) -> Seen:
+    """How a pod is that was told to go on; where that fails, whoever looks next tries it again."""
+    failure = ask(provider, lambda each: each.resume(tag))
+    if isinstance(failure, PrimeError):
+        return replace(seen, status=ERROR, failure=failure.message)
+    return seen
+
+
+def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
+    # Whoever looks is shown why it failed by the pod itself, and it is tried again.
+    with suppress(PrimeError):
+        end_pod(hub, THE_HUB, provider, row, why=why)
+
+
+def _note_absence(hub: Hub, provider: Provider, row: Row[Any]) -> None:
+    now = hub.now()
+    if row.status == ERROR:
+        close(hub, row, ERROR, ended_at=now)
+    elif row.stop_at <= now or row.status not in _ON_ITS_WAY:
+        # Its provider keeps deadlines too, and nobody may have looked since it was asked for.
+        close(hub, row, TERMINATED, ended_at=min(now, row.stop_at))
+    elif timestamp(hub.settings.clock() - _BEGINS_WITHIN) >= row.created_at:
+        why = f"The provider `{row.provider}` has nothing of it: it was interrupted when it began"
+        close(hub, row, ERROR, ended_at=now, failure=why)
+        # What it was interrupted at is no pod, and may be there all the same.
+        ask(provider, lambda each: each.end(row.tag))
+
+
+def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
+    values = {
+        "status": seen.status if seen.status in _STATUSES else UNKNOWN,
+        "progress": seen.progress,
+        "failure": failure_column(seen.failure),
+        "addresses": addresses_column(seen),
+        "host_keys": host_keys_column(seen),
+        "started_again": timestamp(seen.started_again) if seen.started_again else None,
+    }
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return
+    # Only as long as nobody else has noted something in between.
+    same = (pods.c.id == row.id, is_live(), pods.c.status == row.status)
+    with hub.database.write() as connection:
+        connection.execute(update(pods).where(*same).values(**values, updated_at=hub.now()))

@@ -1,0 +1,207 @@
+"""Making environments: by name (resolve), or as a fork."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, insert, select, update
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.refs import LATEST, EnvRef, normalize_name
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import (
+    artifacts,
+    environments,
+    locks,
+    reports,
+    versions,
+    wheel_metadata,
+)
+from prime_cli.hub.search_index import list_anew
+from prime_cli.hub.services.access import (
+    find_by_id,
+    find_environment,
+    find_visible,
+    read_visibility,
+    require_owner_slug,
+    require_user,
+)
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.owners import find_own_team, find_team, owner_id
+from prime_cli.hub.services.package_index import refresh_index
+from prime_cli.hub.services.serial import raise_serial
+from prime_cli.hub.services.versions import find_version, metadata_of, update_latest
+from prime_cli.hub.tokens import new_id
+from prime_cli.wire.codec import encode
+from prime_cli.wire.environments import (
+    ForkReply,
+    ForkRequest,
+    LookupReply,
+    LookupRequest,
+    Owner,
+    ResolveReply,
+    ResolveRequest,
+)
+
+# --- Resolve ---
+
+
+def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
+    """The environment of that name, made when there is none.
+
+    A visibility that is given changes that of an existing environment. Raises NotAllowed for
+    another owner, UsageError for names that cannot be.
+    """
+    visibility = read_visibility(request.visibility)
+    require_user(caller)
+    with hub.database.write() as connection:
+        ref = _ref_of(connection, caller, request)
+        known = find_visible(connection, caller, ref)
+        if known is None:
+            visibility = visibility or hub.settings.default_visibility
+            create_environment(hub, connection, ref, visibility)
+            record(hub, connection, caller, "environment.create", ref.slug, visibility=visibility)
+        elif visibility not in (None, known.visibility):
+            _change_visibility(hub, connection, known.id, visibility)
+            detail = {"was": known.visibility, "is": visibility}
+            record(hub, connection, caller, "environment.visibility", ref.slug, **detail)
+        row = find_environment(connection, caller, ref)
+    owner = Owner(row.owner, row.owner_type)
+    return ResolveReply(row.id, row.name, owner, row.visibility, created=known is None)
+
+
+def lookup(hub: Hub, caller: Caller, request: LookupRequest) -> LookupReply:
+    """An environment by id or `owner/name`, or by name and owner; raises NotFound."""
+    with hub.database.read() as connection:
+        if request.id:
+            row = find_by_id(connection, caller, request.id)
+        elif request.name:
+            owner = request.team_slug or caller.slug
+            row = find_environment(connection, caller, EnvRef.parse(f"{owner}/{request.name}"))
+        else:
+            raise UsageError("Either `id` or `name` is needed")
+    return LookupReply(row.id, row.name, Owner(row.owner, row.owner_type))
+
+
+def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> EnvRef:
+    """What is to be written. Old clients send the slug of any owner as `team_slug`."""
+    owner = request.owner_slug or request.team_slug or caller.slug
+    if request.team_id:
+        owner = find_own_team(connection, caller, request.team_id).slug
+    require_owner_slug(caller, owner, f"{owner}/{request.name}")
+    ref = EnvRef.parse(f"{owner}/{request.name}")
+    if ref.version is not None:
+        raise UsageError(f"`{request.name}` is not the name of an environment")
+    return ref
+
+
+def _change_visibility(
+    hub: Hub, connection: Connection, environment_id: str, visibility: str | None
+) -> None:
+    connection.execute(
+        update(environments)
+        .where(environments.c.id == environment_id)
+        .values(visibility=visibility, updated_at=hub.now())
+    )
+    list_anew(connection, environment_id)
+    raise_serial(connection, environment_id)
+
+
+def create_environment(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
+    """Make an environment that has no version yet, and so is in no list."""
+    now = hub.now()
+    made = new_id("env")
+    connection.execute(
+        insert(environments).values(
+            id=made,
+            owner_id=owner_id(hub, connection, ref.owner),
+            name=ref.name,
+            normalized_name=normalize_name(ref.name),
+            visibility=visibility,
+            description="",
+            index_stale=False,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    raise_serial(connection, made)
+
+
+# --- Fork ---
+
+
+def fork(hub: Hub, caller: Caller, ref: EnvRef, request: ForkRequest) -> ForkReply:
+    """Copy the newest version; its bytes are shared. What is private stays private.
+
+    Raises NotFound, NotAllowed, Conflict when the owner has an environment of that name.
+    """
+    require_user(caller)
+    with hub.database.write() as connection:
+        source = find_environment(connection, caller, ref)
+        version = find_version(connection, source, LATEST)
+        target = EnvRef(_owner(connection, caller, request), source.name)
+        require_owner_slug(caller, target.owner, target.slug)
+        if find_visible(connection, caller, target) is not None:
+            raise Conflict(
+                f"`{target.slug}` already exists",
+                hint=f"see it with `prime env info {target.slug}`",
+            )
+        create_environment(hub, connection, target, source.visibility)
+        made = find_environment(connection, caller, target)
+        version_id = _copy_version(hub, connection, source, version, made)
+        update_latest(hub, connection, made.id)
+        record(hub, connection, caller, "environment.fork", target.slug, source=ref.slug)
+    refresh_index(hub)
+    return ForkReply(
+        success=True,
+        message=f"Forked {ref.slug}",
+        environment_id=made.id,
+        version_id=version_id,
+        name=target.name,
+        owner=target.owner,
+        slug=target.slug,
+    )
+
+
+def _owner(connection: Connection, caller: Caller, request: ForkRequest) -> str:
+    if request.team_id:
+        return str(find_team(connection, request.team_id).slug)
+    return request.team_slug or caller.slug
+
+
+def _copy_version(
+    hub: Hub, connection: Connection, source: Row[Any], version: Row[Any], made: Row[Any]
+) -> str:
+    origin = {
+        "owner": source.owner,
+        "name": source.name,
+        "environment_id": source.id,
+        "version_id": version.id,
+        "version": version.semantic_version,
+    }
+    metadata = metadata_of(version)
+    metadata.fork_chain = [*metadata.fork_chain, origin]
+    metadata.origin = metadata.fork_chain[0]
+    said = {"environment_id": made.id, "metadata": encode(metadata).decode()}
+    sources_id, wheel_id = new_id("ver"), new_id("whl")
+    _copy(connection, artifacts, "id", version.wheel_id, {"id": wheel_id, **said})
+    _copy(connection, artifacts, "id", version.id, {"id": sources_id, **said})
+    _copy(connection, wheel_metadata, "wheel_id", version.wheel_id, {"wheel_id": wheel_id})
+    copied = {
+        "id": sources_id,
+        "environment_id": made.id,
+        "wheel_id": wheel_id,
+        "number": 1,
+        "created_at": hub.now(),
+    }
+    _copy(connection, versions, "id", version.id, copied)
+    for table in (locks, reports):
+        _copy(connection, table, "version_id", version.id, {"version_id": sources_id})
+    return sources_id
+
+
+def _copy(
+    connection: Connection, table: Table, key: str, value: str, changes: dict[str, Any]
+) -> None:
+    """Copy the row with that key, if there is one, with changes."""
+    row = connection.execute(select(table).where(table.c[key] == value)).mappings().one_or_none()
+    if row is not None:
+        connection.execute(insert(table).values({**row, **changes}))

@@ -1,0 +1,222 @@
+"""The list of environments: filters, order, pages."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, or_, select
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import (
+    artifacts,
+    environments,
+    listed,
+    owners,
+    stars,
+    tallies,
+    versions,
+)
+from prime_cli.hub.search_index import Shelf, search_words, tag_token
+from prime_cli.hub.services.access import (
+    PRIVATE,
+    PUBLIC,
+    read_visibility,
+    select_environments,
+    visible_to,
+)
+from prime_cli.hub.services.paging import Slice, cut, read_cursor, walk, write_cursor
+from prime_cli.hub.services.search import Clauses, complete, is_hit, newest_hits
+from prime_cli.wire.codec import decode
+from prime_cli.wire.environments import EnvironmentItem, EnvironmentMetadata, EnvironmentPage, Owner
+
+# --- Visibility sets ---
+
+
+def stocked_shelves(
+    connection: Connection,
+    caller: Caller,
+    *,
+    owner: str | None = None,
+    mine_only: bool = False,
+    visibility: str | None = None,
+) -> dict[Shelf, int]:
+    """The shelves that hold all the caller may see of that owner and visibility, fullest first.
+
+    No environment stands on two of them; those that are empty are left out.
+    """
+    ids = _ids_of(connection, caller.reads | ({owner} if owner else frozenset()))
+    mine = {ids[slug] for slug in caller.reads if slug in ids}
+    if owner is None and not mine_only:
+        shelves = [Shelf(PUBLIC), *(Shelf(PRIVATE, one) for one in mine)]
+    else:
+        wanted = mine if owner is None else {ids[owner]} if owner in ids else set()
+        wanted = wanted & mine if mine_only else wanted
+        shelves = [Shelf(PUBLIC, one) for one in wanted]
+        shelves += [Shelf(PRIVATE, one) for one in wanted & mine]
+    return _count(connection, [each for each in shelves if visibility in (None, each.visibility)])
+
+
+def _ids_of(connection: Connection, slugs: frozenset[str]) -> dict[str, str]:
+    rows = select(owners.c.slug, owners.c.id).where(owners.c.slug.in_(sorted(slugs)))
+    return {row.slug: row.id for row in connection.execute(rows)}
+
+
+def _count(connection: Connection, shelves: list[Shelf]) -> dict[Shelf, int]:
+    by_token = {shelf.token: shelf for shelf in shelves}
+    rows = connection.execute(
+        select(tallies).where(tallies.c.token.in_(sorted(by_token)), tallies.c.count > 0)
+    )
+    counts: dict[Shelf, int] = {by_token[token]: count for token, count in rows}
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].token)))
+
+
+# --- Finding ---
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What environments must have, all of it; `words` None for whatever they say."""
+
+    words: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    starred: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is asked for."""
+        return self.words is None and not self.tags and not self.starred
+
+
+def find(
+    connection: Connection,
+    caller: Caller,
+    shelves: dict[Shelf, int],
+    wanted: Wanted,
+    columns: Select[Any],
+) -> list[Row[Any]]:
+    """`columns` of every environment that is found on the shelves, in no order.
+
+    Of a search, or of tags, that is no more than MOST_HITS; of stars, all that the caller has
+    given.
+    """
+    if not shelves or wanted.words == ():
+        return []
+    clauses: Clauses = [[tag_token(tag)] for tag in wanted.tags]
+    clauses += [complete(connection, word) for word in wanted.words or ()]
+    found = columns.where(or_(*(shelf.holds for shelf in shelves)))
+    if wanted.starred:
+        found = _starred_by(caller, found)
+        if clauses:
+            found = found.join(listed, listed.c.environment_id == environments.c.id)
+            found = found.where(is_hit(connection, clauses))
+    else:
+        found = newest_hits(connection, found, clauses, shelves)
+    return list(connection.execute(found))
+
+
+def _starred_by(caller: Caller, found: Select[Any]) -> Select[Any]:
+    return (
+        found.join(stars, stars.c.environment_id == environments.c.id)
+        .join(owners, stars.c.owner_id == owners.c.id)
+        .where(owners.c.slug == caller.slug)
+    )
+
+
+# --- The list ---
+
+_MOST_WORDS = 16
+
+
+@dataclass(frozen=True)
+class CatalogueQuery:
+    """What a list is asked for. Several tags, or several words to search for, must all be there;
+    a word is looked for at the beginning of words in name, owner, description and tags.
+
+    A page is at an `offset`, or goes on at the `cursor` that the page before has given.
+    """
+
+    owner: str | None = None
+    visibility: str | None = None
+    search: str | None = None
+    tags: tuple[str, ...] = ()
+    starred_only: bool = False
+    mine_only: bool = False
+    sort_by: str = "created_at"
+    descending: bool = True
+    limit: int = 20
+    offset: int = 0
+    cursor: str | None = None
+
+
+def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> EnvironmentPage:
+    """One page of what the caller may see; environments without a version are left out.
+
+    Searches, and lists of a tag, hold the 1,000 environments that were listed last, and count no
+    more. Raises UsageError for an order or cursor that is none, and for too deep an offset.
+    """
+    part = _slice(query)
+    wanted = _wanted(query)
+    with hub.database.read() as connection:
+        shelves = stocked_shelves(
+            connection,
+            caller,
+            owner=query.owner,
+            mine_only=query.mine_only,
+            visibility=read_visibility(query.visibility),
+        )
+        if wanted.everything:
+            rows, total = walk(connection, shelves, part), sum(shelves.values())
+        else:
+            found = find(connection, caller, shelves, wanted, part.keys())
+            rows, total = cut(found, part), len(found)
+        shown = rows[: part.limit]
+        items = _items(connection, caller, [row.id for row in shown])
+    more = write_cursor(part.position(shown[-1])) if len(rows) > len(shown) else None
+    return EnvironmentPage(items, total_count=total, next_cursor=more)
+
+
+def _slice(query: CatalogueQuery) -> Slice:
+    after = None
+    if query.cursor:
+        after = read_cursor(query.cursor, query.sort_by, descending=query.descending)
+    return Slice(query.sort_by, query.descending, query.limit, query.offset, after)
+
+
+def _wanted(query: CatalogueQuery) -> Wanted:
+    searched = bool(query.search and query.search.strip())
+    words = search_words(query.search or "")
+    if len(words) > _MOST_WORDS:
+        raise UsageError(
+            f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
+        )
+    return Wanted(
+        words=tuple(words) if searched else None, tags=query.tags, starred=query.starred_only
+    )
+
+
+def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[EnvironmentItem]:
+    """The environments of a page in its order. Whether they may be seen is asked once more."""
+    rows = connection.execute(
+        select_environments()
+        .add_columns(versions.c.semantic_version, artifacts.c.metadata.label("metadata"))
+        .join(versions, versions.c.id == environments.c.latest_version_id)
+        .join(artifacts, artifacts.c.id == versions.c.wheel_id)
+        .where(environments.c.id.in_(ids), visible_to(caller))
+    )
+    by_id = {row.id: row for row in rows}
+    return [_item(by_id[each]) for each in ids if each in by_id]
+
+
+def _item(row: Row[Any]) -> EnvironmentItem:
+    metadata = decode(row.metadata.encode(), EnvironmentMetadata)
+    return EnvironmentItem(
+        id=row.id,
+        name=row.name,
+        owner=Owner(row.owner, row.owner_type),
+        description=row.description,
+        visibility=row.visibility,
+        latest_version=row.semantic_version,
+        stars=row.stars,
+        updated_at=row.updated_at,
+        tags=metadata.tags,
+    )

@@ -1,0 +1,222 @@
+"""One evaluation, and the list of those that are a caller's own."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, select
+
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import evaluated, evaluations, owners
+from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.evaluations.access import find_evaluation, select_evaluations
+from prime_cli.hub.services.evaluations.statistics import Tally
+from prime_cli.hub.services.owners import TEAM, find_own_team
+from prime_cli.hub.urls import evaluation_url
+from prime_cli.wire.codec import decode
+from prime_cli.wire.evaluations import (
+    EvaluatedEnvironment,
+    EvaluationDetail,
+    EvaluationPage,
+    EvaluationSummary,
+    EvaluationTicket,
+    FinalizeResult,
+    MetricSummary,
+)
+
+# --- Rows as wire structs ---
+
+
+def select_evaluated(evaluation_ids: Sequence[str]) -> Select[Any]:
+    """What these evaluations evaluate, in the order in which it was said."""
+    return (
+        select(evaluated)
+        .where(evaluated.c.evaluation_id.in_(evaluation_ids))
+        .order_by(evaluated.c.evaluation_id, evaluated.c.position)
+    )
+
+
+def describe_ticket(hub: Hub, row: Row[Any], environments: Sequence[Row[Any]]) -> EvaluationTicket:
+    """What the client that makes an evaluation is told."""
+    return EvaluationTicket(
+        evaluation_id=row.id,
+        name=row.name,
+        status=row.status,
+        eval_type=_type_of(row),
+        environment_ids=[each.environment_id for each in environments if each.environment_id],
+        suite_id=row.suite_id,
+        run_id=row.run_id,
+        version_id=environments[0].version_id if environments else None,
+        viewer_url=evaluation_url(hub.settings.public_url, row.id),
+        created_at=row.created_at,
+    )
+
+
+def describe_evaluation(
+    hub: Hub, row: Row[Any], environments: Sequence[Row[Any]]
+) -> EvaluationDetail:
+    """Everything about one evaluation but its samples; `row` is one of `select_evaluations`."""
+    summary = summarize(row)
+    reward = summary.metrics.get("reward") if summary is not None else None
+    is_team = row.owner_type == TEAM
+    return EvaluationDetail(
+        evaluation_id=row.id,
+        name=row.name,
+        status=row.status,
+        eval_type=_type_of(row),
+        owner=row.owner,
+        user_id=None if is_team else row.owner_id,
+        team_id=row.owner_id if is_team else None,
+        environment_ids=[each.environment_id for each in environments if each.environment_id],
+        environment_names=[each.slug for each in environments],
+        environments=[
+            EvaluatedEnvironment(
+                each.slug, each.environment_id, each.version_id, each.semantic_version
+            )
+            for each in environments
+        ],
+        suite_id=row.suite_id,
+        run_id=row.run_id,
+        version_id=environments[0].version_id if environments else None,
+        error_message=row.error_message,
+        model_name=row.model_name,
+        dataset=row.dataset,
+        framework=row.framework,
+        task_type=row.task_type,
+        description=row.description,
+        tags=decode(row.tags.encode(), list[str]),
+        total_samples=row.sample_count,
+        avg_score=row.average_reward,
+        min_score=reward.min if reward is not None else None,
+        max_score=reward.max if reward is not None else None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        completed_at=row.finished_at,
+        metadata=decode(row.metadata.encode(), dict[str, Any]),
+        metrics=decode(row.metrics.encode(), dict[str, Any]),
+        summary=summary,
+        viewer_url=evaluation_url(hub.settings.public_url, row.id),
+        is_public=row.is_public,
+    )
+
+
+def describe_result(hub: Hub, row: Row[Any]) -> FinalizeResult:
+    """What the client that finishes an evaluation is told."""
+    summary = summarize(row)
+    reward = summary.metrics.get("reward") if summary is not None else None
+    return FinalizeResult(
+        evaluation_id=row.id,
+        status=row.status,
+        total_samples=row.sample_count,
+        avg_score=row.average_reward,
+        min_score=reward.min if reward is not None else None,
+        max_score=reward.max if reward is not None else None,
+        viewer_url=evaluation_url(hub.settings.public_url, row.id),
+    )
+
+
+def summarize(row: Row[Any]) -> EvaluationSummary | None:
+    """The figures of the samples, or None while some were replaced and nobody has finalized."""
+    if row.summary is None:
+        return None
+    tally = decode(row.summary.encode(), Tally)
+    return EvaluationSummary(
+        samples=row.sample_count,
+        errors=tally.errors,
+        metrics={
+            name: MetricSummary(each.count, each.mean, each.deviation(), each.least, each.most)
+            for name, each in tally.scores.items()
+        },
+    )
+
+
+def _type_of(row: Row[Any]) -> str:
+    if row.suite_id:
+        return "suite"
+    return "training" if row.run_id else "environment"
+
+
+# --- Queries ---
+
+
+@dataclass(frozen=True)
+class EvaluationQuery:
+    """What a list is asked for; an environment's name is `name` or `owner/name`."""
+
+    environment_id: str | None = None
+    environment_name: str | None = None
+    suite_id: str | None = None
+    team_id: str | None = None
+    skip: int = 0
+    limit: int = 50
+
+
+def get_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationDetail:
+    """Everything about one evaluation but its samples; raises NotFound."""
+    with hub.database.read() as connection:
+        row = find_evaluation(connection, caller, evaluation_id)
+        environments = connection.execute(select_evaluated([row.id])).all()
+    return describe_evaluation(hub, row, environments)
+
+
+def list_evaluations(hub: Hub, caller: Caller, query: EvaluationQuery) -> EvaluationPage:
+    """One page of the evaluations of the caller and the caller's teams, newest first.
+
+    Raises NotLoggedIn when nobody known asks, NotFound for a team of others.
+    """
+    require_user(caller)
+    with hub.database.read() as connection:
+        wanted = _conditions(connection, caller, query)
+        rows = connection.execute(
+            select_evaluations()
+            .where(*wanted)
+            .order_by(evaluations.c.created_at.desc(), evaluations.c.id)
+            .limit(query.limit)
+            .offset(query.skip)
+        ).all()
+        total = connection.execute(
+            select(func.count())
+            .select_from(evaluations.join(owners, evaluations.c.owner_id == owners.c.id))
+            .where(*wanted)
+        ).scalar_one()
+        environments = _environments_of(connection, rows)
+    return EvaluationPage(
+        [describe_evaluation(hub, row, environments[row.id]) for row in rows],
+        total=total,
+        skip=query.skip,
+        limit=query.limit,
+    )
+
+
+def _conditions(
+    connection: Connection, caller: Caller, query: EvaluationQuery
+) -> list[ColumnElement[bool]]:
+    wanted: list[ColumnElement[bool]] = [owners.c.slug.in_(caller.reads)]
+    if query.team_id:
+        team = find_own_team(connection, caller, query.team_id)
+        wanted.append(evaluations.c.owner_id == team.id)
+    if query.suite_id:
+        wanted.append(evaluations.c.suite_id == query.suite_id)
+    if query.environment_id:
+        wanted.append(_evaluates(evaluated.c.environment_id == query.environment_id))
+    if name := query.environment_name:
+        wanted.append(
+            _evaluates(
+                evaluated.c.slug == name
+                if "/" in name
+                else evaluated.c.slug.endswith(f"/{name}", autoescape=True)
+            )
+        )
+    return wanted
+
+
+def _evaluates(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(evaluated.c.evaluation_id == evaluations.c.id, condition)
+
+
+def _environments_of(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, list[Row[Any]]]:
+    found: dict[str, list[Row[Any]]] = defaultdict(list)
+    for row in connection.execute(select_evaluated([row.id for row in rows])):
+        found[row.evaluation_id].append(row)
+    return found

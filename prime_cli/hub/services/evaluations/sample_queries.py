@@ -1,0 +1,158 @@
+"""Samples of an evaluation, a page at a time, read in parts that fit into memory."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, or_, select
+
+from prime_cli.core.errors import NotFound
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import samples
+from prime_cli.hub.services.evaluations.access import find_evaluation
+from prime_cli.wire.codec import encode
+
+# --- Pages of samples ---
+
+_PART_BYTES = 4 * 1024 * 1024
+
+_SELECT: Select[Any] = select(samples.c.number, samples.c.size)
+
+
+@dataclass(frozen=True)
+class SampleQuery:
+    """Which samples are asked for: all, or those that every filter lets through.
+
+    A reward is between the bounds, which are outside; `search` stands somewhere in the JSON.
+    """
+
+    page: int = 1
+    limit: int = 100
+    above: float | None = None
+    below: float | None = None
+    errors_only: bool = False
+    search: str | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether not all samples are asked for."""
+        bounds = self.above is not None or self.below is not None
+        return bounds or self.errors_only or self.search is not None
+
+
+@dataclass(frozen=True)
+class SampleSlice:
+    """What is on one page: numbers of samples in `parts`, and how many there are on all pages."""
+
+    evaluation_id: str
+    parts: tuple[tuple[int, ...], ...]
+    total: int
+
+
+def find_samples(hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery) -> SampleSlice:
+    """The numbers of the samples on a page; raises NotFound.
+
+    Numbers have no gaps, so a page without filters is found by them wherever it is. With filters
+    it is counted off in an index, and only `search` reads what it looks through.
+    """
+    with hub.database.read() as connection:
+        evaluation = find_evaluation(connection, caller, evaluation_id)
+        if query.is_filtered:
+            rows, total = _filtered(connection, evaluation.id, query)
+        else:
+            rows, total = _dense(connection, evaluation.id, query), evaluation.sample_count
+    return SampleSlice(evaluation.id, tuple(_parts(rows)), total)
+
+
+def read_bodies(hub: Hub, evaluation_id: str, numbers: Sequence[int]) -> bytes:
+    """The JSON of samples in their order, commas between them.
+
+    Raises NotFound when the evaluation was deleted since they were found.
+    """
+    with hub.database.read() as connection:
+        bodies = connection.execute(
+            select(samples.c.body)
+            .where(samples.c.evaluation_id == evaluation_id, samples.c.number.in_(numbers))
+            .order_by(samples.c.number)
+        ).scalars()
+        text = [body.encode() for body in bodies]
+    if len(text) != len(numbers):
+        raise NotFound(f"Evaluation `{evaluation_id}` not found")
+    return b",".join(text)
+
+
+def _dense(connection: Connection, evaluation_id: str, query: SampleQuery) -> Sequence[Row[Any]]:
+    start = (query.page - 1) * query.limit
+    return connection.execute(
+        _SELECT.where(
+            samples.c.evaluation_id == evaluation_id,
+            samples.c.number > start,
+            samples.c.number <= start + query.limit,
+        ).order_by(samples.c.number)
+    ).all()
+
+
+def _filtered(
+    connection: Connection, evaluation_id: str, query: SampleQuery
+) -> tuple[Sequence[Row[Any]], int]:
+    wanted = [samples.c.evaluation_id == evaluation_id, *_conditions(query)]
+    total = connection.execute(select(func.count()).select_from(samples).where(*wanted))
+    rows = connection.execute(
+        _SELECT.where(*wanted)
+        .order_by(samples.c.number)
+        .limit(query.limit)
+        .offset((query.page - 1) * query.limit)
+    )
+    return rows.all(), total.scalar_one()
+
+
+def _conditions(query: SampleQuery) -> list[ColumnElement[bool]]:
+    wanted: list[ColumnElement[bool]] = []
+    if query.above is not None:
+        wanted.append(samples.c.reward > query.above)
+    if query.below is not None:
+        wanted.append(samples.c.reward < query.below)
+    if query.errors_only:
+        wanted.append(samples.c.failed)
+    if query.search is not None:
+        wanted.append(or_(*(_contains(text) for text in _as_json(query.search))))
+    return wanted
+
+
+def _contains(text: str) -> ColumnElement[bool]:
+    return samples.c.body.icontains(text, autoescape=True)
+
+
+def _as_json(text: str) -> set[str]:
+    r"""How `text` stands in JSON: as it is, or with `\uXXXX` for what is not ASCII."""
+    return {encode(text).decode()[1:-1], json.dumps(text)[1:-1]}
+
+
+def _parts(rows: Sequence[Row[Any]]) -> Iterator[tuple[int, ...]]:
+    """Numbers in groups of at most 4 MiB, or of one sample that is larger."""
+    part: list[int] = []
+    size = 0
+    for row in rows:
+        if part and size + row.size > _PART_BYTES:
+            yield tuple(part)
+            part, size = [], 0
+        part.append(row.number)
+        size += row.size
+    if part:
+        yield tuple(part)
+
+
+# --- Rewards ---
+
+
+def list_rewards(hub: Hub, caller: Caller, evaluation_id: str, most: int) -> list[float]:
+    """Those of the first `most` samples that have one; raises NotFound."""
+    with hub.database.read() as connection:
+        evaluation = find_evaluation(connection, caller, evaluation_id)
+        rewards = select(samples.c.reward).where(
+            samples.c.evaluation_id == evaluation.id,
+            samples.c.reward.is_not(None),
+            samples.c.number <= most,
+        )
+        return [float(reward) for reward in connection.execute(rewards).scalars()]

@@ -1,1 +1,0 @@
-"""Secrets and variables: of owners, and of environments."""

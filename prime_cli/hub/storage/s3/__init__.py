@@ -1,1 +1,0 @@
-"""Blobs as objects in a bucket of an S3-compatible store, through obstore."""

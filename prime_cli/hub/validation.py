@@ -1,0 +1,123 @@
+"""What the hub looks at before it keeps or publishes anything; each check has its own name.
+
+A declaration is refused with UsageError before any byte is sent; bytes that are not what was
+declared, with IntegrityError or UnsafeContent.
+"""
+
+import re
+import zipfile
+from typing import BinaryIO, NamedTuple
+
+from packaging.utils import InvalidWheelFilename, canonicalize_version, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from prime_cli.archive.limits import Limits
+from prime_cli.archive.members import archive_errors
+from prime_cli.archive.unpack import inspect_archive
+from prime_cli.archive.wheels import Wheel
+from prime_cli.archive.zip_sizes import check_zip_sizes
+from prime_cli.core.digests import is_sha256
+from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.refs import normalize_name
+from prime_cli.wire.environments import ArtifactRequest
+
+_CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
+_PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
+
+
+class CheckedMetadata(NamedTuple):
+    """METADATA of a wheel that has passed: its bytes, and its field Requires-Python or ""."""
+
+    body: bytes
+    requires_python: str
+
+
+def check_digests(request: ArtifactRequest) -> None:
+    """A SHA-256 in lower-case hex, and a content hash that can stand in a path.
+
+    The content hash is the client's own: two official algorithms are in use, so it is kept as it
+    came and never recomputed.
+    """
+    if not is_sha256(request.sha256):
+        raise UsageError(f"`{request.sha256[:80]}` is not a SHA-256 in lower-case hex")
+    if not _CONTENT_HASH.fullmatch(request.content_hash):
+        raise UsageError(f"`{request.content_hash[:80]}` cannot be a content hash")
+
+
+def check_filename(request: ArtifactRequest) -> None:
+    """A plain file name: no folder, no control characters."""
+    if not _PLAIN_FILENAME.fullmatch(request.filename):
+        raise UsageError(f"`{request.filename[:80]}` is not a plain file name")
+
+
+def check_version_form(request: ArtifactRequest) -> None:
+    """A version that PEP 440 allows, since installers compare it."""
+    try:
+        Version(request.semantic_version)
+    except InvalidVersion as error:
+        raise UsageError(
+            f"`{request.semantic_version[:80]}` is not a version that PEP 440 allows",
+            hint="write the version like `0.1.0`, `0.1.0rc1` or `0.1.0.post1`",
+        ) from error
+
+
+def check_size(size: int, allowed: int) -> None:
+    """No more bytes than the hub takes."""
+    if size > allowed:
+        raise IntegrityError(f"{size} bytes are more than the {allowed} this hub takes")
+
+
+def check_received(
+    *, sha256: str, declared_sha256: str, size: int, declared_size: int | None
+) -> None:
+    """The bytes that came are the bytes that were declared."""
+    if declared_size is not None and size != declared_size:
+        raise IntegrityError(f"{size} bytes came where {declared_size} were declared")
+    if sha256 != declared_sha256:
+        raise IntegrityError(
+            f"The bytes have the SHA-256 {sha256}, but {declared_sha256} was declared",
+            hint="build again and run the same upload again",
+        )
+
+
+def check_wheel_filename(filename: str, name: str, version: str) -> None:
+    """The file name of a wheel says the environment's name and version."""
+    try:
+        wheel_name, wheel_version, _, _ = parse_wheel_filename(filename)
+    except InvalidWheelFilename as error:
+        raise UsageError(f"`{filename[:80]}` is not the name of a wheel") from error
+    if wheel_name != normalize_name(name):
+        raise UsageError(
+            f"The wheel is of `{wheel_name}`, but the environment is `{name}`",
+            hint="publish it under the name in pyproject.toml",
+        )
+    if canonicalize_version(str(wheel_version)) != canonicalize_version(version):
+        raise UsageError(f"The wheel is of version {wheel_version}, but {version} was declared")
+
+
+def check_wheel_content(
+    file: BinaryIO, name: str, version: str, *, limits: Limits
+) -> CheckedMetadata:
+    """The wheel can be read, is safe to unpack, and its METADATA says the same as its name.
+
+    Installers that trust the sizes in it and those that do not unpack the same.
+    """
+    with archive_errors(), zipfile.ZipFile(file) as archive:
+        wheel = Wheel(archive, limits)
+        check_zip_sizes(archive, wheel.members.values())
+        metadata = wheel.metadata()
+        body = wheel.metadata_bytes()
+    if normalize_name(metadata["name"]) != normalize_name(name):
+        raise IntegrityError(f"METADATA in the wheel names `{metadata['name']}`, not `{name}`")
+    if canonicalize_version(metadata["version"]) != canonicalize_version(version):
+        raise IntegrityError(
+            f"METADATA in the wheel has version {metadata['version']}, not {version}"
+        )
+    return CheckedMetadata(body, metadata.get("requires_python", ""))
+
+
+def check_sources_content(file: BinaryIO, *, limits: Limits) -> None:
+    """The source archive can be read whole, is safe to unpack, and has a pyproject.toml."""
+    paths = {member.path for member in inspect_archive(file, limits=limits)}
+    if "pyproject.toml" not in paths:
+        raise IntegrityError("The source archive has no pyproject.toml")
