@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prime_cli.core.config import Config
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
-    from prime_cli.envs.trust.gate import Gate
+    from prime_cli.envs.trust import TrustPolicy
     from prime_cli.evals.execution.context import Surroundings
     from prime_cli.evals.planning.locate import Places
     from prime_cli.hub.compute.provider import Provider
@@ -91,8 +91,8 @@ class Session:
         """How domain code reports while it works."""
         return self._progress or self.output.progress
 
-    def places(self, gate: "Gate") -> "Places":
-        """Where environments are looked for, strangers being `gate`'s to judge.
+    def places(self, trust: "TrustPolicy") -> "Places":
+        """Where environments are looked for, strangers being `trust`'s to judge.
 
         The hub is opened when it is asked.
         """
@@ -105,7 +105,7 @@ class Session:
             hub=lambda: self.hub,
             offline=self.config.offline,
             owner=self.config.owner.value,
-            gate=gate,
+            trust=trust,
             env_vars={name: each.value for name, each in self.config.env_vars.items()},
         )
 
@@ -165,7 +165,7 @@ class Session:
         self._closing.enter_context(forward_warnings("prime_cli.hub", self.progress))
         data = self.config.home.value / "hub"
         if not starters_are_published(data):
-            from prime_cli.envs.seeding import publish_starters
+            from prime_cli.envs.upload import publish_starters
 
             publish_starters(self._open_hub(data, STARTER_OWNER), data, self.progress)
         return self._open_hub(data, self.config.owner.value)

@@ -7,13 +7,17 @@ from pathlib import Path
 from prime_cli.archive.epoch import source_date_epoch
 from prime_cli.archive.repack import repack_wheel
 from prime_cli.archive.wheels import WheelFacts, read_wheel
+from prime_cli.core.digests import digest_file
+from prime_cli.core.errors import Unreachable
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.envs.backends import run_backend
-from prime_cli.envs.import_check import check_import
+from prime_cli.envs.build_backend import run_backend
+from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.project import Project
 from prime_cli.envs.wheel_checks import check_wheel
-from prime_cli.envs.wheel_store import WheelStore
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.sources import Source
 
 DIST = "dist"
 """Where wheels go by default, below the project's root."""
@@ -41,7 +45,9 @@ def build_wheel(
         return repacked.replace(outdir / built.name)
 
 
-def build_kept(project: Project, home: Path, progress: Progress, *, offline: bool = False) -> Path:
+def build_into_store(
+    project: Project, home: Path, progress: Progress, *, offline: bool = False
+) -> Path:
     """Build the wheel of `project` into the wheel store of `home`; raises as `build_wheel`."""
     # On the store's own disk, so that the wheel gets there by a rename.
     scratch = make_folder(home / "cache" / "builds")
@@ -60,11 +66,11 @@ def build_checked(
     """
     wheel = build_wheel(project, outdir, progress, offline=offline)
     facts = read_wheel(wheel)
-    look_at(wheel, facts, progress, project=project, check=check, offline=offline)
+    check_built_wheel(wheel, facts, progress, project=project, check=check, offline=offline)
     return wheel, facts
 
 
-def look_at(
+def check_built_wheel(
     wheel: Path,
     facts: WheelFacts,
     progress: Progress,
@@ -79,3 +85,27 @@ def look_at(
     if check:
         sources = project.uv_sources if project else ()
         check_import(wheel, facts, progress, sources=sources, offline=offline)
+
+
+def check_import(
+    wheel: Path,
+    facts: WheelFacts,
+    progress: Progress,
+    *,
+    sources: tuple[Source, ...] = (),
+    offline: bool = False,
+) -> Interpreter | None:
+    """The isolated interpreter in which the wheel's module imports, packages from `sources` in it.
+
+    None, with a warning, when the packages it needs cannot be fetched now. Raises LoadFailed when
+    the module raises, ResolveFailed when no set of packages fits.
+    """
+    package = WheelPackage(wheel.absolute(), digest_file(wheel), facts, sources=sources)
+    try:
+        return prepare_interpreter(package, offline=offline, progress=progress)
+    except Unreachable as error:
+        progress.warn(
+            f"`{facts.filename}` was not imported, and has no lock: {error.message}",
+            hint="run `prime env build` again when the package index can be reached",
+        )
+        return None

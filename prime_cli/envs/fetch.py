@@ -15,21 +15,22 @@ from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs import records
-from prime_cli.envs.build import build_kept
-from prime_cli.envs.bundles.kept import Bundled
-from prime_cli.envs.index_links import IndexLink
-from prime_cli.envs.lookup import Found, find_environment
+from prime_cli.envs.build import build_into_store
+from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
+from prime_cli.envs.local_store import HubRecord, WheelStore, load_record, save_record
+from prime_cli.envs.lookup import LocatedEnvironment, find_environment
 from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
-from prime_cli.envs.records import Record
-from prime_cli.envs.signing.statement import make_statement
-from prime_cli.envs.signing.verdicts import SignatureVerdict, judge, require_allowed
-from prime_cli.envs.trust.gate import Gate, check_pin
-from prime_cli.envs.uv_sources import published_sources
-from prime_cli.envs.wheel_links import find_link, last_part
-from prime_cli.envs.wheel_store import WheelStore
+from prime_cli.envs.pyproject import published_sources
+from prime_cli.envs.signatures.attestations import make_statement
+from prime_cli.envs.signatures.verify import (
+    SignatureVerdict,
+    require_allowed_signer,
+    verify_signatures,
+)
+from prime_cli.envs.simple_index import IndexLink, find_link, last_part
+from prime_cli.envs.trust import TrustPolicy, check_pin
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock, Signature
@@ -67,13 +68,13 @@ def fetch_wheel(
     progress: Progress,
     offline: bool = False,
     home: Path | None = None,
-    gate: Gate | None = None,
+    trust: TrustPolicy | None = None,
     bundles: Collection[Path] | None = None,
 ) -> FetchedEnvironment:
     """The wheel of `ref`, in `<home>/wheels/<sha256>/<its real name>`; downloaded at most once.
 
     Reads through to the hub's upstream, and works offline for what was fetched before. A private
-    environment whose hub shows sources only is built from them. Without a `gate` the wheel is for
+    environment whose hub shows sources only is built from them. Without a `trust` the wheel is for
     reading: nobody is asked whether its code may run; `bundles` are as for `find_environment`.
     Raises NotFound, Unreachable, NotAllowed, IntegrityError (bytes other than promised or pinned),
     NotTrusted, UnsafeContent or BuildFailed.
@@ -82,19 +83,19 @@ def fetch_wheel(
     found = find_environment(
         hub, ref, home=home, progress=progress, offline=offline, bundles=bundles
     )
-    path = _obtain_admitted(found, ref, home, gate, progress)
+    path = _obtain_admitted(found, ref, home, trust, progress)
     record = found.record or _make_record(found, path)
     if not (found.record or found.hub.in_process):
-        records.save(home, found.hub.host, record, newest=ref.version is None)
+        save_record(home, found.hub.host, record, newest=ref.version is None)
     fetched = _fetched(found.ref, record, path)
-    if gate is not None and gate.require_signature and not _is_starter(found):
-        require_allowed(found.ref, judge_signatures(fetched, home))
+    if trust is not None and trust.require_signature and not _is_starter(found):
+        require_allowed_signer(found.ref, verify_fetched_signatures(fetched, home))
     return fetched
 
 
-def judge_signatures(fetched: FetchedEnvironment, home: Path) -> list[SignatureVerdict]:
+def verify_fetched_signatures(fetched: FetchedEnvironment, home: Path) -> list[SignatureVerdict]:
     """Which signatures of an environment are good, and whether of signers that `home` allows."""
-    return judge(
+    return verify_signatures(
         fetched.signatures,
         fetched.statement,
         owner=fetched.ref.owner,
@@ -103,23 +104,25 @@ def judge_signatures(fetched: FetchedEnvironment, home: Path) -> list[SignatureV
     )
 
 
-def _is_starter(found: Found) -> bool:
+def _is_starter(found: LocatedEnvironment) -> bool:
     """Starters came with prime itself, and nobody signs them apart."""
     return found.hub.in_process and found.ref.owner == STARTER_OWNER
 
 
-def from_bundle(bundled: Bundled, gate: Gate | None = None) -> FetchedEnvironment:
+def fetch_unpacked(
+    bundled: UnpackedEnvironment, trust: TrustPolicy | None = None
+) -> FetchedEnvironment:
     """An environment of an unpacked bundle; raises what reading its wheel does.
 
-    Raises NotTrusted where `gate` requires a signature that it does not have.
+    Raises NotTrusted where `trust` requires a signature that it does not have.
     """
     fetched = _fetched(bundled.ref, bundled.record, bundled.wheel)
-    if gate is not None and gate.require_signature:
-        require_allowed(fetched.ref, judge_signatures(fetched, gate.home))
+    if trust is not None and trust.require_signature:
+        require_allowed_signer(fetched.ref, verify_fetched_signatures(fetched, trust.home))
     return fetched
 
 
-def _fetched(ref: EnvRef, record: Record, path: Path) -> FetchedEnvironment:
+def _fetched(ref: EnvRef, record: HubRecord, path: Path) -> FetchedEnvironment:
     package = WheelPackage(
         path,
         path.parent.name,
@@ -133,31 +136,35 @@ def _fetched(ref: EnvRef, record: Record, path: Path) -> FetchedEnvironment:
 
 
 def _obtain_admitted(
-    found: Found, asked: EnvRef, home: Path, gate: Gate | None, progress: Progress
+    found: LocatedEnvironment,
+    asked: EnvRef,
+    home: Path,
+    trust: TrustPolicy | None,
+    progress: Progress,
 ) -> Path:
     kept = found.bundled.wheel if found.bundled else _find_kept(found, home)
     path = kept or _obtain(found, home, progress)
     if path is None:
         # A build runs the owner's code already, also for those who only want to read.
-        if gate is not None and gate.require_signature:
-            require_allowed(found.ref, [])
-        (gate or Gate(home)).admit(found.hub, found.ref, None)
+        if trust is not None and trust.require_signature:
+            require_allowed_signer(found.ref, [])
+        (trust or TrustPolicy(home)).require_trusted(found.hub, found.ref, None)
         path = _build(found, home, progress)
     sha256 = path.parent.name
-    pin = asked.sha256 if gate is None else gate.pin_of(asked, found.ref)
+    pin = asked.sha256 if trust is None else trust.pin_of(asked, found.ref)
     # A bundle is a file that its user named, as a wheel is: to install it was the answer.
-    if gate is not None and found.bundled is None:
-        gate.admit(found.hub, found.ref, sha256, pin=pin)
+    if trust is not None and found.bundled is None:
+        trust.require_trusted(found.hub, found.ref, sha256, pin=pin)
     elif pin is not None:
         check_pin(found.ref, sha256, pin)
     return path
 
 
-def _find_kept(found: Found, home: Path) -> Path | None:
+def _find_kept(found: LocatedEnvironment, home: Path) -> Path | None:
     """The wheel, if it is here: by the digest that the hub tells, else as it was fetched before."""
     detail = found.detail
     if detail.wheel_sha256 is None:
-        before = records.load(home, found.hub.host, found.ref)
+        before = load_record(home, found.hub.host, found.ref)
         if before is None or before.detail.content_hash != detail.content_hash:
             return None
         detail = before.detail
@@ -165,7 +172,7 @@ def _find_kept(found: Found, home: Path) -> Path | None:
     return WheelStore(home).find(detail.wheel_sha256 or "", filename)
 
 
-def _obtain(found: Found, home: Path, progress: Progress) -> Path | None:
+def _obtain(found: LocatedEnvironment, home: Path, progress: Progress) -> Path | None:
     """The wheel as the hub has it; None where there are only sources."""
     link = find_link(found)
     if link is not None:
@@ -186,25 +193,25 @@ def _download(hub: "HubClient", link: IndexLink, store: WheelStore, progress: Pr
         return store.adopt(arrived)
 
 
-def _build(found: Found, home: Path, progress: Progress) -> Path:
+def _build(found: LocatedEnvironment, home: Path, progress: Progress) -> Path:
     progress.say(f"{found.ref} has no wheel on the hub, so it is built from its sources")
     with tempfile.TemporaryDirectory(prefix="prime-sources-") as scratch:
         sources = Path(scratch) / "sources"
         download_sources(found, sources, home=home, progress=progress)
-        return build_kept(load_project(sources), home, progress)
+        return build_into_store(load_project(sources), home, progress)
 
 
-def _make_record(found: Found, path: Path) -> Record:
+def _make_record(found: LocatedEnvironment, path: Path) -> HubRecord:
     detail = msgspec.structs.replace(
         found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name
     )
     lock = found.hub.locks.get(found.ref) if detail.has_lock else None
     signed = found.hub.signatures.get(found.ref) if detail.signatures else None
     signatures = signed.signatures if signed else ()
-    return Record(detail, _publication_time(found), lock, _pyproject(found), signatures)
+    return HubRecord(detail, _publication_time(found), lock, _pyproject(found), signatures)
 
 
-def _pyproject(found: Found) -> str | None:
+def _pyproject(found: LocatedEnvironment) -> str | None:
     try:
         shown = found.hub.environments.inspect(found.ref, PYPROJECT)
     except (NotFound, NotAllowed, Unreachable):
@@ -212,7 +219,7 @@ def _pyproject(found: Found) -> str | None:
     return None if shown.truncated else shown.content
 
 
-def _publication_time(found: Found) -> str | None:
+def _publication_time(found: LocatedEnvironment) -> str | None:
     """When this version appeared; the hub tells it of the newest, else in the list of versions."""
     detail = found.detail
     match detail.latest_version:

@@ -1,4 +1,4 @@
-"""The programs that install into a workspace, `uv` and `pip`, as values: words, and moves read."""
+"""Install into a workspace, and uninstall from it, with `uv` or `pip`."""
 
 import re
 from collections.abc import Sequence
@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from prime_cli.core.errors import PrimeError, ResolveFailed
+from prime_cli.core.errors import NotFound, PrimeError, ResolveFailed
 from prime_cli.core.process import Completed, child_environment, run
-from prime_cli.core.refs import normalize_name
-from prime_cli.envs.workspace import Workspace
+from prime_cli.core.refs import EnvRef, is_reference, normalize_name
+from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.workspace import Workspace, site_packages
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _MOVE = re.compile(r"^\s*([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)| @ (\S+))?", re.MULTILINE)
 _NO_PIP = "No module named pip"
 
 
-class Tool(StrEnum):
+class Installer(StrEnum):
     """Who installs."""
 
     UV = "uv"
@@ -24,7 +25,7 @@ class Tool(StrEnum):
 
 
 @dataclass(frozen=True)
-class Move:
+class PackageChange:
     """A package that an installation changes: `before` or `after` is None where it is absent."""
 
     name: str
@@ -33,7 +34,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Order:
+class InstallRequest:
     """One installation: wheels and editable folders into a workspace.
 
     `complete` means that nothing else is needed, so that no index has to be asked; `again` are
@@ -51,29 +52,31 @@ class Order:
     prerelease: bool = False
     find_links: tuple[str, ...] = ()
     no_index: bool = False
-    tool: Tool = Tool.UV
+    tool: Installer = Installer.UV
 
 
-def install(order: Order, *, offline: bool) -> None:
+def install(request: InstallRequest, *, offline: bool) -> None:
     """Install; raises ResolveFailed with the installer's last lines, Unreachable or Offline."""
-    completed = _run(order, [], offline=offline)
+    completed = _run(request, [], offline=offline)
     if not completed.ok:
-        raise _failure(completed, order, offline=offline)
+        raise _failure(completed, request, offline=offline)
 
 
-def preview(order: Order, *, offline: bool) -> tuple[Move, ...]:
+def preview_changes(request: InstallRequest, *, offline: bool) -> tuple[PackageChange, ...]:
     """What `install` would change; pip only tells what it would add."""
-    completed = _run(order, ["--dry-run"], offline=offline)
+    completed = _run(request, ["--dry-run"], offline=offline)
     if not completed.ok:
-        raise _failure(completed, order, offline=offline)
-    if order.tool is Tool.PIP:
+        raise _failure(completed, request, offline=offline)
+    if request.tool is Installer.PIP:
         return _read_pip(completed.out)
-    return read_moves(completed.err)
+    return parse_changes(completed.err)
 
 
-def uninstall(workspace: Workspace, names: Sequence[str], tool: Tool = Tool.UV) -> None:
+def uninstall_packages(
+    workspace: Workspace, names: Sequence[str], tool: Installer = Installer.UV
+) -> None:
     """Remove packages by name; raises ResolveFailed."""
-    if tool is Tool.PIP:
+    if tool is Installer.PIP:
         completed = _run_pip(workspace, ["uninstall", "--quiet", "--yes", *names])
     else:
         words = ["pip", "uninstall", "--quiet", "--python", str(workspace.python), *names]
@@ -86,7 +89,7 @@ def uninstall(workspace: Workspace, names: Sequence[str], tool: Tool = Tool.UV) 
         )
 
 
-def read_moves(text: str) -> tuple[Move, ...]:
+def parse_changes(text: str) -> tuple[PackageChange, ...]:
     """The lines ` + name==1.0` and ` - name==0.9` that uv writes, put together by name."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
@@ -94,24 +97,32 @@ def read_moves(text: str) -> tuple[Move, ...]:
         side = before if sign == "-" else after
         side[normalize_name(name)] = version or url
     return tuple(
-        Move(name, before.get(name), after.get(name)) for name in sorted({*before, *after})
+        PackageChange(name, before.get(name), after.get(name)) for name in sorted({*before, *after})
     )
 
 
-def _run(order: Order, flags: Sequence[str], *, offline: bool) -> Completed:
-    targets = [*(str(wheel) for wheel in order.wheels), *order.limits]
-    for folder in order.editable:
+def _run(request: InstallRequest, flags: Sequence[str], *, offline: bool) -> Completed:
+    targets = [*(str(wheel) for wheel in request.wheels), *request.limits]
+    for folder in request.editable:
         targets += ["--editable", str(folder)]
-    if order.tool is Tool.PIP:
-        pre = ["--pre"] if order.prerelease else []
-        words = ["install", *(flags or ["--quiet"]), *pre, *_places(order)]
-        if order.complete:
+    if request.tool is Installer.PIP:
+        pre = ["--pre"] if request.prerelease else []
+        words = ["install", *(flags or ["--quiet"]), *pre, *_places(request)]
+        if request.complete:
             words += ["--no-deps", "--no-index"]
-        again = ["--force-reinstall", "--no-deps"] if order.again and order.complete else []
-        return _run_pip(order.workspace, [*words, *again, *targets])
+        again = ["--force-reinstall", "--no-deps"] if request.again and request.complete else []
+        return _run_pip(request.workspace, [*words, *again, *targets])
     return run_uv(
-        ["pip", "install", "--python", order.workspace.python, *_uv_words(order), *flags, *targets],
-        offline=offline or order.complete,
+        [
+            "pip",
+            "install",
+            "--python",
+            request.workspace.python,
+            *_uv_words(request),
+            *flags,
+            *targets,
+        ],
+        offline=offline or request.complete,
     )
 
 
@@ -120,35 +131,35 @@ def _run_pip(workspace: Workspace, words: Sequence[str]) -> Completed:
     return run([workspace.python, "-m", "pip", *words], env=env)
 
 
-def _uv_words(order: Order) -> list[str]:
-    words = ["--no-deps"] if order.complete else []
-    for name in order.again:
+def _uv_words(request: InstallRequest) -> list[str]:
+    words = ["--no-deps"] if request.complete else []
+    for name in request.again:
         words += ["--reinstall-package", name]
-    words += _places(order)
-    if order.prerelease:
+    words += _places(request)
+    if request.prerelease:
         words += ["--prerelease", "allow"]
     return words
 
 
-def _places(order: Order) -> list[str]:
+def _places(request: InstallRequest) -> list[str]:
     """Where packages are taken from, in the words of both uv and pip."""
-    links = [word for folder in order.find_links for word in ("--find-links", folder)]
-    return ["--no-index", *links] if order.no_index else links
+    links = [word for folder in request.find_links for word in ("--find-links", folder)]
+    return ["--no-index", *links] if request.no_index else links
 
 
-def _read_pip(text: str) -> tuple[Move, ...]:
+def _read_pip(text: str) -> tuple[PackageChange, ...]:
     found = re.search(r"^Would install (.+)$", text, re.MULTILINE)
     pairs = [word.rpartition("-") for word in found[1].split()] if found else []
-    return tuple(Move(normalize_name(name), None, version) for name, _, version in pairs)
+    return tuple(PackageChange(normalize_name(name), None, version) for name, _, version in pairs)
 
 
-def _failure(completed: Completed, order: Order, *, offline: bool) -> PrimeError:
+def _failure(completed: Completed, request: InstallRequest, *, offline: bool) -> PrimeError:
     return (
         _no_pip(completed)
         or network_failure(completed, offline=offline)
         or ResolveFailed(
-            f"{order.tool} could not install into "
-            f"{order.workspace.folder or order.workspace.python}",
+            f"{request.tool} could not install into "
+            f"{request.workspace.folder or request.workspace.python}",
             hint="see what stands in the way above; `prime eval run` needs no installation",
             detail=completed.last_lines(),
         )
@@ -161,3 +172,35 @@ def _no_pip(completed: Completed) -> ResolveFailed | None:
     return ResolveFailed(
         "The workspace has no pip", hint="leave out `--with pip`, or install pip there first"
     )
+
+
+def plan_uninstall(words: Sequence[str], workspace: Workspace) -> tuple[Distribution, ...]:
+    """The installed packages that names or refs (`owner/name`) mean; raises NotFound."""
+    installed = read_distributions(site_packages(workspace))
+    return tuple(_find(word, installed, workspace) for word in words)
+
+
+def run_uninstall(
+    packages: Sequence[Distribution], workspace: Workspace, tool: Installer = Installer.UV
+) -> None:
+    """Remove the packages; what they required stays. Raises ResolveFailed."""
+    uninstall_packages(workspace, [package.name for package in packages], tool)
+
+
+def _find(word: str, installed: dict[str, Distribution], workspace: Workspace) -> Distribution:
+    name = EnvRef.parse(word).name if is_reference(word) else word.partition("@")[0]
+    found = installed.get(normalize_name(name))
+    if found is None and is_reference(word):
+        slug = EnvRef.parse(word).slug
+        found = next((p for p in installed.values() if _came_from(p, slug)), None)
+    if found is None:
+        raise NotFound(
+            f"`{word}` is not installed in {workspace.folder or workspace.python}",
+            hint="see what is with `prime env list --installed`",
+        )
+    return found
+
+
+def _came_from(package: Distribution, slug: str) -> bool:
+    origin = package.origin
+    return origin is not None and origin.ref is not None and EnvRef.parse(origin.ref).slug == slug

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.version import InvalidVersion, Version
+
 from prime_cli.core.config import STARTER_OWNER
-from prime_cli.core.errors import NotFound, Offline, Unreachable
+from prime_cli.core.errors import BadReference, IntegrityError, NotFound, Offline, Unreachable
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
-from prime_cli.envs import records
-from prime_cli.envs.bundles.kept import Bundled, find_bundled
-from prime_cli.envs.identity import check_identity
-from prime_cli.envs.names import suggest
-from prime_cli.envs.records import Record
-from prime_cli.envs.trust.gate import check_pin
+from prime_cli.core.refs import LATEST, EnvRef, normalize_name
+from prime_cli.envs.bundles.unpacked import UnpackedEnvironment, find_unpacked
+from prime_cli.envs.local_store import HubRecord, load_record
+from prime_cli.envs.names import suggest_names
+from prime_cli.envs.trust import check_pin
 from prime_cli.wire.environments import EnvironmentDetail
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SHOWN_VERSIONS = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class LocatedEnvironment:
     """An environment and the hub that has it; `record` where an earlier fetch has to answer.
 
     `bundled` where no hub has it, or can be asked, and it came to this machine in a bundle.
@@ -32,8 +32,8 @@ class Found:
 
     hub: "HubClient"
     detail: EnvironmentDetail
-    record: Record | None = None
-    bundled: Bundled | None = None
+    record: HubRecord | None = None
+    bundled: UnpackedEnvironment | None = None
 
     @property
     def ref(self) -> EnvRef:
@@ -50,7 +50,7 @@ def find_environment(
     progress: Progress,
     offline: bool = False,
     bundles: Collection[Path] | None = None,
-) -> Found:
+) -> LocatedEnvironment:
     """The environment `ref` means; raises NotFound with what is near it.
 
     It is Unreachable, or Offline, where a hub that may have it cannot be asked. A hub that has no
@@ -62,18 +62,20 @@ def find_environment(
     try:
         found = _find(hub.of(ref.owner), ref, home=home, progress=progress, offline=offline)
     except (NotFound, Unreachable):
-        bundled = find_bundled(home, ref, among=bundles)
+        bundled = find_unpacked(home, ref, among=bundles)
         if bundled is None:
             raise
         progress.say(f"{bundled.ref} came to this machine in a bundle")
-        found = Found(hub, bundled.record.detail, bundled.record, bundled)
+        found = LocatedEnvironment(hub, bundled.record.detail, bundled.record, bundled)
     told = found.detail.wheel_sha256
     if ref.sha256 is not None and told is not None:
         check_pin(found.ref, told.lower(), ref.sha256)
     return found
 
 
-def _find(hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
+def _find(
+    hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool
+) -> LocatedEnvironment:
     try:
         return _ask(hub, ref, home=home, progress=progress, offline=offline)
     except NotFound as missing:
@@ -84,7 +86,7 @@ def _find(hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offl
                 hint=f"it has {', '.join(versions)}; see `prime env versions {ref.slug}`",
             ) from missing
         if hub.upstream is None or ref.owner == STARTER_OWNER:
-            raise _not_found(ref, suggest(hub, ref.slug)) from missing
+            raise _not_found(ref, suggest_names(hub, ref.slug)) from missing
         return _ask_upstream(hub, hub.upstream, ref, home=home, progress=progress, offline=offline)
 
 
@@ -96,26 +98,28 @@ def _ask_upstream(
     home: Path,
     progress: Progress,
     offline: bool,
-) -> Found:
+) -> LocatedEnvironment:
     try:
         found = _ask(upstream, ref, home=home, progress=progress, offline=offline)
     except NotFound as missing:
-        raise _not_found(ref, suggest(hub, ref.slug), f"nor has {upstream.host}") from missing
+        raise _not_found(ref, suggest_names(hub, ref.slug), f"nor has {upstream.host}") from missing
     except Unreachable as error:
-        raise _not_known(ref, upstream.host, error, suggest(hub, ref.slug)) from error
+        raise _not_known(ref, upstream.host, error, suggest_names(hub, ref.slug)) from error
     progress.say(f"{ref.slug} is not on this machine, so it comes from {upstream.host}")
     return found
 
 
-def _ask(hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool) -> Found:
+def _ask(
+    hub: "HubClient", ref: EnvRef, *, home: Path, progress: Progress, offline: bool
+) -> LocatedEnvironment:
     try:
-        return Found(hub, _get(hub, ref, offline=offline))
+        return LocatedEnvironment(hub, _get(hub, ref, offline=offline))
     except Offline:
-        record = records.load(home, hub.host, ref)
+        record = load_record(home, hub.host, ref)
         if record is None:
             raise
         progress.say(f"{ref.slug} {record.detail.semantic_version} was fetched before")
-        return Found(hub, record.detail, record)
+        return LocatedEnvironment(hub, record.detail, record)
 
 
 def _get(hub: "HubClient", ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
@@ -125,7 +129,7 @@ def _get(hub: "HubClient", ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
             hint=f"run it once without `--offline`, so that {hub.host} can be asked",
         )
     detail = hub.environments.get(ref)
-    check_identity(hub.host, ref, detail)
+    require_same_environment(hub.host, ref, detail)
     return detail
 
 
@@ -156,3 +160,43 @@ def _not_known(ref: EnvRef, host: str, error: Unreachable, nearest: str | None) 
 def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:
     told = [hint for hint in hints if hint] or ["see what there is with `prime env list`"]
     return NotFound(f"There is no environment `{ref.slug}`", hint="; ".join(told))
+
+
+def require_same_environment(host: str, asked: EnvRef, detail: EnvironmentDetail) -> None:
+    """Raise IntegrityError unless `detail` is of the environment and version `asked` for.
+
+    Names are the same as PEP 503 compares them, owners but for case, versions as PEP 440 does. A
+    version that is none of PEP 440 may be the beginning of the content hash.
+    """
+    told = f"{detail.owner.name}/{detail.name}@{detail.semantic_version or LATEST}"
+    try:
+        found = EnvRef.parse(told)
+    except BadReference:
+        same = False
+    else:
+        same = _compared_names(found) == _compared_names(asked) and _is_version(
+            asked.version, detail
+        )
+    if not same:
+        raise IntegrityError(
+            f"{host} was asked for {asked}, and answers about {told[:200]}",
+            hint="tell those who run the hub; nothing of the answer was used",
+        )
+
+
+def _compared_names(ref: EnvRef) -> tuple[str, str]:
+    return ref.owner.lower(), normalize_name(ref.name)
+
+
+def _is_version(asked: str | None, detail: EnvironmentDetail) -> bool:
+    told = detail.semantic_version
+    if asked is None or told is None or asked == told:
+        return True
+    try:
+        wanted = Version(asked)
+    except InvalidVersion:
+        return (detail.content_hash or "").startswith(asked)
+    try:
+        return wanted == Version(told)
+    except InvalidVersion:
+        return False

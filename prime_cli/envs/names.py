@@ -33,7 +33,7 @@ def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = Non
     if not owners:
         raise NotFound(
             f"No environment on the hub is called `{wanted.name}`",
-            hint=suggest(hub, wanted.name) or "see what there is with `prime env list`",
+            hint=suggest_names(hub, wanted.name) or "see what there is with `prime env list`",
         )
     if len(owners) > 1:
         slugs = ", ".join(f"`{ref.slug}`" for ref in owners.values())
@@ -56,7 +56,7 @@ def own_namespace(hub: "HubClient") -> str | None:
     return hub.accounts.whoami().slug
 
 
-def suggest(hub: "HubClient", text: str) -> str | None:
+def suggest_names(hub: "HubClient", text: str) -> str | None:
     """A hint with the slugs whose name is nearest to that in `text` (a slug or a bare name).
 
     None when the hub cannot be asked or has nothing near.

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from packaging.utils import canonicalize_version
 
 from prime_cli.api.client import HubClient
@@ -21,7 +22,7 @@ from prime_cli.core.errors import Conflict, IntegrityError, NotFound
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.metadata import describe, describe_sources, runtime_hint
+from prime_cli.envs.project import Project
 from prime_cli.envs.release import Release
 from prime_cli.runtime.locks import load_lock
 from prime_cli.wire.check_reports import CheckReport, CheckSummary
@@ -134,7 +135,7 @@ def plan_publish(
         wheel_size=size,
         files=release.files,
         content_hash=release.content_hash,
-        metadata=describe(facts, release.project),
+        metadata=wheel_metadata(facts, release.project),
         runtime_hint=runtime_hint(runtime or facts.exposes),
     )
 
@@ -280,6 +281,35 @@ def _archive_request(plan: PublishPlan, archive: Path) -> ArtifactRequest:
         filename=plan.archive_name,
         sha256=digest_file(archive),
         semantic_version=plan.version,
-        metadata=describe_sources(plan.metadata, plan.name, plan.version),
+        metadata=sources_metadata(plan.metadata, plan.name, plan.version),
         runtime_hint=plan.runtime_hint,
     )
+
+
+_ANY_PYTHON = ">=3.8"
+"""What the official client says of a project without `requires-python`."""
+
+_HINTS = {"v0": "VERIFIERS_V0", "v1": "VERIFIERS_V1"}
+
+
+def wheel_metadata(facts: WheelFacts, project: Project | None) -> EnvironmentMetadata:
+    """The metadata of a wheel; what only pyproject.toml knows is empty without a `project`."""
+    return EnvironmentMetadata(
+        description=(project.description if project else "") or facts.summary,
+        tags=list(project.tags) if project else [],
+        license=(project.license if project else "") or facts.license,
+        dependencies=list(project.dependencies if project else facts.requires_dist),
+        python_requires=facts.requires_python or _ANY_PYTHON,
+        original_filename=facts.filename,
+        requires_dist=list(facts.requires_dist),
+    )
+
+
+def sources_metadata(metadata: EnvironmentMetadata, name: str, version: str) -> EnvironmentMetadata:
+    """The same for the source archive of `name` at `version`."""
+    return msgspec.structs.replace(metadata, original_filename=f"{name}-{version}.tar.gz")
+
+
+def runtime_hint(generation: str | None) -> str | None:
+    """A generation of verifiers (v0 or v1) as the official wire spells it."""
+    return _HINTS.get(generation or "")

@@ -12,7 +12,7 @@ from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, module_name
-from prime_cli.envs.lookup import Found, find_environment
+from prime_cli.envs.lookup import LocatedEnvironment, find_environment
 from prime_cli.envs.provenance import read_provenance, write_provenance
 from prime_cli.wire.environments import EnvironmentDetail
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PullResult:
     """Where the sources lie now; `ref` has the exact version."""
 
     ref: EnvRef
@@ -38,7 +38,7 @@ def pull_sources(
     target: Path | None,
     home: Path,
     progress: Progress,
-) -> Pulled:
+) -> PullResult:
     """Download, check and unpack the source archive of `ref`.
 
     Into `target` if given (merged into what is there), else into a new folder seen from
@@ -46,16 +46,18 @@ def pull_sources(
     refused archive leaves nothing behind.
     """
     found = find_environment(hub, ref, home=home, progress=progress)
-    place = target if target is not None else choose_folder(folder, ref.name, progress)
+    place = target if target is not None else choose_target_folder(folder, ref.name, progress)
     if place.exists() and not place.is_dir():
         raise Conflict(f"{place} is a file", hint="name another folder with `--target`")
     files = download_sources(found, place, home=home, progress=progress)
     _record(place, found)
     names = tuple(sorted(path.relative_to(place).as_posix() for path in files))
-    return Pulled(found.ref, place, names, found.detail.content_hash)
+    return PullResult(found.ref, place, names, found.detail.content_hash)
 
 
-def download_sources(found: Found, place: Path, *, home: Path, progress: Progress) -> list[Path]:
+def download_sources(
+    found: LocatedEnvironment, place: Path, *, home: Path, progress: Progress
+) -> list[Path]:
     """Unpack the source archive of `found` into `place`; returns the files, raises as above."""
     if found.bundled is not None and found.bundled.sources is not None:
         return unpack_archive(found.bundled.sources, place)
@@ -74,7 +76,7 @@ def download_sources(found: Found, place: Path, *, home: Path, progress: Progres
         return unpack_archive(archive, place)
 
 
-def choose_folder(folder: Path, name: str, progress: Progress) -> Path:
+def choose_target_folder(folder: Path, name: str, progress: Progress) -> Path:
     """`./environments/<module>` where there is an `./environments`, else `./<module>`; with
     `-1`, `-2` and so on where that is taken, as the official client does.
     """
@@ -97,7 +99,7 @@ def archive_digest(detail: EnvironmentDetail) -> str | None:
     return digest
 
 
-def _record(place: Path, found: Found) -> None:
+def _record(place: Path, found: LocatedEnvironment) -> None:
     detail, ref = found.detail, found.ref
     known = {"owner": ref.owner, "name": ref.name, "environment_id": detail.id}
     write_provenance(

@@ -1,6 +1,9 @@
 """What is to be published: the sources of a project folder, or a wheel that was built already."""
 
+import codecs
+import re
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,12 +15,11 @@ from prime_cli.archive.sources import SourceFile, content_hash, list_sources
 from prime_cli.archive.wheel_record import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.versions import bump_patch, next_post, next_rc
-from prime_cli.envs.local import find_project
-from prime_cli.envs.project import Project, load_project
+from prime_cli.envs.project import Project, find_project, load_project
 from prime_cli.envs.provenance import record_pending
 from prime_cli.envs.source_checks import check_sources
-from prime_cli.envs.version_line import set_version
 from prime_cli.envs.wheel_sources import find_project_of, write_sources_of
 
 
@@ -39,7 +41,7 @@ class Release:
         return content_hash(self.files)
 
 
-class Bump(StrEnum):
+class VersionBump(StrEnum):
     """Which version comes next."""
 
     PATCH = "patch"
@@ -47,10 +49,10 @@ class Bump(StrEnum):
     POST = "post"
 
 
-_NEXT: dict[Bump, Callable[[str], str]] = {
-    Bump.PATCH: bump_patch,
-    Bump.RC: next_rc,
-    Bump.POST: next_post,
+_NEXT: dict[VersionBump, Callable[[str], str]] = {
+    VersionBump.PATCH: bump_patch,
+    VersionBump.RC: next_rc,
+    VersionBump.POST: next_post,
 }
 
 
@@ -78,7 +80,7 @@ def open_release(
         yield _checked(project, (wheel, facts), allowed_secrets)
 
 
-def next_version(release: Release, bump: Bump) -> str:
+def next_version(release: Release, bump: VersionBump) -> str:
     """The version after the project's own.
 
     Raises UsageError for a wheel, whose version is in its bytes, and BadProject where the build
@@ -98,7 +100,7 @@ def next_version(release: Release, bump: Bump) -> str:
     return _NEXT[bump](project.version)
 
 
-def write_next_version(release: Release, bump: Bump) -> Release:
+def write_next_version(release: Release, bump: VersionBump) -> Release:
     """Give the project its next version; raises BadProject where no one line holds it."""
     version = next_version(release, bump)
     project = set_version(release.project, version)
@@ -113,3 +115,57 @@ def _checked(
     allowed = (*project.allowed_secrets, *allowed)
     check_sources(files, allowed_secrets=allowed)
     return Release(project, files, built, allowed)
+
+
+_HEADER = re.compile(r"\s*\[\s*([^\[\]]*?)\s*\]\s*(?:#.*)?$")
+_VERSION = re.compile(
+    r"""(?P<key>\s*(?:project\s*\.\s*)?version\s*=\s*)(?P<quote>["'])[^"']*(?P=quote)"""
+)
+
+
+def set_version(project: Project, version: str) -> Project:
+    """Write `version` into the project's pyproject.toml; returns the project as it is then.
+
+    Raises BadProject when no one line holds it, StorageFailed when the file cannot be written.
+    """
+    with storage_errors(project.file):
+        old = project.file.read_bytes()
+        mode = project.file.stat().st_mode & 0o777
+    new = edit_version(old.decode("utf-8-sig"), version)
+    if new is None:
+        raise BadProject(
+            f"There is no plain `version = …` line below [project] in {project.file}",
+            hint=f'write it as `version = "{project.version}"` on a line of its own',
+        )
+    write_atomically(project.file, _marked(old, new), mode=mode)
+    return load_project(project.root)
+
+
+def edit_version(text: str, version: str) -> str | None:
+    """`text` with the version of `[project]` replaced, or None when no one line holds it."""
+    wanted = tomllib.loads(text)
+    wanted["project"]["version"] = version
+    for start, end in _candidates(text):
+        edited = f"{text[:start]}{version}{text[end:]}"
+        if tomllib.loads(edited) == wanted:
+            return edited
+    return None
+
+
+def _marked(old: bytes, new: str) -> bytes:
+    """`new` as UTF-8, with the byte order mark that `old` may have begun with."""
+    return new.encode("utf-8-sig" if old.startswith(codecs.BOM_UTF8) else "utf-8")
+
+
+def _candidates(text: str) -> Iterator[tuple[int, int]]:
+    """Where the value of the project's `version` may stand: offsets between its quotes."""
+    table = ""
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        header = _HEADER.match(line)
+        if header:
+            table = header[1].strip("\"'")
+        found = _VERSION.match(line) if table in ("project", "") else None
+        if found:
+            yield offset + found.end("quote"), offset + found.end() - 1
+        offset += len(line)

@@ -1,17 +1,21 @@
 """From sources to a published version: bump, build, check, publish, and note where it went."""
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
-from prime_cli.archive.wheels import WheelFacts
-from prime_cli.core.errors import UsageError
+from prime_cli.archive.sources import list_sources
+from prime_cli.archive.wheels import WheelFacts, read_wheel
+from prime_cli.core.config import STARTER_OWNER
+from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.build import DIST, build_checked, look_at
+from prime_cli.envs.build import DIST, build_checked, build_wheel, check_built_wheel
 from prime_cli.envs.names import own_namespace
-from prime_cli.envs.project import Project
+from prime_cli.envs.project import Project, load_project
 from prime_cli.envs.provenance import is_pending, record_push
 from prime_cli.envs.publish import (
     Destination,
@@ -22,12 +26,13 @@ from prime_cli.envs.publish import (
     plan_publish,
     publish,
 )
-from prime_cli.envs.release import Bump, Release, write_next_version
-from prime_cli.envs.secrets import refuse_secrets_in_wheel
-from prime_cli.envs.signing.attach import Sign, attach_signatures, require_keeping
+from prime_cli.envs.release import Release, VersionBump, write_next_version
+from prime_cli.envs.signatures.sign import Signer, attach_signatures, require_signature_support
+from prime_cli.envs.source_checks import refuse_secrets_in_wheel
+from prime_cli.envs.starters import mark_published, starter_folders
 from prime_cli.wire.check_reports import CheckReport, summarize
 
-Examine = Callable[[Path, Project], CheckReport]
+WheelExaminer = Callable[[Path, Project], CheckReport]
 """Checks a wheel of a project; what it raises keeps the wheel from being published."""
 
 
@@ -41,12 +46,12 @@ class UploadOptions:
     """
 
     destination: Destination
-    bump: Bump | None = None
+    bump: VersionBump | None = None
     check: bool = True
     offline: bool = False
     runtime: str | None = None
-    examine: Examine | None = None
-    sign: tuple[Sign, ...] = ()
+    examine: WheelExaminer | None = None
+    sign: tuple[Signer, ...] = ()
 
 
 def upload(
@@ -59,7 +64,7 @@ def upload(
     """
     _check_name(release.project, options.destination)
     if options.sign:
-        require_keeping(hub)
+        require_signature_support(hub)
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     published = _find_published(hub, release, options.destination)
@@ -94,7 +99,11 @@ def _check_name(project: Project, destination: Destination) -> None:
 
 
 def _with_next_version(
-    hub: HubClient, release: Release, bump: Bump, destination: Destination, progress: Progress
+    hub: HubClient,
+    release: Release,
+    bump: VersionBump,
+    destination: Destination,
+    progress: Progress,
 ) -> Release:
     """The release under its next version, unless an upload that was stopped gave it one before."""
     old = release.project.version
@@ -121,7 +130,7 @@ def _obtain_wheel(
         dist = release.project.root / DIST
         return build_checked(release.project, dist, progress, check=check, offline=offline)
     wheel, facts = release.built
-    look_at(wheel, facts, progress, project=release.project, check=check, offline=offline)
+    check_built_wheel(wheel, facts, progress, project=release.project, check=check, offline=offline)
     return wheel, facts
 
 
@@ -133,3 +142,32 @@ def _known_ref(hub: HubClient, project: Project, destination: Destination) -> En
     if owner is None or project.version is None:
         return None
     return EnvRef(owner, destination.name or project.name, project.version)
+
+
+def publish_starters(hub: HubClient, hub_data: Path, progress: Progress) -> None:
+    """Build each starter and publish it under `starter`; doing it twice changes nothing.
+
+    `hub` must act for that owner. Works offline: the build backend is at hand. Raises what
+    building and publishing raise.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="prime-starters-") as scratch,
+        progress.task("Preparing the starter environments", unit="items"),
+    ):
+        for folder in starter_folders():
+            # The installed sources may be read-only, and a build writes beside them.
+            copy = Path(scratch) / folder.name
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+            _publish_starter(hub, copy, progress)
+    mark_published(hub_data)
+
+
+def _publish_starter(hub: HubClient, folder: Path, progress: Progress) -> None:
+    project = load_project(folder)
+    release = Release(project, list_sources(folder))
+    wheel = build_wheel(project, folder / "dist", progress, offline=True)
+    destination = Destination(owner=STARTER_OWNER, visibility="PUBLIC")
+    try:
+        publish(hub, plan_publish(wheel, read_wheel(wheel), release, destination), progress)
+    except Conflict as error:
+        progress.warn(error.message, hint="give the changed starter a new version")

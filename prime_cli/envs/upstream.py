@@ -6,9 +6,9 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.lookup import Found
+from prime_cli.envs.lookup import LocatedEnvironment
 from prime_cli.envs.pull import archive_digest
-from prime_cli.envs.wheel_links import find_link
+from prime_cli.envs.simple_index import find_link
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock, Signatures
@@ -41,7 +41,7 @@ class UpstreamHub:
         Some hubs tell its digest in neither: then it is taken as it came, and its checks alone
         say what it is.
         """
-        link = find_link(Found(self._client, detail))
+        link = find_link(LocatedEnvironment(self._client, detail))
         if link is None:
             raise NotFound(f"{self.url} has no wheel of `{detail.owner.name}/{detail.name}`")
         path = folder / Path(link.filename).name

@@ -15,7 +15,7 @@ from prime_cli.runtime.sources import Source
 
 
 @dataclass(frozen=True)
-class Caution:
+class WheelWarning:
     """Something about a wheel that is allowed but will surprise someone."""
 
     check: str
@@ -23,7 +23,7 @@ class Caution:
     hint: str
 
 
-def check_wheel(facts: WheelFacts, project: Project | None = None) -> list[Caution]:
+def check_wheel(facts: WheelFacts, project: Project | None = None) -> list[WheelWarning]:
     """Refuse a wheel that cannot work, and return what is worth a warning.
 
     Without a `project` (an already built wheel) only the wheel itself is looked at. Raises
@@ -74,7 +74,7 @@ def _check_identity(facts: WheelFacts, project: Project) -> None:
         )
 
 
-def _cautions(facts: WheelFacts, project: Project | None) -> Iterator[Caution]:
+def _cautions(facts: WheelFacts, project: Project | None) -> Iterator[WheelWarning]:
     yield from _caution_of_root_files(facts)
     yield from _caution_of_direct_urls(facts)
     if project is not None:
@@ -82,9 +82,9 @@ def _cautions(facts: WheelFacts, project: Project | None) -> Iterator[Caution]:
             yield from check(facts, project)
 
 
-def _caution_of_root_files(facts: WheelFacts) -> Iterator[Caution]:
+def _caution_of_root_files(facts: WheelFacts) -> Iterator[WheelWarning]:
     if facts.root_files:
-        yield Caution(
+        yield WheelWarning(
             "root-files",
             f"The wheel puts {_listed(facts.root_files)} into the root of site-packages, where"
             " those of another environment collide with it",
@@ -92,10 +92,10 @@ def _caution_of_root_files(facts: WheelFacts) -> Iterator[Caution]:
         )
 
 
-def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[Caution]:
+def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[WheelWarning]:
     if facts.direct_urls:
         names = tuple(Requirement(text).name for text in facts.direct_urls)
-        yield Caution(
+        yield WheelWarning(
             "direct-urls",
             f"The wheel requires {_listed(names)} by URL, which an index refuses and a mirror"
             " cannot serve",
@@ -103,23 +103,23 @@ def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[Caution]:
         )
 
 
-def _caution_of_lost_sources(facts: WheelFacts, project: Project) -> Iterator[Caution]:
+def _caution_of_lost_sources(facts: WheelFacts, project: Project) -> Iterator[WheelWarning]:
     required = {normalize_name(Requirement(text).name) for text in facts.requires_dist}
     sources = [source for source in project.uv_sources if source.name in required]
     for check, concerns, message, hint in _LOST_SOURCES:
         names = tuple(dict.fromkeys(source.name for source in sources if concerns(source)))
         if names:
-            yield Caution(check, message.format(_listed(names)), hint)
+            yield WheelWarning(check, message.format(_listed(names)), hint)
 
 
-def _caution_of_no_readme(_: WheelFacts, project: Project) -> Iterator[Caution]:
+def _caution_of_no_readme(_: WheelFacts, project: Project) -> Iterator[WheelWarning]:
     if not project.has_readme:
-        yield Caution("readme", "The project has no README.md", "say there what a rollout is")
+        yield WheelWarning("readme", "The project has no README.md", "say there what a rollout is")
 
 
-def _caution_of_no_tags(_: WheelFacts, project: Project) -> Iterator[Caution]:
+def _caution_of_no_tags(_: WheelFacts, project: Project) -> Iterator[WheelWarning]:
     if not project.tags:
-        yield Caution(
+        yield WheelWarning(
             "tags",
             "The project has no tags, by which others find it",
             'add `tags = ["single-turn", …]` below `[project]`, or `[tool.prime]`',
@@ -153,7 +153,7 @@ _LOST_SOURCES: tuple[tuple[str, Callable[[Source], bool], str, str], ...] = (
     ),
 )
 
-_PROJECT_CAUTIONS: tuple[Callable[[WheelFacts, Project], Iterator[Caution]], ...] = (
+_PROJECT_CAUTIONS: tuple[Callable[[WheelFacts, Project], Iterator[WheelWarning]], ...] = (
     _caution_of_lost_sources,
     _caution_of_no_readme,
     _caution_of_no_tags,

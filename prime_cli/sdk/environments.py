@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.build import DIST, build_checked
-from prime_cli.envs.bundles.gathering import make_bundle
+from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import Manifest
-from prime_cli.envs.bundles.plan import Around, Wish, plan_bundle
-from prime_cli.envs.bundles.targets import parse_platform, parse_python, this_platform
-from prime_cli.envs.difference.compare import Difference, compare_sides
-from prime_cli.envs.difference.sides import Sides
-from prime_cli.envs.information import Information, describe
-from prime_cli.envs.listing import ListedVersion, Listing, Query, list_environments, list_versions
+from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
+from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
+from prime_cli.envs.diff.compare import Difference, compare_snapshots
+from prime_cli.envs.diff.snapshots import SnapshotLoader
+from prime_cli.envs.hub_environments import (
+    EnvironmentPage,
+    EnvironmentQuery,
+    ListedVersion,
+    list_environments,
+    list_versions,
+)
+from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project import load_project
 from prime_cli.envs.publish import Destination, Published
-from prime_cli.envs.pull import Pulled, pull_sources
-from prime_cli.envs.release import Bump, open_release
-from prime_cli.envs.trust.gate import Gate
-from prime_cli.envs.trust.settings import gate_from
+from prime_cli.envs.pull import PullResult, pull_sources
+from prime_cli.envs.release import VersionBump, open_release
+from prime_cli.envs.trust import TrustPolicy, trust_policy_from
 from prime_cli.envs.upload import UploadOptions, upload
-from prime_cli.envs.verifying import Verification, verify_environment
+from prime_cli.envs.verify import Verification, verify_environment
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
@@ -48,17 +53,17 @@ class Environments:
         mine: bool = False,
         page: int = 1,
         per_page: int = 20,
-    ) -> Listing:
+    ) -> EnvironmentPage:
         """One page of what the hub has, newest first; `page` counts from 1."""
-        query = Query(
+        query = EnvironmentQuery(
             page=page, per_page=per_page, owner=owner, search=search, tags=tags, mine=mine
         )
         return list_environments(self._session.hub, query)
 
-    def info(self, ref: str) -> Information:
+    def info(self, ref: str) -> EnvironmentInfo:
         """What an environment is and how to use it; its code is read, not run."""
         session = self._session
-        return describe(
+        return describe_environment(
             session.hub, self._find(ref), home=session.config.home.value, progress=session.progress
         )
 
@@ -67,7 +72,7 @@ class Environments:
         found = self._find(ref).at(None)
         return list_versions(self._session.hub.of(found.owner), found)
 
-    def pull(self, ref: str, target: Path | str | None = None) -> Pulled:
+    def pull(self, ref: str, target: Path | str | None = None) -> PullResult:
         """Its sources, put into `target`, else into ./environments/NAME or ./NAME.
 
         Raises Conflict where the folder is there already, UnsafeContent, IntegrityError.
@@ -104,7 +109,7 @@ class Environments:
         *,
         owner: str | None = None,
         visibility: str | None = None,
-        bump: Bump | None = None,
+        bump: VersionBump | None = None,
     ) -> Published:
         """Publish a project's folder or a built wheel; `visibility` is `PUBLIC` or `PRIVATE`.
 
@@ -126,20 +131,22 @@ class Environments:
         workspace has nothing to compare with.
         """
         session = self._session
-        sides = Sides(self._hub, Path.cwd(), session.progress, offline=session.config.offline)
-        return compare_sides(*sides.pair(first, second, None))
+        sides = SnapshotLoader(
+            self._hub, Path.cwd(), session.progress, offline=session.config.offline
+        )
+        return compare_snapshots(*sides.pair(first, second, None))
 
     def verify(self, ref: str) -> Verification:
         """Whether the published wheel is what its published sources make; a build may run them.
 
         Raises BuildFailed, IntegrityError, and NotTrusted as installing does. A wheel that differs
-        is not raised: see `same`, or `require_same` of `prime_cli.envs.verifying`.
+        is not raised: see `same`, or `require_same` of `prime_cli.envs.verify`.
         """
         session = self._session
         return verify_environment(
             session.hub,
             self._find(ref),
-            gate=self._gate(),
+            trust=self._trust_policy(),
             progress=session.progress,
             offline=session.config.offline,
         )
@@ -160,7 +167,7 @@ class Environments:
         what is no platform or Python, NotTrusted as installing does.
         """
         session = self._session
-        wish = Wish(
+        wish = BundleSpec(
             refs,
             tuple(map(parse_platform, platforms or (this_platform(),))),
             tuple(map(parse_python, pythons)),
@@ -168,13 +175,13 @@ class Environments:
             sources,
         )
         config = session.config
-        around = Around(
-            session.hub, config.home.value, session.progress, self._gate(), config.offline
+        around = BundleContext(
+            session.hub, config.home.value, session.progress, self._trust_policy(), config.offline
         )
         return make_bundle(plan_bundle(wish, around), around, Path(file))
 
-    def _gate(self) -> Gate:
-        return gate_from(self._session.config, Path.cwd())
+    def _trust_policy(self) -> TrustPolicy:
+        return trust_policy_from(self._session.config, Path.cwd())
 
     def _hub(self) -> "HubClient":
         return self._session.hub

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from prime_cli.envs.trust.settings import gate_from
+from prime_cli.envs.trust import trust_policy_from
 from prime_cli.evals.comparison.compare import Terms, compare_all, require_statistics
 from prime_cli.evals.comparison.records import Comparison
 from prime_cli.evals.comparison.sides import side_of
@@ -101,7 +101,7 @@ class Evaluations:
         return self._run(recalled(EvalRequest(""), manifest_of(saved)), saved)
 
     def _places(self) -> Places:
-        return self._session.places(gate_from(self._session.config, Path.cwd()))
+        return self._session.places(trust_policy_from(self._session.config, Path.cwd()))
 
 
 def _outside_a_loop(work: Callable[[], T]) -> T:

@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.envs.install import Item, Wanted, plan_install, run_install
+from prime_cli.envs.install import InstallItem, InstallOptions, plan_install, run_install
 from prime_cli.envs.installed import list_installed
-from prime_cli.envs.locking.outdated import (
-    Freshness,
-    check_freshness,
-    find_holdings,
-    pick_holdings,
+from prime_cli.envs.lockfile.file import find_lock_location
+from prime_cli.envs.lockfile.outdated import (
+    EnvironmentUpdate,
+    check_updates,
+    find_local_environments,
+    select_environments,
 )
-from prime_cli.envs.locking.place import find_place
-from prime_cli.envs.locking.resolve import resolve_words
-from prime_cli.envs.locking.sync import SyncChange, compare_workspace, plan_sync, run_sync
-from prime_cli.envs.locking.updating import LockUpdate, follow_lock, update_lock
-from prime_cli.envs.locking.wants import LockOrder
-from prime_cli.envs.trust.settings import gate_from
+from prime_cli.envs.lockfile.resolve import LockOptions, resolve_references
+from prime_cli.envs.lockfile.sync import SyncChange, compare_workspace, plan_sync, run_sync
+from prime_cli.envs.lockfile.update import LockUpdate, ensure_lock, update_lock
+from prime_cli.envs.trust import trust_policy_from
 from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
@@ -35,7 +34,7 @@ class Workspace:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def install(self, *refs: str, python: str | None = None) -> tuple[Item, ...]:
+    def install(self, *refs: str, python: str | None = None) -> tuple[InstallItem, ...]:
         """Install into the workspace, or into that of `python`; what is new there.
 
         Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError, and
@@ -66,11 +65,11 @@ class Workspace:
         what to lock, NotFound for a removal of what is not locked, Conflict for two of one name.
         """
         session, here = self._session, Path.cwd()
-        named = resolve_words(refs, self._hub, here, session.progress)
+        named = resolve_references(refs, self._hub, here, session.progress)
         installed = list_installed(site_packages(find_workspace(here=here)))
         return update_lock(
-            find_place(here),
-            LockOrder(named, remove, upgrade, installed),
+            find_lock_location(here),
+            LockOptions(named, remove, upgrade, installed),
             self._hub,
             session.progress,
             offline=session.config.offline,
@@ -93,8 +92,8 @@ class Workspace:
         """
         session, here = self._session, Path.cwd()
         offline = session.config.offline
-        place, workspace = find_place(here), find_workspace(python, here=here)
-        lock = follow_lock(
+        place, workspace = find_lock_location(here), find_workspace(python, here=here)
+        lock = ensure_lock(
             place, self._hub, session.progress, offline=offline, locked=locked, frozen=frozen
         )
         changes = compare_workspace(lock, workspace, exact=exact)
@@ -105,17 +104,17 @@ class Workspace:
         run_sync(plan, workspace, wanted, session.progress)
         return plan.changes
 
-    def outdated(self, *names: str, python: str | None = None) -> tuple[Freshness, ...]:
+    def outdated(self, *names: str, python: str | None = None) -> tuple[EnvironmentUpdate, ...]:
         """What is installed or locked here, against the newest on the hub; current ones too.
 
         Raises NotFound for a name that is neither.
         """
-        held = pick_holdings(names, find_holdings(Path.cwd(), python))
-        return check_freshness(held, self._hub, offline=self._session.config.offline)
+        held = select_environments(names, find_local_environments(Path.cwd(), python))
+        return check_updates(held, self._hub, offline=self._session.config.offline)
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> InstallOptions:
         config = self._session.config
-        return Wanted(offline=config.offline, gate=gate_from(config, Path.cwd()))
+        return InstallOptions(offline=config.offline, trust=trust_policy_from(config, Path.cwd()))
 
     def _hub(self) -> "HubClient":
         return self._session.hub

@@ -12,7 +12,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotFound, NotTrusted, Offline
 from prime_cli.core.progress import Silent
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.trust.owners import TrustedOwners
+from prime_cli.envs.trust import TrustedOwners
 from prime_cli.wire.locks import Lock
 from tests.envs.public_answers import (
     DETAIL_PATH,

@@ -11,10 +11,21 @@ import uv
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, Offline, ResolveFailed
 from prime_cli.core.progress import Silent
-from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
+from prime_cli.envs.install import (
+    InstallItem,
+    InstallOptions,
+    InstallPlan,
+    plan_install,
+    run_install,
+)
 from prime_cli.envs.installed import list_installed, read_distributions
-from prime_cli.envs.installers import Move, Tool, read_moves
-from prime_cli.envs.uninstall import plan_uninstall, run_uninstall
+from prime_cli.envs.installers import (
+    Installer,
+    PackageChange,
+    parse_changes,
+    plan_uninstall,
+    run_uninstall,
+)
 from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
 from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
@@ -22,7 +33,7 @@ from tests.helpers.wild import Shape, write_project
 
 V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
 
-PLAIN = Wanted()
+PLAIN = InstallOptions()
 PYTHON_3_12 = python_at_hand("3.12")
 
 pytestmark = pytest.mark.usefixtures("wheelhouse")
@@ -33,7 +44,10 @@ def no_hub() -> HubClient:
 
 
 def plan(
-    *words: str | Path, workspace: Workspace, wanted: Wanted = PLAIN, show_moves: bool = False
+    *words: str | Path,
+    workspace: Workspace,
+    wanted: InstallOptions = PLAIN,
+    show_changes: bool = False,
 ) -> InstallPlan:
     return plan_install(
         [str(word) for word in words],
@@ -42,11 +56,13 @@ def plan(
         hub=no_hub,
         here=Path.cwd(),
         progress=Silent(),
-        show_moves=show_moves,
+        show_changes=show_changes,
     )
 
 
-def install(*words: str | Path, workspace: Workspace, wanted: Wanted = PLAIN) -> Sequence[Item]:
+def install(
+    *words: str | Path, workspace: Workspace, wanted: InstallOptions = PLAIN
+) -> Sequence[InstallItem]:
     return run_install(plan(*words, workspace=workspace, wanted=wanted), wanted, Silent())
 
 
@@ -91,8 +107,8 @@ def test_the_move_of_the_workspaces_verifiers_is_in_the_plan(
 
     found = plan(newer.path, workspace=workspace)
 
-    assert found.moved_verifiers is not None
-    assert found.moved_verifiers.before == "0.1.14"
+    assert found.verifiers_change is not None
+    assert found.verifiers_change.before == "0.1.14"
     assert installed(workspace)["verifiers"] == "0.1.14"
 
 
@@ -128,7 +144,7 @@ def test_no_upgrade_leaves_what_is_installed(workspace: Workspace, tmp_path: Pat
     install(package(tmp_path / "a", V0).path, workspace=workspace)
     changed = package(tmp_path / "b", V0 + "CHANGED = True\n").path
 
-    assert install(changed, workspace=workspace, wanted=Wanted(upgrade=False)) == ()
+    assert install(changed, workspace=workspace, wanted=InstallOptions(upgrade=False)) == ()
 
 
 def test_several_at_once_and_where_each_came_from(workspace: Workspace, tmp_path: Path) -> None:
@@ -151,8 +167,8 @@ def test_a_bare_name_is_the_folder_in_environments(
 
     found = plan("Tiny-Env", workspace=workspace)
 
-    assert [folder.name for folder in found.order.editable] == ["tiny_env"]
-    assert not found.order.complete
+    assert [folder.name for folder in found.request.editable] == ["tiny_env"]
+    assert not found.request.complete
 
 
 def test_a_folder_brings_a_verifiers_that_it_can_run_with(
@@ -163,15 +179,15 @@ def test_a_folder_brings_a_verifiers_that_it_can_run_with(
 
     found = plan(folder, workspace=workspace)
 
-    assert found.order.limits == ("verifiers<=0.3.1",)
+    assert found.request.limits == ("verifiers<=0.3.1",)
 
 
 def test_a_dry_run_shows_what_would_move_and_moves_nothing(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    found = plan(package(tmp_path, V0).path, workspace=workspace, show_moves=True)
+    found = plan(package(tmp_path, V0).path, workspace=workspace, show_changes=True)
 
-    assert [(m.name, m.before) for m in found.moves] == [("tiny-env", None), ("verifiers", None)]
+    assert [(m.name, m.before) for m in found.changes] == [("tiny-env", None), ("verifiers", None)]
     assert installed(workspace) == {}
 
 
@@ -183,7 +199,7 @@ def test_a_workspace_is_made_where_there_is_none(
     missing = find_workspace(here=tmp_path)
     progress = Silent()
 
-    run_install(plan(wheel, workspace=missing), Wanted(), progress)
+    run_install(plan(wheel, workspace=missing), InstallOptions(), progress)
 
     assert progress.said[0].startswith(f"Making {tmp_path / '.venv'} with Python 3.")
     assert installed(missing)["tiny-env"] == "0.1.0"
@@ -231,12 +247,18 @@ def test_offline_without_a_package_says_so(
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
 
     with pytest.raises(Offline):
-        install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(offline=True))
+        install(
+            package(tmp_path, V0).path, workspace=workspace, wanted=InstallOptions(offline=True)
+        )
 
 
 def test_pip_is_named_when_the_workspace_has_none(workspace: Workspace, tmp_path: Path) -> None:
     with pytest.raises(ResolveFailed) as raised:
-        install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(tool=Tool.PIP))
+        install(
+            package(tmp_path, V0).path,
+            workspace=workspace,
+            wanted=InstallOptions(tool=Installer.PIP),
+        )
 
     assert "has no pip" in raised.value.message
 
@@ -249,10 +271,12 @@ def test_pip_installs_and_uninstalls_where_there_is_one(
     words = [str(workspace.python), "-m", "ensurepip"]
     subprocess.run(words, check=True, capture_output=True, timeout=60)
 
-    install(package(tmp_path, V0).path, workspace=workspace, wanted=Wanted(tool=Tool.PIP))
+    install(
+        package(tmp_path, V0).path, workspace=workspace, wanted=InstallOptions(tool=Installer.PIP)
+    )
     assert {"tiny-env", "verifiers"} <= installed(workspace).keys()
 
-    run_uninstall(plan_uninstall(["tiny-env"], workspace), workspace, Tool.PIP)
+    run_uninstall(plan_uninstall(["tiny-env"], workspace), workspace, Installer.PIP)
     assert "tiny-env" not in installed(workspace)
 
 
@@ -280,7 +304,7 @@ def test_the_moves_that_uv_tells_are_paired_by_name() -> None:
         " - verifiers==0.1.14\n + verifiers==0.3.1\n + tiny-env==0.1.0 (from file:///t.whl)\n"
     )
 
-    assert read_moves(said) == (
-        Move("tiny-env", None, "0.1.0"),
-        Move("verifiers", "0.1.14", "0.3.1"),
+    assert parse_changes(said) == (
+        PackageChange("tiny-env", None, "0.1.0"),
+        PackageChange("verifiers", "0.1.14", "0.3.1"),
     )

@@ -9,13 +9,13 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.lookup import Found, find_environment
+from prime_cli.envs.lookup import LocatedEnvironment, find_environment
 from tests.helpers.replay import Replay
 
 TINY = EnvRef("ada", "tiny-env")
 
 
-def _find(asked: EnvRef, home: Path, **told: Any) -> Found:
+def _find(asked: EnvRef, home: Path, **told: Any) -> LocatedEnvironment:
     detail = {
         "id": "env_1",
         "name": "tiny-env",

@@ -8,7 +8,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import BadReference, NotFound, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.names import resolve_name, suggest
+from prime_cli.envs.names import resolve_name, suggest_names
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.replay import Replay, refusal
 
@@ -76,13 +76,13 @@ def test_the_right_name_of_another_owner_is_near(
     hub: HubClient, data: Path, tmp_path: Path
 ) -> None:
     publish(open_hub(data, "somebody-else"), tmp_path, "wordle")
-    assert suggest(hub, "ada/wordle") == "did you mean `somebody-else/wordle`?"
+    assert suggest_names(hub, "ada/wordle") == "did you mean `somebody-else/wordle`?"
 
 
 def test_a_hub_that_cannot_list_suggests_nothing() -> None:
     replay = Replay({})
     hub = HubClient(replay.origin, transport=replay, sleep=lambda _: None)
-    assert suggest(hub, "ada/wordle") is None
+    assert suggest_names(hub, "ada/wordle") is None
 
 
 def test_what_is_no_name_is_refused(hub: HubClient) -> None:

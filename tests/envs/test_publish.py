@@ -25,7 +25,7 @@ from prime_cli.envs.build import build_checked, build_wheel
 from prime_cli.envs.project import load_project
 from prime_cli.envs.provenance import read_provenance, write_provenance
 from prime_cli.envs.publish import Destination, Published
-from prime_cli.envs.release import Bump, open_release
+from prime_cli.envs.release import VersionBump, open_release
 from prime_cli.envs.starters import mark_published
 from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.runtime.locks import save_lock
@@ -41,7 +41,7 @@ def publish(
     folder: Path,
     target: str | None = None,
     *,
-    bump: Bump | None = None,
+    bump: VersionBump | None = None,
     destination: Destination | None = None,
     runtime: str | None = None,
     progress: Silent | None = None,
@@ -121,10 +121,10 @@ def test_the_same_version_with_other_content_is_a_conflict(hub: HubClient, tmp_p
 
 @pytest.mark.parametrize(
     ("bump", "expected"),
-    [(Bump.PATCH, "0.1.1"), (Bump.RC, "0.1.0rc0"), (Bump.POST, "0.1.0.post0")],
+    [(VersionBump.PATCH, "0.1.1"), (VersionBump.RC, "0.1.0rc0"), (VersionBump.POST, "0.1.0.post0")],
 )
 def test_a_bump_changes_the_project_and_publishes_it(
-    bump: Bump, expected: str, hub: HubClient, tmp_path: Path
+    bump: VersionBump, expected: str, hub: HubClient, tmp_path: Path
 ) -> None:
     folder = write_project(tmp_path / "p")
     publish(hub, folder)
@@ -140,12 +140,12 @@ def test_a_bump_that_was_stopped_goes_on_with_its_version(hub: HubClient, tmp_pa
     publish(hub, folder)
     (folder / "tiny_env.py").write_text("x = 1\n")
     with pytest.raises(Exception, match="exposes no environment"):
-        publish(hub, folder, bump=Bump.PATCH)
+        publish(hub, folder, bump=VersionBump.PATCH)
     assert load_project(folder).version == "0.1.1"
     write_project(folder, Shape(version="0.1.1"))
-    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.1"
+    assert publish(hub, folder, bump=VersionBump.PATCH).ref.version == "0.1.1"
     touch(folder)
-    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.2"
+    assert publish(hub, folder, bump=VersionBump.PATCH).ref.version == "0.1.2"
 
 
 def test_a_bump_that_was_published_but_not_noted_is_bumped_once_more_when_edited(
@@ -154,16 +154,16 @@ def test_a_bump_that_was_published_but_not_noted_is_bumped_once_more_when_edited
     folder = write_project(tmp_path / "p")
     publish(hub, folder)
     write_provenance(folder, {"pending_version": "0.1.0"})
-    assert publish(hub, folder, bump=Bump.PATCH).already
+    assert publish(hub, folder, bump=VersionBump.PATCH).already
     write_provenance(folder, {"pending_version": "0.1.0"})
     touch(folder)
-    assert publish(hub, folder, bump=Bump.PATCH).ref.version == "0.1.1"
+    assert publish(hub, folder, bump=VersionBump.PATCH).ref.version == "0.1.1"
 
 
 def test_a_dynamic_version_is_not_bumped(hub: HubClient, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "p", WILD["dynamic-version"])
     with pytest.raises(BadProject, match="is dynamic"):
-        publish(hub, folder, bump=Bump.PATCH)
+        publish(hub, folder, bump=VersionBump.PATCH)
     assert publish(hub, folder).ref.version == "0.3.0"
     assert publish(hub, folder).already
 
@@ -265,7 +265,7 @@ def test_sources_that_were_edited_since_are_not_those_of_the_wheel(
 def test_a_wheel_has_its_version(hub: HubClient, tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, {"tiny_env.py": "def load_environment(): ...\n"})
     with pytest.raises(UsageError, match="has its version already"):
-        publish(hub, tmp_path, str(wheel), bump=Bump.PATCH)
+        publish(hub, tmp_path, str(wheel), bump=VersionBump.PATCH)
 
 
 def test_a_damaged_wheel_never_reaches_the_hub(hub: HubClient, tmp_path: Path) -> None:

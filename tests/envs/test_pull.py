@@ -15,7 +15,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import Conflict, ExitCode, IntegrityError, NotFound, PrimeError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.pull import Pulled, pull_sources
+from prime_cli.envs.pull import PullResult, pull_sources
 from tests.helpers.hubs import publish
 from tests.helpers.replay import Replay
 
@@ -31,7 +31,7 @@ def here(tmp_path: Path) -> Path:
     return folder
 
 
-def _pull(hub: HubClient, here: Path, ref: EnvRef = TINY, target: Path | None = None) -> Pulled:
+def _pull(hub: HubClient, here: Path, ref: EnvRef = TINY, target: Path | None = None) -> PullResult:
     home = here.parent / "home"
     return pull_sources(hub, ref, folder=here, target=target, home=home, progress=Silent())
 

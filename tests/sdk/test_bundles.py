@@ -7,7 +7,7 @@ import pytest
 from prime_cli import Hub
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
-from prime_cli.envs.bundles.reading import read_manifest
+from prime_cli.envs.bundles.archive import read_manifest
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.package_index import index
 from tests.helpers.wild import write_project

@@ -9,8 +9,8 @@ import uv
 from prime_cli import Hub
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import GateFailed, NotFound, UsageError
-from prime_cli.envs.locking.changes import LockChange
-from prime_cli.envs.locking.file import FILENAME
+from prime_cli.envs.lockfile.file import FILENAME
+from prime_cli.envs.lockfile.update import LockChange
 from tests.helpers.hubs import publish
 
 

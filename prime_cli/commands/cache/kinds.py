@@ -5,17 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from prime_cli.envs.keeping.entries import Entry, Kind
+from prime_cli.envs.cache.entries import CacheEntry, CacheKind
 
-KindOpt = Annotated[list[Kind] | None, typer.Option("--kind", help="Only of this kind; several.")]
+KindOpt = Annotated[
+    list[CacheKind] | None, typer.Option("--kind", help="Only of this kind; several.")
+]
 
 
-def chosen(kinds: list[Kind] | None) -> frozenset[Kind] | None:
+def chosen(kinds: list[CacheKind] | None) -> frozenset[CacheKind] | None:
     """The kinds that were named; None where none was."""
     return frozenset(kinds) if kinds else None
 
 
-def record_of(entry: Entry) -> dict[str, Any]:
+def record_of(entry: CacheEntry) -> dict[str, Any]:
     """An entry as JSON shows it."""
     return {
         "kind": entry.kind.value,

@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.cache.kinds import KindOpt, chosen, moment, record_of
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.formatting import format_bytes
-from prime_cli.envs.keeping.entries import MEANINGS, Entry, Kind, list_entries
+from prime_cli.envs.cache.entries import DESCRIPTIONS, CacheEntry, CacheKind, list_entries
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
 
@@ -34,7 +34,7 @@ def list_kept(
     session = open_session(ctx, output=output, quiet=quiet)
     home = session.config.home.value
     kinds = chosen(kind)
-    entries = list(list_entries(home, kinds or frozenset(Kind)))
+    entries = list(list_entries(home, kinds or frozenset(CacheKind)))
     if kinds is None:
         _show_kinds(entries, session)
     else:
@@ -42,9 +42,9 @@ def list_kept(
     session.output.say(f"{format_bytes(sum(each.size for each in entries))} in {home}")
 
 
-def _show_kinds(entries: list[Entry], session: Session) -> None:
+def _show_kinds(entries: list[CacheEntry], session: Session) -> None:
     records: list[dict[str, Any]] = []
-    for kind in Kind:
+    for kind in CacheKind:
         own = [each for each in entries if each.kind is kind]
         used = moment(max((each.used for each in own), default=0.0))
         size = sum(each.size for each in own)
@@ -53,14 +53,14 @@ def _show_kinds(entries: list[Entry], session: Session) -> None:
     rows = [
         [
             each["kind"], str(each["entries"]), format_bytes(each["size"]),
-            age(each["used"], now) or "-", MEANINGS[each["kind"]],
+            age(each["used"], now) or "-", DESCRIPTIONS[each["kind"]],
         ]
         for each in records
     ]  # fmt: skip
     session.output.table(["Kind", "Entries", "Size", "Last use", "What"], rows, records=records)
 
 
-def _show_entries(entries: list[Entry], session: Session) -> None:
+def _show_entries(entries: list[CacheEntry], session: Session) -> None:
     now = datetime.now(UTC)
     rows = [[each.name, format_bytes(each.size), age(moment(each.used), now)] for each in entries]
     records = [record_of(each) for each in entries]

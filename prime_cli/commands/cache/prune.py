@@ -9,7 +9,7 @@ from prime_cli.commands.cache.kinds import KindOpt, chosen, record_of
 from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
-from prime_cli.envs.keeping.pruning import choose_old, prune
+from prime_cli.envs.cache.maintenance import prune, select_unused
 
 
 def prune_kept(
@@ -43,7 +43,7 @@ def prune_kept(
         raise UsageError("`--all` and `--older-than` exclude each other")
     seconds = None if everything else parse_duration(older_than or "30d")
     home, show = session.config.home.value, session.output
-    old = choose_old(home, now=time.time(), older_than=seconds, kinds=chosen(kind))
+    old = select_unused(home, now=time.time(), older_than=seconds, kinds=chosen(kind))
     done = prune(home, old, session.progress, dry_run=dry_run)
     for entry in done.busy:
         show.say(f"{entry.name} stays, because a running command uses it")

@@ -7,9 +7,8 @@ import typer
 from prime_cli.commands.cache.kinds import KindOpt, chosen, record_of
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import IntegrityError
-from prime_cli.envs.keeping.entries import Kind, list_entries
-from prime_cli.envs.keeping.pruning import prune
-from prime_cli.envs.keeping.verifying import Broken, verify
+from prime_cli.envs.cache.entries import CacheKind, list_entries
+from prime_cli.envs.cache.maintenance import BrokenEntry, prune, verify_entries
 
 
 def verify_kept(
@@ -34,8 +33,8 @@ def verify_kept(
     """
     session = open_session(ctx, output=output, quiet=quiet)
     home, show = session.config.home.value, session.output
-    entries = list_entries(home, chosen(kind) or frozenset(Kind))
-    count, broken = verify(entries, session.progress)
+    entries = list_entries(home, chosen(kind) or frozenset(CacheKind))
+    count, broken = verify_entries(entries, session.progress)
     removed = prune(home, [b.entry for b in broken] if fix else [], session.progress, dry_run=False)
     names = {entry.name for entry in removed.removed}
     records = [_record(each, removed=each.entry.name in names) for each in broken]
@@ -52,5 +51,5 @@ def verify_kept(
     show.done(f"Checked {count}; removed {len(names)}" if names else f"Checked {count}: all whole")
 
 
-def _record(broken: Broken, *, removed: bool) -> dict[str, object]:
+def _record(broken: BrokenEntry, *, removed: bool) -> dict[str, object]:
     return {**record_of(broken.entry), "why": broken.why, "removed": removed}

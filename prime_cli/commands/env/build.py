@@ -8,8 +8,7 @@ import typer
 from prime_cli.commands.options import OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.digests import digest_file
 from prime_cli.envs.build import DIST, build_checked
-from prime_cli.envs.local import find_project
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project import find_project, load_project
 
 
 def build(

@@ -14,15 +14,15 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import format_bytes
-from prime_cli.envs.bundles.gathering import make_bundle
+from prime_cli.envs.bundles.archive import verify_bundle
+from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import FILES, Manifest
-from prime_cli.envs.bundles.plan import Around, BundlePlan, Wish, plan_bundle
-from prime_cli.envs.bundles.reading import verify_bundle
-from prime_cli.envs.bundles.targets import parse_platform, parse_python, this_platform
+from prime_cli.envs.bundles.plan import BundleContext, BundlePlan, BundleSpec, plan_bundle
+from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
 from prime_cli.envs.fetch import FetchedEnvironment
 from prime_cli.terminal.output import Output
 
@@ -84,18 +84,18 @@ def bundle(
         show_bundle(verify_bundle(inside, session.progress), inside, session.output)
         return
     target = _target(environments, file, force=force or dry_run)
-    wish = Wish(
+    wish = BundleSpec(
         tuple(environments or ()),
         tuple(map(parse_platform, platform or [this_platform()])),
         tuple(map(parse_python, python or [])),
         tuple(data or ()),
         not no_sources,
     )
-    around = Around(
+    around = BundleContext(
         session.hub,
         session.config.home.value,
         session.progress,
-        gate_of(session, yes=yes),
+        trust_policy_of(session, yes=yes),
         session.config.offline,
     )
     plan = plan_bundle(wish, around)

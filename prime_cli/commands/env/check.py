@@ -15,7 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.env_check.check import (
     EXAMPLES,
     ROLLOUT_SECONDS,
@@ -84,7 +84,7 @@ def check(
     checked = check_environment(
         environment,
         options,
-        session.places(gate_of(session, yes=yes)),
+        session.places(trust_policy_of(session, yes=yes)),
         session.surroundings(given=given.values),
         hub_only=hub,
     )

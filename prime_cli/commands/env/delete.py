@@ -14,7 +14,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.deletion import Deletion, plan_deletion, run_deletion
+from prime_cli.envs.hub_environments import Deletion, plan_deletion, run_deletion
 from prime_cli.session import Session
 
 

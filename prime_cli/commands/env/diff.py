@@ -14,14 +14,14 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
-from prime_cli.envs.difference.compare import (
+from prime_cli.envs.diff.compare import (
     Difference,
     FileChange,
-    SideFacts,
+    SnapshotSummary,
     ValueChange,
-    compare_sides,
+    compare_snapshots,
 )
-from prime_cli.envs.difference.sides import Sides
+from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.session import Session
 
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
@@ -59,9 +59,11 @@ def diff(
     See also: `prime env outdated`, `prime env sync`, `prime eval compare`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    sides = Sides(lambda: session.hub, Path.cwd(), session.progress, offline=session.config.offline)
+    sides = SnapshotLoader(
+        lambda: session.hub, Path.cwd(), session.progress, offline=session.config.offline
+    )
     with session.progress.task("Comparing"):
-        found = compare_sides(*sides.pair(first, second, python))
+        found = compare_snapshots(*sides.pair(first, second, python))
     _show(session, found, stat=stat)
 
 
@@ -103,11 +105,11 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
         yield from ("", title, *(f"  {line}" for line in lines))
 
 
-def _heading(a: SideFacts, b: SideFacts) -> str:
+def _heading(a: SnapshotSummary, b: SnapshotSummary) -> str:
     return f"From {_side(a)}\nto   {_side(b)}\n"
 
 
-def _side(facts: SideFacts) -> str:
+def _side(facts: SnapshotSummary) -> str:
     version = "" if f"@{facts.version}" in facts.label else f" {facts.version}"
     digest = f", sha256 {facts.sha256[:12]}" if facts.sha256 else ""
     return f"{facts.label}{version}{digest}"

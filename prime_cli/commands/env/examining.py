@@ -5,12 +5,12 @@ from pathlib import Path
 
 from prime_cli.commands.env.reports import say_report
 from prime_cli.envs.project import Project
-from prime_cli.envs.upload import Examine
+from prime_cli.envs.upload import WheelExaminer
 from prime_cli.session import Session
 from prime_cli.wire.check_reports import CheckReport
 
 
-def examiner(session: Session, *, required: bool) -> Examine:
+def examiner(session: Session, *, required: bool) -> WheelExaminer:
     """What checks a wheel before it is published; its talk goes to stderr.
 
     A wheel that cannot be loaded is refused as without a check. With `required` it raises

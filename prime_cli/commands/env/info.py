@@ -15,9 +15,9 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
-from prime_cli.envs.information import Information, describe
+from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.signing.verdicts import in_a_line
+from prime_cli.envs.signatures.verify import format_verdict
 from prime_cli.wire.check_reports import in_words
 
 
@@ -44,12 +44,14 @@ def info(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
-    found = describe(session.hub, ref, home=session.config.home.value, progress=session.progress)
+    found = describe_environment(
+        session.hub, ref, home=session.config.home.value, progress=session.progress
+    )
     remember("environments", [ref.slug])
     session.output.show(found, lines=_lines(found))
 
 
-def _lines(found: Information) -> list[tuple[str, str]]:
+def _lines(found: EnvironmentInfo) -> list[tuple[str, str]]:
     install = found.install
     lines = [
         ("environment", found.environment),
@@ -64,7 +66,7 @@ def _lines(found: Information) -> list[tuple[str, str]]:
         ("depends on", "\n".join(found.dependencies)),
         ("generation", found.generation or "unknown"),
         ("check", _check(found)),
-        ("signed", "\n".join(map(in_a_line, found.signatures))),
+        ("signed", "\n".join(map(format_verdict, found.signatures))),
         ("about", found.readme),
         ("install", install.prime),
         ("  with uv", f"{install.uv_pip}\n{install.uv_add}"),
@@ -76,13 +78,13 @@ def _lines(found: Information) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines if text]
 
 
-def _check(found: Information) -> str:
+def _check(found: EnvironmentInfo) -> str:
     if found.check is None:
         return ""
     return f"{in_words(found.check)} (by its publisher, {found.check.date[:10]})"
 
 
-def _arguments(found: Information) -> str:
+def _arguments(found: EnvironmentInfo) -> str:
     if found.arguments is None:
         return "not readable from its source"
     return "\n".join(_argument(each) for each in found.arguments) or "none"

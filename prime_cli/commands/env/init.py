@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import ForceOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.envs.local import ENVIRONMENTS
+from prime_cli.envs.project import ENVIRONMENTS
 from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 

@@ -15,7 +15,7 @@ from prime_cli.commands.options import (
     at_version,
     open_session,
 )
-from prime_cli.envs.bundles.reading import is_bundle, verify_bundle
+from prime_cli.envs.bundles.archive import is_bundle, verify_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
 from prime_cli.wire.environments import InspectEntry, Inspection

@@ -1,5 +1,6 @@
 """`prime env install`."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -8,7 +9,6 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.env.bundle import show_bundle
-from prime_cli.commands.env.bundled import admit, check_bundle, find_bundle
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -19,16 +19,23 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import read_sha256
-from prime_cli.envs.bundles.kept import Bundled
-from prime_cli.envs.bundles.reading import read_manifest, verify_bundle
-from prime_cli.envs.bundles.targeting import fitting_workspace
-from prime_cli.envs.install import InstallPlan, Item, Wanted, plan_install, run_install
-from prime_cli.envs.installers import Tool
-from prime_cli.envs.local import find_local
+from prime_cli.envs.bundles.archive import read_manifest, verify_bundle
+from prime_cli.envs.bundles.install import find_bundle, require_sha256, unpack_for_install
+from prime_cli.envs.bundles.platforms import workspace_for_bundle
+from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
+from prime_cli.envs.install import (
+    InstallItem,
+    InstallOptions,
+    InstallPlan,
+    plan_install,
+    run_install,
+)
+from prime_cli.envs.installers import Installer
+from prime_cli.envs.project import find_local
 from prime_cli.envs.workspace import find_workspace
 from prime_cli.terminal.output import Output
 
@@ -39,7 +46,7 @@ def install(
         list[str],
         typer.Argument(help="owner/name[@version], a name, folder, wheel or bundle; several."),
     ],
-    tool: Annotated[Tool, typer.Option("--with", help="The installer.")] = Tool.UV,
+    tool: Annotated[Installer, typer.Option("--with", help="The installer.")] = Installer.UV,
     path: Annotated[
         Path, typer.Option("--path", "-p", help="Where the folders of bare names are.")
     ] = Path("environments"),
@@ -87,32 +94,33 @@ def install(
         environments = _pinned(environments, sha256)
         _refuse_unsigned(environments, here, required=require_signature)
     elif sha256 is not None:
-        check_bundle(bundle, read_sha256(sha256))
-    gate = gate_of(session, yes=yes, require_signature=require_signature)
-    wanted = Wanted(tool, not no_upgrade, prerelease, session.config.offline, path, gate)
+        require_sha256(bundle, read_sha256(sha256))
+    trust = trust_policy_of(session, yes=yes, require_signature=require_signature)
+    options = InstallOptions(tool, not no_upgrade, prerelease, session.config.offline, path, trust)
     workspace = find_workspace(python, here=here)
-    named: Sequence[str | Bundled] = environments
+    named: Sequence[str | UnpackedEnvironment] = environments
     if bundle is not None:
-        workspace = fitting_workspace(read_manifest(bundle), workspace)
+        workspace = workspace_for_bundle(read_manifest(bundle), workspace)
         if dry_run:
             show_bundle(verify_bundle(bundle, session.progress), bundle, show)
             return
-        wanted = replace(wanted, offline=True, bundled_only=True)
-        named = admit(bundle, session, gate)
+        options = replace(options, offline=True, bundled_only=True)
+        home = session.config.home.value
+        named = unpack_for_install(bundle, home, os.environ, session.progress, trust)
     plan = plan_install(
         named,
         workspace,
-        wanted,
+        options,
         hub=lambda: session.hub,
         here=here,
         progress=session.progress,
-        show_moves=dry_run,
+        show_changes=dry_run,
     )
     if dry_run:
         _show_plan(plan, show)
         return
     ask_about_verifiers(plan, show, yes=yes)
-    done = run_install(plan, wanted, session.progress)
+    done = run_install(plan, options, session.progress)
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
     _show_done(plan, done, show)
@@ -142,7 +150,7 @@ def _refuse_unsigned(words: list[str], here: Path, *, required: bool) -> None:
 
 def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
     """Warn of a move of the workspace's verifiers, and ask on a terminal; raises Declined."""
-    move = plan.moved_verifiers
+    move = plan.verifiers_change
     if move is None:
         return
     change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
@@ -155,8 +163,8 @@ def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None
 
 
 def _show_plan(plan: InstallPlan, output: Output) -> None:
-    rows = [[move.name, move.before or "-", move.after or "-"] for move in plan.moves]
-    records = [asdict(move) for move in plan.moves]
+    rows = [[move.name, move.before or "-", move.after or "-"] for move in plan.changes]
+    records = [asdict(move) for move in plan.changes]
     target = str(plan.workspace.folder or plan.workspace.python)
     if not plan.workspace.exists:
         output.say(f"A new virtual environment would be made: {target}")
@@ -165,7 +173,7 @@ def _show_plan(plan: InstallPlan, output: Output) -> None:
     output.table(["Package", "Now", "Then"], rows, records=records, title=f"In {target}")
 
 
-def _show_done(plan: InstallPlan, done: tuple[Item, ...], output: Output) -> None:
+def _show_done(plan: InstallPlan, done: tuple[InstallItem, ...], output: Output) -> None:
     target = plan.workspace.folder or plan.workspace.python
     for item in plan.present:
         output.say(f"{item.name} {item.version} is already in {target}")
@@ -179,7 +187,7 @@ def _show_done(plan: InstallPlan, done: tuple[Item, ...], output: Output) -> Non
     output.done(sentence, value=record)
 
 
-def _record(item: Item) -> dict[str, str | None]:
+def _record(item: InstallItem) -> dict[str, str | None]:
     origin = item.origin
     return {
         "name": item.name,

@@ -14,7 +14,12 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
-from prime_cli.envs.listing import ListedEnvironment, Listing, Query, list_environments
+from prime_cli.envs.hub_environments import (
+    EnvironmentPage,
+    EnvironmentQuery,
+    ListedEnvironment,
+    list_environments,
+)
 from prime_cli.session import Session
 
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
@@ -87,7 +92,7 @@ def list_published(
 
         show_installed(session, python)
         return
-    query = Query(
+    query = EnvironmentQuery(
         page=page,
         per_page=num,
         owner=owner,
@@ -102,7 +107,7 @@ def list_published(
     _show(session, list_environments(session.hub, query))
 
 
-def _show(session: Session, listing: Listing) -> None:
+def _show(session: Session, listing: EnvironmentPage) -> None:
     remember("environments", [each.environment for each in listing.environments])
     rows = [_row(each) for each in listing.environments]
     session.output.table(_COLUMNS, rows, records=listing.environments, page=listing)

@@ -17,12 +17,9 @@ from prime_cli.commands.options import (
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.installed import list_installed
-from prime_cli.envs.locking.changes import LockChange
-from prime_cli.envs.locking.file import LockedEnvironment
-from prime_cli.envs.locking.place import find_place
-from prime_cli.envs.locking.resolve import resolve_words
-from prime_cli.envs.locking.updating import LockUpdate, require_wanted, update_lock
-from prime_cli.envs.locking.wants import LockOrder
+from prime_cli.envs.lockfile.file import LockedEnvironment, find_lock_location
+from prime_cli.envs.lockfile.resolve import LockOptions, resolve_references
+from prime_cli.envs.lockfile.update import LockChange, LockUpdate, require_up_to_date, update_lock
 from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
@@ -67,14 +64,14 @@ def lock(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     here = Path.cwd()
-    place = find_place(here)
+    place = find_lock_location(here)
     if check:
-        require_wanted(place)
+        require_up_to_date(place)
         session.output.done(f"{place.file} is what is wanted", value={"file": str(place.file)})
         return
-    named = resolve_words(environments or (), lambda: session.hub, here, session.progress)
+    named = resolve_references(environments or (), lambda: session.hub, here, session.progress)
     installed = list_installed(site_packages(find_workspace(python)))
-    order = LockOrder(named, remove or (), upgrade, installed)
+    order = LockOptions(named, remove or (), upgrade, installed)
     done = update_lock(
         place,
         order,

@@ -14,11 +14,11 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import GateFailed
-from prime_cli.envs.locking.outdated import (
-    Freshness,
-    check_freshness,
-    find_holdings,
-    pick_holdings,
+from prime_cli.envs.lockfile.outdated import (
+    EnvironmentUpdate,
+    check_updates,
+    find_local_environments,
+    select_environments,
 )
 from prime_cli.session import Session
 
@@ -55,9 +55,9 @@ def outdated(
     See also: `prime env diff`, `prime env lock`, `prime env sync`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    held = pick_holdings(environments or (), find_holdings(Path.cwd(), python))
+    held = select_environments(environments or (), find_local_environments(Path.cwd(), python))
     with session.progress.task("Asking the hub", total=len(held)) as task:
-        found = check_freshness(
+        found = check_updates(
             held, lambda: session.hub, offline=session.config.offline, told=task.advance
         )
     _show(session, found, everything=everything)
@@ -69,7 +69,7 @@ def outdated(
         )
 
 
-def _show(session: Session, found: tuple[Freshness, ...], *, everything: bool) -> None:
+def _show(session: Session, found: tuple[EnvironmentUpdate, ...], *, everything: bool) -> None:
     shown = [each for each in found if everything or each.standing != "current"]
     rows = [
         [

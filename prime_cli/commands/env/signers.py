@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.envs.signing.signers import Identity, Signers
+from prime_cli.envs.signatures.signers import AllowedSigners, SigstoreIdentity
 from prime_cli.session import Session
 
 _COLUMNS = ("Owner", "Kind", "Signer")
@@ -51,10 +51,10 @@ def signers(
     See also: `prime env install --require-signature`, `prime env trust`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    known = Signers(session.config.home.value)
+    known = AllowedSigners(session.config.home.value)
     if bool(identity) != bool(issuer):
         raise UsageError("Give `--identity` and `--issuer` together")
-    believed = Identity(identity, issuer) if identity and issuer else None
+    believed = SigstoreIdentity(identity, issuer) if identity and issuer else None
     if owner is None:
         if remove or key or believed:
             raise UsageError("Name the owner whose environments they sign")
@@ -78,12 +78,14 @@ def signers(
         _list(session, known, owner)
 
 
-def _list(session: Session, known: Signers, owner: str | None = None) -> None:
+def _list(session: Session, known: AllowedSigners, owner: str | None = None) -> None:
     found = [each for each in known.all() if owner in (None, each.owner)]
     rows = [[each.owner, each.kind, each.signer] for each in found]
     session.output.table(_COLUMNS, rows, records=found)
 
 
 def _done(session: Session, owner: str, sentence: str) -> None:
-    found = [each for each in Signers(session.config.home.value).all() if each.owner == owner]
+    found = [
+        each for each in AllowedSigners(session.config.home.value).all() if each.owner == owner
+    ]
     session.output.done(sentence, value={"owner": owner, "signers": found})

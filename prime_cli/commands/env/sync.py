@@ -16,21 +16,19 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.envs.install import Wanted
-from prime_cli.envs.locking.changes import stale_reasons
-from prime_cli.envs.locking.file import FILENAME, EnvironmentLock
-from prime_cli.envs.locking.place import LockPlace, find_place
-from prime_cli.envs.locking.sync import (
+from prime_cli.envs.install import InstallOptions
+from prime_cli.envs.lockfile.file import FILENAME, EnvironmentLock, LockLocation, find_lock_location
+from prime_cli.envs.lockfile.sync import (
     SyncChange,
     SyncPlan,
     compare_workspace,
     plan_sync,
     run_sync,
 )
-from prime_cli.envs.locking.updating import follow_lock, require_lock
+from prime_cli.envs.lockfile.update import ensure_lock, require_lock, stale_reasons
 from prime_cli.envs.workspace import Workspace, find_workspace
 from prime_cli.session import Session
 
@@ -75,13 +73,13 @@ def sync(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if locked and frozen:
         raise UsageError("`--locked` and `--frozen` exclude each other")
-    place = find_place(Path.cwd())
+    place = find_lock_location(Path.cwd())
     workspace = find_workspace(python)
     stale: tuple[str, ...] = ()
     if check or dry_run:
         lock, stale = _lock_as_it_is(place, session, frozen=frozen, dry_run=dry_run)
     else:
-        lock = follow_lock(
+        lock = ensure_lock(
             place,
             lambda: session.hub,
             session.progress,
@@ -99,7 +97,7 @@ def sync(
 
 
 def _lock_as_it_is(
-    place: LockPlace, session: Session, *, frozen: bool, dry_run: bool
+    place: LockLocation, session: Session, *, frozen: bool, dry_run: bool
 ) -> tuple[EnvironmentLock, tuple[str, ...]]:
     """The lock, and why it is not what is wanted; for those who change nothing."""
     require_lock(place, frozen=frozen)
@@ -143,19 +141,21 @@ def _sync(
     *,
     yes: bool,
 ) -> None:
-    wanted = Wanted(offline=session.config.offline, gate=gate_of(session, yes=yes))
+    options = InstallOptions(
+        offline=session.config.offline, trust=trust_policy_of(session, yes=yes)
+    )
     plan = plan_sync(
         lock,
         found,
         workspace,
-        wanted,
+        options,
         hub=lambda: session.hub,
         here=Path.cwd(),
         progress=session.progress,
     )
     if plan.install is not None:
         ask_about_verifiers(plan.install, session.output, yes=yes)
-    run_sync(plan, workspace, wanted, session.progress)
+    run_sync(plan, workspace, options, session.progress)
     _show_done(plan, lock, workspace, session)
 
 

@@ -7,7 +7,7 @@ import typer
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.refs import read_owner
-from prime_cli.envs.trust.owners import TrustedOwners
+from prime_cli.envs.trust import TrustedOwners
 
 _COLUMNS = ("Hub", "Owner", "How", "Since")
 

@@ -5,15 +5,14 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import OutputOpt, PythonOpt, QuietOpt, open_session
-from prime_cli.envs.installers import Tool
-from prime_cli.envs.uninstall import plan_uninstall, run_uninstall
+from prime_cli.envs.installers import Installer, plan_uninstall, run_uninstall
 from prime_cli.envs.workspace import find_workspace
 
 
 def uninstall(
     ctx: typer.Context,
     environments: Annotated[list[str], typer.Argument(help="Names or owner/name; several.")],
-    tool: Annotated[Tool, typer.Option("--with", help="The installer.")] = Tool.UV,
+    tool: Annotated[Installer, typer.Option("--with", help="The installer.")] = Installer.UV,
     python: PythonOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,

@@ -19,8 +19,8 @@ from prime_cli.commands.options import (
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.publish import Destination, Published
-from prime_cli.envs.release import Bump, Release, next_version, open_release
-from prime_cli.envs.signing.attach import Sign, signer_from, signer_of
+from prime_cli.envs.release import Release, VersionBump, next_version, open_release
+from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
 from prime_cli.envs.upload import UploadOptions
 from prime_cli.envs.upload import upload as run_upload
 from prime_cli.session import Session
@@ -137,7 +137,7 @@ def upload(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if no_check and (check or require_check):
         raise UsageError("Give `--no-check` or a check, not both")
-    bump = _choose_bump({Bump.PATCH: auto_bump, Bump.RC: rc, Bump.POST: post})
+    bump = _choose_bump({VersionBump.PATCH: auto_bump, VersionBump.RC: rc, VersionBump.POST: post})
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
         if dry_run:
             _show_files(session, release, bump, name or release.project.name)
@@ -164,18 +164,18 @@ def _chosen_team(session: Session, owner: str | None) -> str | None:
     return context.team
 
 
-def _signers(key: str | None, attestations: list[Path]) -> tuple[Sign, ...]:
-    return (*([signer_of(key)] if key else []), *map(signer_from, attestations))
+def _signers(key: str | None, attestations: list[Path]) -> tuple[Signer, ...]:
+    return (*([signer_of(key)] if key else []), *map(attestation_signer, attestations))
 
 
-def _choose_bump(flags: dict[Bump, bool]) -> Bump | None:
+def _choose_bump(flags: dict[VersionBump, bool]) -> VersionBump | None:
     chosen = [bump for bump, given in flags.items() if given]
     if len(chosen) > 1:
         raise UsageError("Give one of `--auto-bump`, `--rc` and `--post`, not several")
     return chosen[0] if chosen else None
 
 
-def _show_files(session: Session, release: Release, bump: Bump | None, name: str) -> None:
+def _show_files(session: Session, release: Release, bump: VersionBump | None, name: str) -> None:
     project = release.project
     version = project.version if bump is None else next_version(release, bump)
     files = [{"path": file.path, "size": file.size} for file in release.files]

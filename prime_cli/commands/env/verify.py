@@ -14,11 +14,11 @@ from prime_cli.commands.options import (
     at_version,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.signing.verdicts import in_a_line
-from prime_cli.envs.verifying import Verification, require_same, verify_environment
+from prime_cli.envs.signatures.verify import format_verdict
+from prime_cli.envs.verify import Verification, require_same, verify_environment
 
 
 def verify(
@@ -54,7 +54,7 @@ def verify(
     found = verify_environment(
         session.hub,
         ref,
-        gate=gate_of(session, yes=yes, require_signature=require_signature),
+        trust=trust_policy_of(session, yes=yes, require_signature=require_signature),
         progress=session.progress,
         offline=session.config.offline,
     )
@@ -71,7 +71,7 @@ def _lines(found: Verification) -> list[tuple[str, str]]:
         ("result", _result(found)),
         ("differs", "\n".join(f"{each.member}: {each.found}" for each in found.differences)),
         ("passed over", "\n".join(found.normalised)),
-        ("signed", "\n".join(map(in_a_line, found.signatures)) or "no"),
+        ("signed", "\n".join(map(format_verdict, found.signatures)) or "no"),
     ]
     return [(label, text) for label, text in lines if text]
 

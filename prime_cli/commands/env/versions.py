@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.completion_cache import remember
-from prime_cli.envs.listing import list_versions
+from prime_cli.envs.hub_environments import list_versions
 from prime_cli.envs.names import resolve_name
 
 _COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files")

@@ -15,7 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.planning.caps import check_cap
 from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.request import EvalRequest
@@ -72,7 +72,7 @@ def rerun(
     from prime_cli.evals.rerun.rerun import prepare_again, run_again
     from prime_cli.evals.rerun.source import find_source
 
-    places = session.places(gate_of(session, yes=yes))
+    places = session.places(trust_policy_of(session, yes=yes))
     request = EvalRequest(
         environment="",
         model=model,

@@ -15,7 +15,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.planning.caps import check_cap
 from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.request import parse_object
@@ -78,7 +78,7 @@ def rescore(
     from prime_cli.evals.rerun.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = session.places(gate_of(session, yes=yes))
+    places = session.places(trust_policy_of(session, yes=yes))
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,

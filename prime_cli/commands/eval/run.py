@@ -23,7 +23,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.trusting import gate_of
+from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.execution.context import Surroundings
@@ -162,7 +162,7 @@ def run(
         run_suite(
             session,
             request,
-            session.places(gate_of(session, yes=yes)),
+            session.places(trust_policy_of(session, yes=yes)),
             resume=resume,
             new=new,
             push=push,
@@ -204,7 +204,7 @@ def _evaluate(
     verbose: bool,
     yes: bool,
 ) -> EvalResult:
-    places = session.places(gate_of(session, yes=yes))
+    places = session.places(trust_policy_of(session, yes=yes))
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:

@@ -105,7 +105,7 @@ def _files(
         )
 
 
-def holds_for(lock: Lock, sys_platform: str) -> bool:
+def covers_platform(lock: Lock, sys_platform: str) -> bool:
     """Whether the lock was made for that system too: one for a single system marks every package.
 
     See `Resolved`: such a lock names this machine's system in all its markers.

@@ -8,7 +8,7 @@ from pathlib import Path
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, NotFound, UnsafeContent, UsageError
 from prime_cli.core.paths import storage_errors
-from prime_cli.envs.bundles.manifest import DATASETS, FILES, HUB, BundledData, Member
+from prime_cli.envs.bundles.manifest import DATASETS, FILES, HUB, BundledData, BundleMember
 
 _REPOSITORY = re.compile(r"(datasets|models|spaces)--[A-Za-z0-9._-]+")
 """A folder of the Hub's cache: huggingface.co/docs/huggingface_hub/guides/manage-cache."""
@@ -39,7 +39,7 @@ def read_data(paths: Sequence[Path]) -> list[tuple[BundledData, dict[str, Path]]
     return [found[name] for name in sorted(found)]
 
 
-def place_of(data: BundledData, kept: Path, environ: Mapping[str, str]) -> Path:
+def target_folder(data: BundledData, kept: Path, environ: Mapping[str, str]) -> Path:
     """Where the files of `data` go on this machine: a cache of Hugging Face's, else below `kept`.
 
     Raises UnsafeContent for a name that its kind does not have.
@@ -52,7 +52,7 @@ def place_of(data: BundledData, kept: Path, environ: Mapping[str, str]) -> Path:
     return _caches(environ)[data.kind] / data.name
 
 
-def check_place(path: Path, member: Member) -> bool:
+def needs_writing(path: Path, member: BundleMember) -> bool:
     """Whether a file is to be written at `path`; raises Conflict for one with other content."""
     if not path.exists():
         return True

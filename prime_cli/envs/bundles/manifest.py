@@ -13,7 +13,7 @@ HUB, DATASETS, FILES = "hugging-face-hub", "hugging-face-datasets", "files"
 """Kinds of data: a folder of one of Hugging Face's two caches, or anything else."""
 
 
-class Target(msgspec.Struct, frozen=True, order=True):
+class BundleTarget(msgspec.Struct, frozen=True, order=True):
     """A kind of machine: `linux-x86_64` and so on, and a minor version of Python (`3.12`)."""
 
     platform: str
@@ -23,7 +23,7 @@ class Target(msgspec.Struct, frozen=True, order=True):
         return f"{self.platform} with Python {self.python}"
 
 
-class Member(msgspec.Struct, frozen=True):
+class BundleMember(msgspec.Struct, frozen=True):
     """One file of the bundle: POSIX path within, bytes, sha256 in hex."""
 
     path: str
@@ -63,9 +63,9 @@ class Manifest(msgspec.Struct, frozen=True):
     """All of a bundle; every other member of the archive is in `members`, and no more."""
 
     schema: int
-    targets: tuple[Target, ...]
+    targets: tuple[BundleTarget, ...]
     environments: tuple[BundledEnvironment, ...]
-    members: tuple[Member, ...]
+    members: tuple[BundleMember, ...]
     data: tuple[BundledData, ...] = ()
 
     @property

@@ -15,9 +15,9 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BuildFailed, IntegrityError, ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress, Silent
-from prime_cli.envs.bundles.artifacts import Artifact, holds_for, list_artifacts
-from prime_cli.envs.bundles.targets import Machine, this_platform
-from prime_cli.envs.wheel_store import WheelStore
+from prime_cli.envs.bundles.artifacts import Artifact, covers_platform, list_artifacts
+from prime_cli.envs.bundles.platforms import TargetPlatform, this_platform
+from prime_cli.envs.local_store import WheelStore
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock, LockedPackage
@@ -29,20 +29,22 @@ _AT_ONCE = 6
 
 
 @dataclass(frozen=True)
-class Choice:
+class PackageChoice:
     """What one lock needs: wheels to fetch, and source archives of which wheels must be built."""
 
     wheels: tuple[Artifact, ...]
     sources: tuple[Artifact, ...]
 
 
-def choose_packages(lock: Lock, machines: Sequence[Machine], *, offline: bool) -> Choice:
+def choose_packages(
+    lock: Lock, machines: Sequence[TargetPlatform], *, offline: bool
+) -> PackageChoice:
     """The best wheel of each package for each machine; raises ResolveFailed where there is none.
 
     What has no wheel at all is to be built of its source archive. Raises Unreachable, Offline.
     """
     for machine in machines:
-        if not holds_for(lock, machine.sys_platform):
+        if not covers_platform(lock, machine.sys_platform):
             raise ResolveFailed(
                 f"The packages were locked for one system, which is not {machine.target.platform}",
                 hint="leave out that `--platform`, or make the bundle on such a machine",
@@ -55,10 +57,10 @@ def choose_packages(lock: Lock, machines: Sequence[Machine], *, offline: bool) -
             if machine.needs(package.marker):
                 chosen = _choose(package, listed[package.name], machine)
                 (sources if chosen.is_source else wheels)[chosen.sha256] = chosen
-    return Choice(_sorted(wheels.values()), _sorted(sources.values()))
+    return PackageChoice(_sorted(wheels.values()), _sorted(sources.values()))
 
 
-def _choose(package: LockedPackage, files: Sequence[Artifact], machine: Machine) -> Artifact:
+def _choose(package: LockedPackage, files: Sequence[Artifact], machine: TargetPlatform) -> Artifact:
     own = [file for file in files if file.version == package.version]
     ranked = [(machine.rank(file.filename), file) for file in own if not file.is_source]
     fitting = [(rank, file.filename, file) for rank, file in ranked if rank is not None]
@@ -70,7 +72,7 @@ def _choose(package: LockedPackage, files: Sequence[Artifact], machine: Machine)
     return source
 
 
-def _no_wheel(name: str, version: str, machine: Machine) -> ResolveFailed:
+def _no_wheel(name: str, version: str, machine: TargetPlatform) -> ResolveFailed:
     return ResolveFailed(
         f"{name} {version} has no wheel for {machine.target}",
         hint="name another `--platform` or `--python`, or lock another version of it",
@@ -122,7 +124,7 @@ def _fetch(hub: "HubClient", artifact: Artifact, store: WheelStore, home: Path) 
 
 def build_sources(
     sources: Sequence[tuple[Artifact, Path]],
-    machines: Sequence[Machine],
+    machines: Sequence[TargetPlatform],
     home: Path,
     progress: Progress,
     *,
@@ -144,7 +146,7 @@ def build_sources(
     return built
 
 
-def _made_here_for(machine: Machine, python: Python) -> bool:
+def _made_here_for(machine: TargetPlatform, python: Python) -> bool:
     """Whether a wheel that was compiled here, for the glibc of here, is for such a machine."""
     target = machine.target
     return target.platform == this_platform() and target.python == python.minor
@@ -168,7 +170,7 @@ def _build(artifact: Artifact, archive: Path, home: Path, python: Python, *, off
         return WheelStore(home).adopt(target)
 
 
-def with_built(lock: Lock, built: Sequence[tuple[Artifact, Path]]) -> Lock:
+def lock_with_built_wheels(lock: Lock, built: Sequence[tuple[Artifact, Path]]) -> Lock:
     """`lock`, with the digests of wheels that were built of its source archives."""
     digests = {artifact.sha256: path.parent.name for artifact, path in built}
 

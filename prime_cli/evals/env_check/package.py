@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.wheel_checks import Caution
+from prime_cli.envs.wheel_checks import WheelWarning
 from prime_cli.evals.env_check.findings import failed, passed, warned
 from prime_cli.runtime.families import LIBRARY
 from prime_cli.wire.check_reports import Check
@@ -17,7 +17,7 @@ _UPPER = {"<", "<=", "==", "===", "~="}
 _LOWER = {">", ">=", "==", "===", "~="}
 
 
-def check_build(facts: WheelFacts, sha256: str, size: int, cautions: list[Caution]) -> Check:
+def check_build(facts: WheelFacts, sha256: str, size: int, cautions: list[WheelWarning]) -> Check:
     """`build`: the wheel is there; what `prime env build` warns of is warned of here."""
     # Tags and README are counted by `metadata`.
     told = [each for each in cautions if each.check not in ("tags", "readme")]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.local import choose_local
-from prime_cli.envs.locking.pins import locked_ref
+from prime_cli.envs.lockfile.file import locked_ref
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.trust.gate import Gate
+from prime_cli.envs.project import choose_local
+from prime_cli.envs.trust import TrustPolicy
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -22,12 +22,12 @@ from typing import Any
 
 from prime_cli.core.paths import prime_home
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.build import build_kept
+from prime_cli.envs.build import build_into_store
+from prime_cli.envs.dependencies import fetch_dependencies
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.installed import parse_requirements
-from prime_cli.envs.owned import fetch_owned
+from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.project import Project, load_project
-from prime_cli.envs.wheel_store import WheelStore
 from prime_cli.evals.planning.plan import (
     EvalDefaults,
     defaults_from,
@@ -43,7 +43,7 @@ from prime_cli.wire.locks import Lock
 class Places:
     """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
 
-    `owner` is who publishes from here on the hub in the box; `gate` asks about strangers.
+    `owner` is who publishes from here on the hub in the box; `trust` asks about strangers.
     `env_vars` are the variables that environments may always read, by `owner/name`.
     """
 
@@ -51,7 +51,7 @@ class Places:
     hub: "Callable[[], HubClient]"
     offline: bool = False
     owner: str | None = None
-    gate: Gate = field(default_factory=Gate)
+    trust: TrustPolicy = field(default_factory=TrustPolicy)
     env_vars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -139,7 +139,7 @@ def kept_subject(
     if environment.ref:
         ref = EnvRef.parse(environment.ref)
         owner = ref.owner
-        places.gate.admit(places.hub().of(owner), ref, environment.sha256)
+        places.trust.require_trusted(places.hub().of(owner), ref, environment.sha256)
     subject = replace(_subject(read_package(wheel)), environment=environment)
     return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
 
@@ -152,13 +152,13 @@ def _beside(
     if owner is None or not (subject.environment.ref or places.hub().in_process):
         return []
     requirements = parse_requirements(subject.package.facts.requires_dist)
-    found = fetch_owned(
+    found = fetch_dependencies(
         owner,
         requirements,
         hub=places.hub,
         progress=progress,
         offline=places.offline,
-        gate=places.gate,
+        trust=places.trust,
         wheels=(subject.package.sha256,),
     )
     return [fetched.package for fetched in found]
@@ -166,7 +166,7 @@ def _beside(
 
 def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
     fetched = fetch_wheel(
-        places.hub(), ref, progress=progress, offline=places.offline, gate=places.gate
+        places.hub(), ref, progress=progress, offline=places.offline, trust=places.trust
     )
     defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
     subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
@@ -186,7 +186,7 @@ def _from_wheel(path: Path) -> Subject:
 
 def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
     project = load_project(folder)
-    return subject_of(build_kept(project, prime_home(), progress, offline=offline), project)
+    return subject_of(build_into_store(project, prime_home(), progress, offline=offline), project)
 
 
 def subject_of(wheel: Path, project: Project) -> Subject:

@@ -6,7 +6,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.digests import digest_file
-from prime_cli.envs.bundles.targets import PLATFORMS, this_platform
+from prime_cli.envs.bundles.platforms import PLATFORMS, this_platform
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.package_index import index

@@ -7,7 +7,7 @@ import pytest
 import uv
 
 from prime_cli.api.client import HubClient
-from prime_cli.envs.locking.file import FILENAME, LockedEnvironment, make_lock, write_lock
+from prime_cli.envs.lockfile.file import FILENAME, LockedEnvironment, make_lock, write_lock
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 

@@ -10,9 +10,9 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.bundles.gathering import make_bundle
-from prime_cli.envs.bundles.plan import Around, Wish, plan_bundle
-from prime_cli.envs.trust.gate import Gate
+from prime_cli.envs.bundles.collect import make_bundle
+from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
+from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Lock, LockedPackage
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.package_index import index
@@ -74,12 +74,12 @@ def publish_locked(
 
 
 @pytest.fixture
-def around(hub: HubClient) -> Around:
+def around(hub: HubClient) -> BundleContext:
     """Where bundles are made in these tests."""
-    return Around(hub, prime_home(), Silent(), Gate())
+    return BundleContext(hub, prime_home(), Silent(), TrustPolicy())
 
 
-def make(around: Around, wish: Wish, file: Path) -> Path:
+def make(around: BundleContext, wish: BundleSpec, file: Path) -> Path:
     """Plan, gather and write in one go."""
     make_bundle(plan_bundle(wish, around), around, file)
     return file

@@ -9,7 +9,7 @@ from typing import Any
 
 from prime_cli.core.digests import digest_bytes, digest_file
 from prime_cli.envs.bundles.manifest import NAME
-from prime_cli.envs.bundles.targets import this_platform
+from prime_cli.envs.bundles.platforms import this_platform
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentDetail, Owner
 from tests.helpers.wild import write_wheel

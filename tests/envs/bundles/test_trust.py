@@ -10,14 +10,13 @@ from prime_cli.core.errors import NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.bundles.admission import admit_bundle
-from prime_cli.envs.bundles.kept import find_bundled
-from prime_cli.envs.bundles.plan import Around, Wish
-from prime_cli.envs.fetch import from_bundle
-from prime_cli.envs.owned import fetch_owned
-from prime_cli.envs.signing import ssh
-from prime_cli.envs.signing.signers import Signers
-from prime_cli.envs.trust.gate import Gate
+from prime_cli.envs.bundles.plan import BundleContext, BundleSpec
+from prime_cli.envs.bundles.unpacked import find_unpacked, unpack_bundle
+from prime_cli.envs.dependencies import fetch_dependencies
+from prime_cli.envs.fetch import fetch_unpacked
+from prime_cli.envs.signatures import ssh
+from prime_cli.envs.signatures.signers import AllowedSigners
+from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Signature, Signatures
 from tests.envs.bundles.conftest import make
 from tests.envs.bundles.forging import bundle_of, environment_of, listed
@@ -28,7 +27,7 @@ HELPER = "ada/tiny-env@0.1.0"
 
 
 def _admit(file: Path) -> None:
-    admit_bundle(file, prime_home(), {}, Silent())
+    unpack_bundle(file, prime_home(), {}, Silent())
 
 
 def _forged(folder: Path) -> Path:
@@ -44,8 +43,8 @@ def test_a_bundle_gives_no_packages_to_environments_that_did_not_come_in_it(
     trusted = publish(hub, tmp_path, "trusted-env")
     sha256 = hub.environments.get(trusted).wheel_sha256 or ""
     _admit(_forged(tmp_path))
-    assert find_bundled(prime_home(), EnvRef.parse(HELPER)) is not None
-    found = fetch_owned(
+    assert find_unpacked(prime_home(), EnvRef.parse(HELPER)) is not None
+    found = fetch_dependencies(
         "ada",
         [Requirement("tiny-env")],
         hub=lambda: hub,
@@ -57,17 +56,17 @@ def test_a_bundle_gives_no_packages_to_environments_that_did_not_come_in_it(
 
 
 def _required(file: Path, home: Path) -> None:
-    gate = Gate(home, require_signature=True)
-    admit_bundle(file, home, {}, Silent(), check=lambda each: from_bundle(each, gate))
+    trust = TrustPolicy(home, require_signature=True)
+    unpack_bundle(file, home, {}, Silent(), check=lambda each: fetch_unpacked(each, trust))
 
 
 @pytest.mark.usefixtures("index")
 @needs_ssh_keygen
 def test_signatures_travel_in_a_bundle_and_can_be_required(
-    hub: HubClient, around: Around, tmp_path: Path
+    hub: HubClient, around: BundleContext, tmp_path: Path
 ) -> None:
     home, key = tmp_path / "elsewhere", make_key(tmp_path / "ssh")
-    wish = Wish((HELPER,), ("linux-x86_64",), ("3.11",))
+    wish = BundleSpec((HELPER,), ("linux-x86_64",), ("3.11",))
     plain = make(around, wish, tmp_path / "plain.bundle")
     with pytest.raises(NotTrusted, match="is not signed"):
         _required(plain, home)
@@ -75,16 +74,16 @@ def test_signatures_travel_in_a_bundle_and_can_be_required(
 
     ref = EnvRef.parse(HELPER)
     _admit(plain)
-    bundled = find_bundled(prime_home(), ref)
+    bundled = find_unpacked(prime_home(), ref)
     assert bundled is not None
-    signature = Signature("ssh", ssh.sign(key, from_bundle(bundled).statement))
+    signature = Signature("ssh", ssh.sign(key, fetch_unpacked(bundled).statement))
     hub.signatures.put(ref, Signatures(bundled.wheel_sha256, (signature,)))
     signed = make(around, wish, tmp_path / "signed.bundle")
     with pytest.raises(NotTrusted, match="no signature of an allowed signer"):
         _required(signed, home)
-    Signers(home).add_key("ada", public_line(key))
+    AllowedSigners(home).add_key("ada", public_line(key))
     _required(signed, home)
-    assert find_bundled(home, ref) is not None
-    Signers(home).remove("ada")
+    assert find_unpacked(home, ref) is not None
+    AllowedSigners(home).remove("ada")
     with pytest.raises(NotTrusted):
         _required(signed, home)  # also where it was unpacked before

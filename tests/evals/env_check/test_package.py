@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import BadProject
-from prime_cli.envs.wheel_checks import Caution
+from prime_cli.envs.wheel_checks import WheelWarning
 from prime_cli.evals.env_check.declaration import Declaration, read_declaration
 from prime_cli.evals.env_check.package import (
     check_build,
@@ -66,9 +66,9 @@ def test_what_others_find_it_by_is_looked_for_in_project_and_wheel() -> None:
 
 
 def test_cautions_of_a_build_are_warnings() -> None:
-    caution = Caution("root-files", "The wheel puts `x` into the root", "leave it out")
+    caution = WheelWarning("root-files", "The wheel puts `x` into the root", "leave it out")
     assert check_build(facts(), "0" * 64, 3, [caution]).step == "leave it out"
-    tags = Caution("tags", "The project has no tags", "add some")
+    tags = WheelWarning("tags", "The project has no tags", "add some")
     assert check_build(facts(), "0" * 64, 3, [tags]).status == "pass"
 
 

@@ -1,0 +1,148 @@
+"""List and delete environments on a hub."""
+
+from dataclasses import dataclass
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.names import suggest_names
+from prime_cli.wire.environments import EnvironmentItem
+
+
+@dataclass(frozen=True)
+class EnvironmentQuery:
+    """Which environments to list, and in which order; `page` counts from 1."""
+
+    page: int = 1
+    per_page: int = 20
+    owner: str | None = None
+    visibility: str | None = None
+    search: str | None = None
+    tags: tuple[str, ...] = ()
+    sort_by: str = "created_at"
+    order: str = "desc"
+    mine: bool = False
+    starred: bool = False
+
+
+@dataclass(frozen=True)
+class ListedEnvironment:
+    """One row of a listing; `environment` is `owner/name`, `updated_at` an ISO 8601 time."""
+
+    environment: str
+    description: str
+    visibility: str
+    version: str | None
+    stars: int
+    updated_at: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EnvironmentPage:
+    """One page of environments and how many there are in all."""
+
+    environments: tuple[ListedEnvironment, ...]
+    total: int
+    page: int
+    per_page: int
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is a next page."""
+        return self.page * self.per_page < self.total
+
+
+@dataclass(frozen=True)
+class ListedVersion:
+    """One version; `sha256` is the content hash, `artifacts` how many files it consists of.
+
+    `wheel_sha256` is None where the hub does not tell it.
+    """
+
+    version: str
+    created_at: str
+    sha256: str
+    artifacts: int
+    wheel_sha256: str | None = None
+
+
+def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentPage:
+    """One page of what `hub` itself has; never asks its upstream."""
+    found = hub.environments.list(
+        limit=query.per_page,
+        offset=(query.page - 1) * query.per_page,
+        sort_by=query.sort_by,
+        sort_order=query.order,
+        owner=query.owner,
+        visibility=query.visibility.upper() if query.visibility else None,
+        search=query.search,
+        tags=query.tags,
+        starred_only=query.starred,
+        mine_only=query.mine,
+    )
+    rows = tuple(_listed(item) for item in found.data)
+    return EnvironmentPage(rows, max(found.total_count, len(rows)), query.page, query.per_page)
+
+
+def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
+    """Every version of an environment, newest first; raises NotFound."""
+    return tuple(
+        ListedVersion(row.version, row.created_at, row.sha256, row.size, row.wheel_sha256)
+        for row in hub.environments.versions(ref)
+    )
+
+
+def _listed(item: EnvironmentItem) -> ListedEnvironment:
+    return ListedEnvironment(
+        environment=f"{item.owner.name}/{item.name}",
+        description=item.description,
+        visibility=item.visibility,
+        version=item.latest_version,
+        stars=item.stars,
+        updated_at=item.updated_at,
+        tags=tuple(item.tags),
+    )
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """What is to go: one version when `content_hash` is set, else everything in `versions`."""
+
+    ref: EnvRef
+    versions: tuple[str, ...]
+    content_hash: str | None = None
+
+
+def plan_deletion(hub: HubClient, ref: EnvRef) -> Deletion:
+    """Look up what `ref` names, without its upstream; raises NotFound."""
+    try:
+        rows = hub.environments.versions(ref)
+    except NotFound as missing:
+        raise NotFound(
+            f"There is no environment `{ref.slug}`",
+            hint=suggest_names(hub, ref.slug) or missing.hint,
+        ) from missing
+    if ref.version is None:
+        return Deletion(ref, tuple(row.version for row in rows))
+    for row in rows:
+        if row.version == ref.version or _is_hash(row.sha256, ref.version):
+            return Deletion(ref.at(row.version), (row.version,), row.sha256)
+    raise NotFound(
+        f"{ref.slug} has no version {ref.version}",
+        hint=f"see its versions with `prime env versions {ref.slug}`",
+    )
+
+
+def run_deletion(hub: HubClient, plan: Deletion) -> None:
+    """Delete what was planned; raises NotAllowed for what belongs to another owner."""
+    if plan.content_hash is None:
+        hub.environments.delete(plan.ref)
+    else:
+        hub.environments.delete_version(plan.ref, plan.content_hash)
+
+
+def _is_hash(content_hash: str, text: str) -> bool:
+    """Whether `text` is the content hash or its beginning, as the official client takes it."""
+    shortest = 8
+    return len(text) >= shortest and content_hash.startswith(text.lower())
