@@ -18,6 +18,7 @@ from typing import Any
 
 from .client import loopback_client
 from .identity import current
+from .runtimes import backend_of, is_plain_subprocess
 
 SOURCES = ("CHAT_PROGRAM_SOURCE", "PROGRAM_SOURCE")
 """The script's name in the harness's module: from 0.4 on, and up to 0.3."""
@@ -29,7 +30,6 @@ arguments: ContextVar[list[str]] = ContextVar("prime_program_arguments")
 def run_in_process(call_retries: int) -> bool:
     """Make `null` run its program here, in a runtime that is this machine; whether it can be."""
     from verifiers.v1.harnesses.null import harness as module
-    from verifiers.v1.runtimes import SubprocessRuntime
 
     null = module.NullHarness
     source = next((text for name in SOURCES if (text := getattr(module, name, None))), None)
@@ -39,13 +39,13 @@ def run_in_process(call_retries: int) -> bool:
     by_process = null.setup, null.launch
 
     async def setup(self: Any, runtime: Any) -> None:
-        if type(runtime) is not SubprocessRuntime:
+        if not is_plain_subprocess(runtime):
             await by_process[0](self, runtime)
 
     async def launch(
         self: Any, ctx: Any, trace: Any, runtime: Any, *given: Any, **named: Any
     ) -> Any:
-        here = type(runtime) is SubprocessRuntime and not self.config.resolved_env
+        here = is_plain_subprocess(runtime) and not self.config.resolved_env
         place = _Here(runtime, source, program) if here else runtime
         return await by_process[1](self, ctx, trace, place, *given, **named)
 
@@ -90,7 +90,7 @@ class _Here:
         """`word` with a path of the runtime's folder as one of this process."""
         if not word.startswith(MESSAGES_FILE):
             return word
-        return f"{MESSAGES_FILE}{self._runtime.workdir / word[len(MESSAGES_FILE) :]}"
+        return f"{MESSAGES_FILE}{backend_of(self._runtime).workdir / word[len(MESSAGES_FILE) :]}"
 
 
 def _load(source: str, call_retries: int) -> Callable[[], Any] | None:

@@ -13,6 +13,7 @@ import uuid
 from typing import Any
 
 from .failures import BadArguments, StageFailed
+from .runtimes import backend_of, is_plain_subprocess, provisioned, runtime_class
 from .spec import Spec
 
 _BLOCK = re.compile(r"^# dependencies = \[(.*?)\]$", re.MULTILINE | re.DOTALL)
@@ -29,36 +30,30 @@ def settle(spec: Spec) -> None:
 
 async def prepare(names: list[str], environment: Any) -> None:
     """Do what the harnesses of the agents `names` do first; raises StageFailed("harness")."""
-    from verifiers.v1.runtimes import SubprocessConfig, make_runtime
-
     for name in names:
         harness = environment._harnesses[name]  # noqa: SLF001 - same name from 0.3 on
-        runtime = make_runtime(SubprocessConfig(), name=f"prime-{uuid.uuid4().hex}")
         try:
-            await runtime.start()
-            await harness.setup(runtime)
+            async with provisioned() as runtime:
+                await harness.setup(runtime)
         except Exception as error:
             cause = BadArguments(f"`{harness.config.id}`: {error}")
             raise StageFailed("harness", cause) from error
-        finally:
-            await runtime.stop()
 
 
 def _use_own_packages() -> None:
-    from verifiers.v1.runtimes import SubprocessRuntime
-
-    by_uv = SubprocessRuntime.prepare_uv_script
+    runtime_type = runtime_class()
+    by_uv = runtime_type.prepare_uv_script
 
     async def prepare_uv_script(self: Any, script: Any, *given: Any, **named: Any) -> list[str]:
         text = script if isinstance(script, str) else script.decode()
-        if not _are_here(text):
+        if not is_plain_subprocess(self) or not _are_here(text):
             found: list[str] = await by_uv(self, script, *given, **named)
             return found
-        path = f"{self.scripts_dir}/{uuid.uuid5(uuid.NAMESPACE_OID, text)}.py"
+        path = f"{backend_of(self).scripts_dir}/{uuid.uuid5(uuid.NAMESPACE_OID, text)}.py"
         await self.write(path, text.encode())
         return [sys.executable, path]
 
-    SubprocessRuntime.prepare_uv_script = prepare_uv_script
+    runtime_type.prepare_uv_script = prepare_uv_script
 
 
 def _are_here(script: str) -> bool:
