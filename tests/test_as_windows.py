@@ -13,7 +13,7 @@ import pytest
 AS_WINDOWS = """
 import os, sys, types
 from pathlib import Path
-from prime_cli.models.gateway.limits.locks import lock_byte  # as this system has them
+from prime_cli.models.gateway.limits.shared_state import lock_byte  # as this system has them
 
 import asyncio, getpass, shutil, tempfile, uuid  # so are libraries, loaded before
 
@@ -94,8 +94,8 @@ from prime_cli.runs.folder import runs_folder
 assert runs_folder("my-env", "qwen3:8b", folder).name == "my-env--qwen3-8b"
 """
 LIMITS = """
-from prime_cli.models.gateway.limits.locks import can_lock
-from prime_cli.models.gateway.limits.shared import can_share
+from prime_cli.models.gateway.limits.shared_state import can_lock
+from prime_cli.models.gateway.limits.shared_state import can_share
 assert not can_lock() and not can_share(folder)
 """
 DOCTOR = """

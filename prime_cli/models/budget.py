@@ -76,18 +76,18 @@ class Budget:
         if self.token_budget is not None and tokens >= self.token_budget:
             return f"The token budget of {self.token_budget:,} is used up"
         if self.max_cost is not None and self._spent.picodollars >= self.max_cost * PICO:
-            return f"The cap of {dollars(self.max_cost)} is reached"
+            return f"The cap of {format_usd(self.max_cost)} is reached"
         return None
 
 
-def dollars(amount: float) -> str:
+def format_usd(amount: float) -> str:
     """An amount in USD with two decimals, or more where two significant digits need them."""
     zeros = -math.floor(math.log10(amount)) if amount > 0 else 0
     return f"${amount:,.{max(2, zeros + 1)}f}"
 
 
-def cost_words(spend: Spend) -> str:
+def format_cost(spend: Spend) -> str:
     """What a person reads: `$0.42`, `at least $0.42` where a part is not known, `unknown`."""
     if not spend.unpriced:
-        return dollars(spend.known_usd)
-    return f"at least {dollars(spend.known_usd)}" if spend.picodollars else "unknown"
+        return format_usd(spend.known_usd)
+    return f"at least {format_usd(spend.known_usd)}" if spend.picodollars else "unknown"

@@ -8,10 +8,17 @@ from urllib.parse import urlsplit, urlunsplit
 from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_api_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.core.http import is_loopback
-from prime_cli.models.keys import EMPTY, KeySource, Secret, is_variable_name
 from prime_cli.models.prices import Price
-from prime_cli.models.providers import OPENAI, find_provider, is_hosted
-from prime_cli.models.registry import Entry, Registry
+from prime_cli.models.providers import (
+    EMPTY,
+    OPENAI,
+    KeySource,
+    Secret,
+    find_provider,
+    is_hosted,
+    is_variable_name,
+)
+from prime_cli.models.registry import Registry, RegistryEntry
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
@@ -109,7 +116,9 @@ def resolve_endpoint(
     return endpoint
 
 
-def endpoint_of(entries: tuple[Entry, ...], name: str, environ: Mapping[str, str]) -> Endpoint:
+def endpoint_of(
+    entries: tuple[RegistryEntry, ...], name: str, environ: Mapping[str, str]
+) -> Endpoint:
     """The round-robin group that `entries` of a registry describe."""
     group = [_from_entry(entry, name, None, None, environ) for entry in entries]
     return replace(group[0], others=tuple(group[1:]))
@@ -195,7 +204,7 @@ def _check_key_flag(key_var: str | None) -> None:
 
 
 def _from_entry(
-    entry: Entry,
+    entry: RegistryEntry,
     name: str,
     base_url: str | None,
     key_var: str | None,

@@ -12,7 +12,7 @@ from yarl import URL
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.refusals import refusal
+from prime_cli.models.gateway.holds import refusal
 from prime_cli.models.gateway.upstream import authorized, proxy_for
 from prime_cli.models.price_book import stated_price
 from prime_cli.models.prices import Price

@@ -1,4 +1,4 @@
-"""What tokens cost, and what calls came to.
+"""Tokens that model calls used, what they cost, and what calls came to.
 
 Money is counted in whole picodollars (10^-12 USD): a table's smallest step, 0.000001 USD per
 million tokens, is one picodollar a token, so sums are exact in whatever order calls end.
@@ -7,7 +7,49 @@ million tokens, is one picodollar a token, so sums are exact in whatever order c
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prime_cli.models.usage import Usage
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one or more calls, as the endpoint reported them.
+
+    `input` holds `cached`, and `output` holds `reasoning`, as in OpenAI's usage object.
+    `uncounted` calls reported nothing; `estimated` ones were counted in words by a built-in model.
+    `hits` were answered from the cache of responses: they are no calls, and used nothing.
+    """
+
+    calls: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+    uncounted: int = 0
+    estimated: int = 0
+    hits: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.input + other.input,
+            self.cached + other.cached,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            self.uncounted + other.uncounted,
+            self.estimated + other.estimated,
+            self.hits + other.hits,
+        )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls - other.calls,
+            self.input - other.input,
+            self.cached - other.cached,
+            self.output - other.output,
+            self.reasoning - other.reasoning,
+            self.uncounted - other.uncounted,
+            self.estimated - other.estimated,
+            self.hits - other.hits,
+        )
+
 
 PICO = 10**12
 _PER_TOKEN = PICO // 10**6
@@ -48,7 +90,7 @@ def _per_token(price: float) -> int:
 _NOTHING = Usage()
 
 
-class Payer(NamedTuple):
+class ChargeKey(NamedTuple):
     """For what a call was made: the role that the model played, and the model's name."""
 
     role: str
@@ -97,7 +139,7 @@ class Spend:
         return self.picodollars / PICO
 
 
-Charges = dict[Payer, Spend]
+Charges = dict[ChargeKey, Spend]
 """What was spent, by role and model."""
 
 

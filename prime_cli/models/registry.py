@@ -9,17 +9,17 @@ from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import prime_home, storage_errors
-from prime_cli.models.keys import KeySource, Secret
+from prime_cli.models.endpoints_py import Variable, read_endpoints_dict
 from prime_cli.models.price_table import read_price
 from prime_cli.models.prices import Price
-from prime_cli.models.python_registry import Variable, read_endpoints_dict
+from prime_cli.models.providers import KeySource, Secret
 
 CHAT = "openai_chat_completions"
 _OPENAI_TYPES = (CHAT, "openai_completions", "openai_responses")
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """One line of a registry; several with one alias form a round-robin group."""
 
     alias: str
@@ -41,7 +41,7 @@ class Registry:
     """What a registry file holds; `explicit` when the user named the file with `-e`."""
 
     path: Path | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RegistryEntry, ...] = ()
     explicit: bool = False
 
     @property
@@ -49,7 +49,7 @@ class Registry:
         """Every alias once, in the order of the file."""
         return tuple(dict.fromkeys(entry.alias for entry in self.entries))
 
-    def find(self, name: str) -> tuple[Entry, ...]:
+    def find(self, name: str) -> tuple[RegistryEntry, ...]:
         """The entries of the alias `name`, else of the first alias whose `model` is `name`."""
         by_alias = tuple(entry for entry in self.entries if entry.alias == name)
         if by_alias:
@@ -133,12 +133,12 @@ def _toml_tables(text: str, path: Path) -> list[dict[str, Any]]:
     return tables
 
 
-def _entry(table: Mapping[str, Any], path: Path, environ: Mapping[str, str]) -> Entry:
+def _entry(table: Mapping[str, Any], path: Path, environ: Mapping[str, str]) -> RegistryEntry:
     def text(*names: str) -> str:
         return _field(table, names, path, environ)
 
     alias = text("endpoint_id")
-    return Entry(
+    return RegistryEntry(
         alias=alias,
         model=text("model"),
         url=text("url", "api_base_url"),

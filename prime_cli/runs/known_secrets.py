@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from prime_cli.core.secret_detection import extract_credentials, find_secrets
 from prime_cli.models.endpoints import Endpoint, is_secret_parameter
-from prime_cli.models.keys import Secret
+from prime_cli.models.providers import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.variables import is_secret
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.models.gateway.settings import CALL_SECONDS
 
 SCORING_SECONDS = 3600
@@ -140,7 +140,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Deadlines", str(self.deadlines)),
         ]
         if self.max_cost is not None:
-            lines.append(("Cost", f"at most {dollars(self.max_cost)}"))
+            lines.append(("Cost", f"at most {format_usd(self.max_cost)}"))
         if self.token_budget is not None:
             lines.append(("Tokens", f"at most {self.token_budget:,}"))
         if self.only_gateway:

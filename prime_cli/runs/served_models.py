@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from prime_cli.models.gateway.identity import POLICY
-from prime_cli.models.gateway.ledger import Served
+from prime_cli.models.gateway.calls import POLICY
+from prime_cli.models.gateway.ledger import ServedBy
 
 
 class ServedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,12 +22,12 @@ class ServedModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def served_models(
-    before: Iterable[ServedModel], counted: Mapping[Served, int]
+    before: Iterable[ServedModel], counted: Mapping[ServedBy, int]
 ) -> tuple[ServedModel, ...]:
     """`before` and what was counted since, the same ones added up; the most frequent first."""
-    calls: dict[Served, int] = {}
+    calls: dict[ServedBy, int] = {}
     for each in before:
-        key = Served(each.role, each.requested, each.model, each.system_fingerprint)
+        key = ServedBy(each.role, each.requested, each.model, each.system_fingerprint)
         calls[key] = calls.get(key, 0) + each.calls
     for key, count in counted.items():
         calls[key] = calls.get(key, 0) + count

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from prime_cli.models.prices import PICO, Charges, Payer, Spend, add_charges
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import PICO, ChargeKey, Charges, Spend, Usage, add_charges
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.rows import Row, SpentBy
 
@@ -49,7 +48,7 @@ def write_charges(charges: Charges) -> SpentBy:
 def read_charges(written: SpentBy) -> Charges:
     """What `write_charges` wrote."""
     return {
-        Payer(role, model): spend_of(counts)
+        ChargeKey(role, model): spend_of(counts)
         for role, models in written.items()
         for model, counts in models.items()
     }
@@ -70,7 +69,7 @@ class Spending:
     def add_row(self, row: Row) -> None:
         """Count a line of the journal, whatever became of its rollout later."""
         if row.usage is not None and (row.usage.get("calls") or row.usage.get("hits")):
-            self.add({Payer(POLICY, self._model): spend_of(row.usage)})
+            self.add({ChargeKey(POLICY, self._model): spend_of(row.usage)})
         for written in (row.judges, row.apart):
             if written:
                 self.add(read_charges(written))
@@ -102,7 +101,7 @@ class Spending:
             counts["models"] = {model: counts_of(spend) for model, spend in models.items()}
         return counts
 
-    def _by(self, key: Callable[[Payer], str]) -> dict[str, Spend]:
+    def _by(self, key: Callable[[ChargeKey], str]) -> dict[str, Spend]:
         found: dict[str, Spend] = {}
         for payer, spend in self._charges.items():
             name = key(payer)

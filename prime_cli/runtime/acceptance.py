@@ -99,7 +99,7 @@ def try_import(
     `load_environment` is not called: it may download, or need keys or arguments. `variables` are
     those of the run, else what any environment is given. Nothing that the module prints is shown.
     """
-    shared = variables or share(os.environ, walled=sandbox is not None)
+    shared = variables or share(os.environ, sandboxed=sandbox is not None)
     request = json.dumps(
         {
             "module": module,

@@ -231,7 +231,7 @@ class Worker:
         self._forget_questions()
         code = await self._running().wait()
         await self._log.drain(1.0)
-        how = _how_it_died(code, walled=self._walls is not None)
+        how = _how_it_died(code, sandboxed=self._walls is not None)
         return WorkerDied(
             f"The environment's process died ({how})",
             hint=f"see {self.log_path}",
@@ -268,8 +268,8 @@ def _not_started() -> InternalError:
     return InternalError("The worker was not started: use it as a context")
 
 
-def _how_it_died(code: int, *, walled: bool) -> str:
-    if walled and code > _SIGNALLED:
+def _how_it_died(code: int, *, sandboxed: bool) -> str:
+    if sandboxed and code > _SIGNALLED:
         code = _SIGNALLED - code  # as bubblewrap, like a shell, tells the signal
     if code >= 0:
         return f"exit code {code}"

@@ -58,7 +58,7 @@ _PROBE_SECONDS = 30
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How processes are walled in.
+    """How processes are isolated.
 
     `data` is the one folder that they may write; `readable` are folders that they may read beside
     the system's and the interpreter's; `socket` is the gateway's. With `network` they share that of

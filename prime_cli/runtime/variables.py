@@ -79,19 +79,20 @@ def share(
     allowed: Mapping[str, str] | None = None,
     *,
     keys: KnownKeys | None = None,
-    walled: bool = False,
+    sandboxed: bool = False,
 ) -> Variables:
     """Sort the variables of `base`; all of `allowed` are given, whatever they are.
 
     A variable looks like a secret by its name or its value; `keys` are more of both. For a process
-    that is `walled` in only an allow-list is given.
+    that is `sandboxed` only an allow-list is given.
     """
     allowed = allowed or {}
     secret = frozenset(_secret_among(base, keys or KnownKeys())).difference(allowed)
     kept = {
         name: value
         for name, value in base.items()
-        if name not in secret and (_passes_walls(name) if walled else name not in _OF_THIS_PYTHON)
+        if name not in secret
+        and (_passes_walls(name) if sandboxed else name not in _OF_THIS_PYTHON)
     }
     given = {**kept, **_QUIET, **allowed}
     others = base.keys() - given.keys() - secret

@@ -19,8 +19,8 @@ from prime_cli.evals.execution.context import RunInputs, Surroundings
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.keys import Secret
 from prime_cli.models.prices import Price
+from prime_cli.models.providers import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.budget import Budget, cost_words, dollars
-from prime_cli.models.prices import Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.budget import Budget, format_cost, format_usd
+from prime_cli.models.prices import Price, Spend, Usage
 
 PRICE = Price(input=1.0, output=2.0)
 A_DOLLAR = Spend.of(Usage(1, input=10**6), PRICE)
@@ -79,11 +78,11 @@ def test_a_budget_ends_exactly_when_the_sum_reaches_it(outputs: list[int], cap: 
     ],
 )
 def test_small_amounts_keep_two_digits(amount: float, said: str) -> None:
-    assert dollars(amount) == said
+    assert format_usd(amount) == said
 
 
 def test_a_sum_with_an_unknown_part_is_at_least_the_known_one() -> None:
-    assert cost_words(A_DOLLAR) == "$1.00"
-    assert cost_words(A_DOLLAR + UNKNOWN) == "at least $1.00"
-    assert cost_words(UNKNOWN) == "unknown"
-    assert cost_words(Spend()) == "$0.00"
+    assert format_cost(A_DOLLAR) == "$1.00"
+    assert format_cost(A_DOLLAR + UNKNOWN) == "at least $1.00"
+    assert format_cost(UNKNOWN) == "unknown"
+    assert format_cost(Spend()) == "$0.00"

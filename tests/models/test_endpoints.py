@@ -9,13 +9,17 @@ from prime_cli.models.endpoints import (
     parse_headers,
     resolve_endpoint,
 )
-from prime_cli.models.keys import KeySource, Secret
-from prime_cli.models.registry import Entry, Registry
+from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.registry import Registry, RegistryEntry
 
 KEYED = {"OPENAI_API_KEY": "sk-own"}
 EMPTY = KeySource(literal=Secret("EMPTY"))
-QWEN = Entry("qwen", "Qwen3-0.6B", "http://0.0.0.0:8000/v1", EMPTY, headers={"X-Team": "blue"})
-HOSTED = Entry("nano", "gpt-4.1-nano", "https://api.openai.com/v1", KeySource("OPENAI_API_KEY"))
+QWEN = RegistryEntry(
+    "qwen", "Qwen3-0.6B", "http://0.0.0.0:8000/v1", EMPTY, headers={"X-Team": "blue"}
+)
+HOSTED = RegistryEntry(
+    "nano", "gpt-4.1-nano", "https://api.openai.com/v1", KeySource("OPENAI_API_KEY")
+)
 REGISTRY = Registry(entries=(QWEN, HOSTED))
 NAMED = Registry(entries=(QWEN, HOSTED), explicit=True)
 LOCAL = "http://127.0.0.1:8000/v1"
@@ -92,7 +96,9 @@ def test_address_and_key_together_pass_the_registry_by() -> None:
 
 
 def test_a_registrys_key_and_headers_do_not_go_to_another_host() -> None:
-    entry = Entry("a", "A", "http://one/v1", KeySource(literal=Secret("sk-a")), headers={"X": "1"})
+    entry = RegistryEntry(
+        "a", "A", "http://one/v1", KeySource(literal=Secret("sk-a")), headers={"X": "1"}
+    )
     endpoint = resolve_endpoint("a", "http://two/v1", None, Registry(entries=(entry,)), {})
     assert (endpoint.model, endpoint.url) == ("A", "http://two/v1")
     assert key_of(endpoint) == "EMPTY"
@@ -100,13 +106,15 @@ def test_a_registrys_key_and_headers_do_not_go_to_another_host() -> None:
 
 
 def test_a_repeated_alias_is_a_group() -> None:
-    second = Entry("qwen", "Qwen3-0.6B", "http://localhost:8001/v1", EMPTY)
+    second = RegistryEntry("qwen", "Qwen3-0.6B", "http://localhost:8001/v1", EMPTY)
     endpoint = resolve_endpoint("qwen", None, None, Registry(entries=(QWEN, second)), {})
     assert [member.url for member in endpoint.group] == [LOCAL, "http://localhost:8001/v1"]
 
 
 def test_an_entry_that_speaks_another_protocol_is_refused() -> None:
-    entry = Entry("c", "claude", "https://api.anthropic.com", EMPTY, type="anthropic_messages")
+    entry = RegistryEntry(
+        "c", "claude", "https://api.anthropic.com", EMPTY, type="anthropic_messages"
+    )
     with pytest.raises(UsageError, match="anthropic_messages"):
         resolve_endpoint("c", None, None, Registry(entries=(entry,)), {})
 
@@ -208,7 +216,7 @@ AZURE = "https://ada.openai.azure.com/openai/deployments/gpt?api-version=2024-10
 def test_the_query_of_an_address_is_on_every_call(
     model: str, base_url: str | None, environ: dict[str, str]
 ) -> None:
-    registry = Registry(entries=(Entry("azure", "gpt", AZURE, EMPTY),))
+    registry = Registry(entries=(RegistryEntry("azure", "gpt", AZURE, EMPTY),))
     endpoint = resolve_endpoint(model, base_url, None, registry, KEYED | environ)
     assert endpoint.url_of("models") == AZURE.replace("?", "/models?")
     assert endpoint.url_of("models", "limit=2").endswith("?api-version=2024-10-21&limit=2")

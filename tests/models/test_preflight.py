@@ -6,8 +6,8 @@ import pytest
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError, Unreachable
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.keys import Secret
 from prime_cli.models.preflight import check_endpoint
+from prime_cli.models.providers import Secret
 from tests.helpers.gateway_client import run
 from tests.helpers.raw_server import Answer, always, raw_server
 from tests.helpers.scripted_model import ScriptedModel

@@ -1,10 +1,15 @@
-"""Money is added exactly, and what is not known is not taken for nothing."""
+"""Usage adds up."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.prices import FREE, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import FREE, Price, Spend, Usage
+
+
+def test_usage_adds_field_by_field() -> None:
+    assert Usage(1, 2, 3, 4, 5, 6, 7) + Usage(1, 1, 1, 1, 1, 1, 1) == Usage(2, 3, 4, 5, 6, 7, 8)
+    assert sum([Usage(1), Usage(2)], Usage()) == Usage(3)
+
 
 MINI = Price(input=0.40, output=1.60, cached=0.10)
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
-from prime_cli.models.keys import KeySource, Secret
 from prime_cli.models.prices import Price
-from prime_cli.models.registry import Entry, Registry, load_registry
+from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.registry import Registry, RegistryEntry, load_registry
 
 TOML = """
 [[endpoint]]
@@ -47,14 +47,16 @@ def load(text: str, folder: Path) -> Registry:
 
 def test_both_spellings_of_a_field_are_read(tmp_path: Path) -> None:
     assert load(TOML, tmp_path).entries == (
-        Entry(
+        RegistryEntry(
             "qwen",
             "Qwen/Qwen3-0.6B",
             "http://localhost:8000/v1",
             KeySource(literal=Secret("EMPTY")),
             headers={"X-Team": "blue"},
         ),
-        Entry("judge", "gpt-4.1-nano", "https://api.openai.com/v1", KeySource("OPENAI_API_KEY")),
+        RegistryEntry(
+            "judge", "gpt-4.1-nano", "https://api.openai.com/v1", KeySource("OPENAI_API_KEY")
+        ),
     )
 
 
@@ -94,8 +96,8 @@ ENDPOINTS = {
     path = write(tmp_path / "endpoints.py", source)
     registry = load_registry(path, tmp_path, {"URL": "http://g/v1"})
     assert registry.entries == (
-        Entry("q", "Q", "http://0.0.0.0:8000/v1", KeySource(literal=Secret("EMPTY"))),
-        Entry("g", "G", "http://g/v1", KeySource("KEY")),
+        RegistryEntry("q", "Q", "http://0.0.0.0:8000/v1", KeySource(literal=Secret("EMPTY"))),
+        RegistryEntry("g", "G", "http://g/v1", KeySource("KEY")),
     )
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.keys import KeySource, Secret
-from prime_cli.models.registry import Entry, Registry
+from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.scrubber import Scrubber
 
@@ -69,8 +69,10 @@ def test_a_key_that_was_read_with_its_line_break_is_found_without() -> None:
 def test_keys_and_headers_of_judges_are_known() -> None:
     url = "https://user:pass-of-url@judge/v1"
     entries = (
-        Entry("judge", "j", url, KeySource.parse("sk-written-down"), headers={"X-Api-Key": "xk"}),
-        Entry("other", "o", "https://other/v1", KeySource("THEIRS")),
+        RegistryEntry(
+            "judge", "j", url, KeySource.parse("sk-written-down"), headers={"X-Api-Key": "xk"}
+        ),
+        RegistryEntry("other", "o", "https://other/v1", KeySource("THEIRS")),
     )
     found = secrets_of(BUILTIN, {"THEIRS": "tk-short"}, {}, Registry(entries=entries))
     assert set(found.values()) == {"sk-written-down", "xk", "tk-short", "pass-of-url"}

@@ -1,12 +1,12 @@
 """What a person reads of the models that answered."""
 
-from prime_cli.models.gateway.ledger import Served
+from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.runs.served_models import ServedModel, served_models, served_words
 
 
 def test_sessions_add_up_and_the_policy_comes_first() -> None:
     before = [ServedModel(requested="m", model="m-1", calls=2)]
-    counted = {Served("judge", "j", "j", None): 9, Served("policy", "m", "m-1", None): 3}
+    counted = {ServedBy("judge", "j", "j", None): 9, ServedBy("policy", "m", "m-1", None): 3}
     assert [(each.role, each.calls) for each in served_models(before, counted)] == [
         ("policy", 5),
         ("judge", 9),

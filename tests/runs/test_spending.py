@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.prices import Charges, Payer, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
 from prime_cli.runs.spending import (
     Spending,
     counts_of,
@@ -28,7 +27,7 @@ spends = st.builds(
     ),
     st.sampled_from([PRICE, None]),
 )
-payers = st.builds(Payer, st.sampled_from(["policy", "judge"]), st.sampled_from(["m", "n/x"]))
+payers = st.builds(ChargeKey, st.sampled_from(["policy", "judge"]), st.sampled_from(["m", "n/x"]))
 charges = st.dictionaries(payers, spends, max_size=4)
 
 
@@ -51,19 +50,19 @@ def test_the_whole_without_a_part_is_the_rest(part: Charges, rest: Charges) -> N
 
 def test_the_lines_of_a_journal_add_up_all_attempts_roles_and_strangers() -> None:
     policy = Spend.of(Usage(calls=1, input=10, output=5), PRICE)
-    judge = {Payer("judge", "big"): Spend.of(Usage(calls=1, input=100), None)}
-    stranger = {Payer("unattributed", "m"): policy}
+    judge = {ChargeKey("judge", "big"): Spend.of(Usage(calls=1, input=100), None)}
+    stranger = {ChargeKey("unattributed", "m"): policy}
     spending = Spending("m")
     spending.add_row(row(0, reward=None, usage=counts_of(policy), judges=write_charges(judge)))
     spending.add_row(row(0, attempt=2, usage=counts_of(policy), apart=write_charges(stranger)))
     assert spending.by_role() == {
         "policy": policy + policy,
-        "judge": judge[Payer("judge", "big")],
+        "judge": judge[ChargeKey("judge", "big")],
         "unattributed": policy,
     }
     assert spending.by_model() == {
         "m": policy + policy + policy,
-        "big": judge[Payer("judge", "big")],
+        "big": judge[ChargeKey("judge", "big")],
     }
     assert spending.record()["cost"] is None
     assert spending.record()["known_cost"] == 3 * 12e-6

@@ -99,7 +99,7 @@ def test_what_belongs_to_the_python_that_runs_prime_is_left_out_and_is_no_secret
 
 def test_within_walls_an_allow_list_is_given_and_the_rest_is_known() -> None:
     base = {"PATH": "/bin", "GRADER_MODE": "strict", "HF_TOKEN": "x", "NAMED": "1"}
-    variables = share(base, {"NAMED": "1"}, walled=True)
+    variables = share(base, {"NAMED": "1"}, sandboxed=True)
     assert variables.given.keys() - QUIET.keys() == {"PATH", "NAMED"}
     assert (variables.secret, variables.others) == (("HF_TOKEN",), ("GRADER_MODE",))
 

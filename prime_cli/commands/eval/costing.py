@@ -6,7 +6,7 @@ from prime_cli.core.http import is_loopback
 from prime_cli.evals.planning.estimate import Estimate, estimate
 from prime_cli.evals.planning.prepare import Prepared
 from prime_cli.evals.resume.candidates import scored_of
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.models.price_book import load_prices
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.spending import spend_of
@@ -36,7 +36,7 @@ def announce_cost(
             session.output.say(f"Cost: unknown, as nobody says what `{endpoint.model}` costs")
         return
     if price.source.startswith("stated by"):
-        costs = f"{dollars(price.input)} and {dollars(price.output)}"
+        costs = f"{format_usd(price.input)} and {format_usd(price.output)}"
         session.output.say(f"A million tokens read and written are {costs}, {price.source}")
     done = 0 if resumed is None else scored_of(resumed)[0]
     expected = estimate(prepared.plan, price, cwd, done=done)
@@ -60,7 +60,7 @@ def _hold_to_cap(
         spent = spend_of(resumed.manifest.usage).known_usd
     if spent + expected.cost <= cap:
         return
-    told = f"that is more than is left of {dollars(cap)}"
+    told = f"that is more than is left of {format_usd(cap)}"
     if not session.output.is_interactive:
         session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
     else:

@@ -16,7 +16,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.request import parse_names
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.runs.listing import RunItem, list_runs
 
 _HUB_ROWS = 20
@@ -112,8 +112,8 @@ def _row(item: RunItem) -> list[str]:
 
 def _cost(item: RunItem) -> str:
     if item.cost is not None:
-        return dollars(item.cost)
-    return f">= {dollars(item.known_cost)}" if item.known_cost else ""
+        return format_usd(item.cost)
+    return f">= {format_usd(item.known_cost)}" if item.known_cost else ""
 
 
 def _text(number: int | None) -> str:

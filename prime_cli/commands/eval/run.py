@@ -33,7 +33,7 @@ from prime_cli.evals.planning.caps import check_cap
 from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.prepare import Prepared
 from prime_cli.evals.planning.request import EvalRequest, parse_deadlines, parse_names, parse_object
-from prime_cli.models.gateway.limits.place import limits_folder, limits_words
+from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.verdict import check_errors
 from prime_cli.session import Session
@@ -213,7 +213,7 @@ def _evaluate(
     if verbose:
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
-        session.output.say(f"Limits: {limits_words(limits_folder())}")
+        session.output.say(f"Limits: {describe_limits(limits_folder())}")
     announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
     return run_evaluation(prepared, around, resumed)
 

@@ -9,7 +9,7 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.paths import write_atomically
 from prime_cli.evals.suites.leaderboard import Leaderboard, Standing, csv_of, make_leaderboard
 from prime_cli.evals.suites.record import find_suite
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.terminal.output import Output
 
 _COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")
@@ -56,7 +56,7 @@ def show_leaderboard(output: Output, board: Leaderboard) -> None:
     rows = [_row(standing) for standing in board.standings]
     output.table(_COLUMNS, rows, records=board.standings, page=board, title=board.name)
     if board.cost is not None and board.cost > 0:
-        output.say(f"Cost in all: {dollars(board.cost)}")
+        output.say(f"Cost in all: {format_usd(board.cost)}")
 
 
 def _row(standing: Standing) -> list[str]:
@@ -67,7 +67,7 @@ def _row(standing: Standing) -> list[str]:
         _interval(standing),
         f"{standing.scored}/{standing.planned}" if standing.planned else "",
         str(standing.errored or ""),
-        "" if standing.cost is None else dollars(standing.cost),
+        "" if standing.cost is None else format_usd(standing.cost),
         standing.status,
         standing.run_id or "",
     ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prime_cli.models.budget import cost_words
+from prime_cli.models.budget import format_cost
 from prime_cli.runs.labels import Labels
 from prime_cli.runs.served_models import served_words
 from prime_cli.runs.spending import spend_of
@@ -135,7 +135,7 @@ def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str
         calls = usage["hits"] + usage.get("calls", 0)
         lines.append(("Cache", f"{usage['hits']:,} of {calls:,} calls from the cache"))
     if "cost" in usage:
-        lines.append(("Cost", cost_words(spend_of(usage)) + _beside(uncounted)))
+        lines.append(("Cost", format_cost(spend_of(usage)) + _beside(uncounted)))
     return lines
 
 
@@ -158,7 +158,7 @@ def _tokens(usage: Mapping[str, Any]) -> str:
 
 
 def _cost_of(usage: Mapping[str, Any]) -> str:
-    words = cost_words(spend_of(usage))
+    words = format_cost(spend_of(usage))
     return f"cost {words}" if words == "unknown" else words
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from prime_cli.commands.pods.words import deadline_words, machine_words, price_words
 from prime_cli.core.formatting import first_few
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.pods.creation import Plan
 from prime_cli.pods.listing import gpu_words, moment
 from prime_cli.pods.prices import hourly
@@ -99,7 +99,7 @@ def _price(plan: Plan) -> str:
     base = plan.offer.prices.price or 0.0
     nodes = f" for {plan.wishes.nodes} nodes" if plan.wishes.nodes > 1 else ""
     more = plan.price - base * plan.wishes.nodes
-    extra = f", {dollars(more)} of it for what is beyond the offer" if round(more, 6) > 0 else ""
+    extra = f", {format_usd(more)} of it for what is beyond the offer" if round(more, 6) > 0 else ""
     return f"{hourly(plan.price)}{nodes}{extra}"
 
 
@@ -113,9 +113,9 @@ def _bill(plan: Plan) -> str:
     if plan.price is None or plan.disks_price is None:
         return _NO_PRICE
     if plan.bill is None:
-        return f"{dollars(plan.price + plan.disks_price)} every hour"
+        return f"{format_usd(plan.price + plan.disks_price)} every hour"
     disks = f", {hourly(plan.disks_price)} of it for disks" if plan.disks_price else ""
-    return f"{dollars(plan.bill)} until then{disks}"
+    return f"{format_usd(plan.bill)} until then{disks}"
 
 
 def named(plan: Plan) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from prime_cli.core.formatting import format_duration
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.pods.details import billed_so_far
 from prime_cli.pods.listing import gpu_words, moment
 from prime_cli.wire.pods import Pod
@@ -29,7 +29,7 @@ def machine_words(gpu: str, nodes: int) -> str:
 
 def price_words(price: float | None) -> str:
     """An amount in USD; `-` where it is not known."""
-    return "-" if price is None else dollars(price)
+    return "-" if price is None else format_usd(price)
 
 
 def stops_in(stop_at: str | None, now: datetime) -> str:
@@ -65,6 +65,6 @@ def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
     title = f"{pod.title} of {owner}" if owner else pod.title
     begun, billed = moment(pod.created_at), billed_so_far(pod, now)
     since = format_duration((now - begun).total_seconds()) if begun else "of unknown age"
-    price = "at an unknown price" if billed is None else f"{dollars(billed)} so far"
+    price = "at an unknown price" if billed is None else f"{format_usd(billed)} so far"
     machine = machine_words(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)
     return f"{title}: {machine}, {pod.shown_status}, {since}, {price}"

@@ -1,7 +1,7 @@
 """Where the answers of a run with `--cache` are kept."""
 
 from prime_cli.core.paths import prime_home
-from prime_cli.models.gateway.cache.store import ResponseStore
+from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.runs.scrubber import Scrubber
 
 

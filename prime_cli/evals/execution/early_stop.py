@@ -43,25 +43,25 @@ class EarlyStop:
     @property
     def is_on(self) -> bool:
         """Whether there are no more calls and no more workers."""
-        return self._gateway.gate.is_closed
+        return self._gateway.hold.is_closed
 
     @property
     def capped(self) -> str | None:
         """Which cap has stopped the run, if one has."""
-        return None if self.failure is not None else self._gateway.gate.capped
+        return None if self.failure is not None else self._gateway.hold.capped
 
     @property
     def failure(self) -> PrimeError | None:
         """Why nothing of the run can succeed, if that is so."""
-        return self._gateway.gate.failure
+        return self._gateway.hold.failure
 
     def give_up(self, failure: PrimeError) -> None:
         """End the run, because of `failure`."""
-        self._gateway.gate.close(failure)
+        self._gateway.hold.close(failure)
 
     def refuses(self, event: Rollout) -> bool:
         """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
-        gate = self._gateway.gate
+        gate = self._gateway.hold
         return gate.tainted or self._is_held(event.example_id, event.rollout)
 
     def begin_soon(self) -> None:
@@ -75,7 +75,7 @@ class EarlyStop:
         """The run has ended by itself."""
         with self._lock:
             self._is_over = True
-        self._gateway.gate.forget(self.begin_soon)
+        self._gateway.hold.forget(self.begin_soon)
         if self._ending is not None:
             self._ending.cancel()
 
@@ -88,7 +88,7 @@ class EarlyStop:
             self._ending = self._loop.create_task(self._end())
 
     async def _end(self) -> None:
-        gate, waited = self._gateway.gate, 0.0
+        gate, waited = self._gateway.hold, 0.0
         while gate.failure is None and waited < self._seconds:
             if gate.in_flight == 0:
                 if not self._is_working():
@@ -105,7 +105,7 @@ class EarlyStop:
         return any(not self._is_held(*pair) for pair in self._gateway.ledger.open)
 
     def _is_held(self, example: int, rollout: int) -> bool:
-        held = self._gateway.gate.held
+        held = self._gateway.hold.held
         if self.unit == GROUP:
             return any(example == other for other, _ in held)
         return (example, rollout) in held
@@ -120,7 +120,7 @@ def stopping_early(
     A worker that does not end for it is left to the end of the context.
     """
     stop = EarlyStop(gateway, cancel, seconds)
-    gateway.gate.on_close(stop.begin_soon)
+    gateway.hold.on_close(stop.begin_soon)
     try:
         yield stop
     except asyncio.CancelledError:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from prime_cli.core.progress import Task
-from prime_cli.models.budget import cost_words
+from prime_cli.models.budget import format_cost
 from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.retries import SCORED
@@ -102,7 +102,7 @@ def progress_note(tally: Tally, spent: Spend | None = None) -> str:
     if tally.errored:
         words += f", {tally.errored} error{'s' if tally.errored > 1 else ''}"
     if spent is not None and spent.picodollars:
-        words += f", {cost_words(spent)}"
+        words += f", {format_cost(spent)}"
     if spent is not None and spent.usage.hits:
         hits = spent.usage.hits
         words += f", {hits:,} of {hits + spent.usage.calls:,} cached"

@@ -19,7 +19,7 @@ from prime_cli.evals.execution.signals import Interrupt, interruptible
 from prime_cli.evals.execution.waiting import WaitingTask, ticking
 from prime_cli.evals.execution.worker_errors import failure_of
 from prime_cli.evals.execution.worker_spec import make_spec, worker_variables
-from prime_cli.models.gateway.ledger import Served
+from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges
@@ -56,7 +56,7 @@ class Outcome:
     spent: Charges = field(default_factory=dict)
     unjournaled: Charges = field(default_factory=dict)
     signal: int | None = None
-    served: Mapping[Served, int] = field(default_factory=dict)
+    served: Mapping[ServedBy, int] = field(default_factory=dict)
     capped: str | None = None
     hopeless: PrimeError | None = None
     connections: Connections = field(default_factory=Connections)

@@ -18,7 +18,7 @@ from prime_cli.evals.resume.candidates import is_complete
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
 from prime_cli.evals.resume.request import manifest_of
 from prime_cli.models.budget import Budget
-from prime_cli.models.gateway.limits.place import limits_folder
+from prime_cli.models.gateway.limits.shared_state import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
 from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder, writing
@@ -173,7 +173,7 @@ def _settle(
             price_of=prices.price_of,
             budget=budget,
             cache=cache,
-            walled=inputs.sandbox is not None,
+            sandboxed=inputs.sandbox is not None,
             fail_fast=plan.fail_fast,
             also_accepted=inputs.passed.get(STAND_IN),
         ),

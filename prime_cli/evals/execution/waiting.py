@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from prime_cli.core.progress import Task
-from prime_cli.models.gateway.calls import Waits
+from prime_cli.models.gateway.calls import WaitStatus
 
 TICK_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 """Endpoints may take this long over an answer before it is worth a word."""
 
 
-def waiting_words(waits: Waits) -> str:
+def waiting_words(waits: WaitStatus) -> str:
     """`waiting on 429: 12 of 64, next try in 20s`, `waiting for the endpoint: 45s`, or nothing."""
     if waits.held:
         words = f"waiting on 429: {waits.held} of {waits.calls}"
@@ -32,7 +32,7 @@ def _span(seconds: int) -> str:
 class WaitingTask:
     """A task that also says what is waited for; `tick` brings that up to date."""
 
-    def __init__(self, task: Task, waits: Callable[[], Waits]) -> None:
+    def __init__(self, task: Task, waits: Callable[[], WaitStatus]) -> None:
         self._task = task
         self._waits = waits
 

@@ -9,7 +9,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.probes import PROBES
-from prime_cli.models.keys import KeySource
+from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
 from prime_cli.runs.manifest import Asked
 from prime_cli.runs.plan import EvalPlan
@@ -118,7 +118,7 @@ def shared_variables(
     plan: EvalPlan, passed: Mapping[str, str], environ: Mapping[str, str], keys: KnownKeys
 ) -> Variables:
     """Which of `environ` the environment's processes are given, `passed` among them."""
-    return share(environ, passed, keys=keys, walled=plan.sandbox)
+    return share(environ, passed, keys=keys, sandboxed=plan.sandbox)
 
 
 def known_keys(

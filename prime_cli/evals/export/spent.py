@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prime_cli.models.budget import cost_words
+from prime_cli.models.budget import format_cost
 from prime_cli.runs.spending import POLICY, spend_of
 
 _LABELS = {
@@ -27,7 +27,7 @@ def spent_of(usage: Mapping[str, Any]) -> dict[str, str]:
         for key, label in _LABELS.items()
         if isinstance(usage.get(key), int | float) and usage[key]
     }
-    return found | ({"Cost": cost_words(spend_of(usage))} if "cost" in usage else {})
+    return found | ({"Cost": format_cost(spend_of(usage))} if "cost" in usage else {})
 
 
 def parts_of(usage: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:

@@ -4,7 +4,7 @@ from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.gate import unpriced
+from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import own_path
 from prime_cli.models.prices import Spend

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.models.budget import dollars
-from prime_cli.models.prices import PICO, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.budget import format_usd
+from prime_cli.models.prices import PICO, Price, Spend, Usage
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.plan import ALL, EvalPlan
@@ -44,13 +43,15 @@ class Estimate:
             told = "unknown before a first run"
             if self.limit is None:
                 return told
-            return f"{told}; {many} of one completion write at most {dollars(self.limit)}"
+            return f"{told}; {many} of one completion write at most {format_usd(self.limit)}"
         about = "at least" if self.partial else "about"
         of = f" with another model, `{self.model}`" if self.model else ""
-        told = f"{about} {dollars(self.cost)} for {many}, as run {self.like} used{of}"
+        told = f"{about} {format_usd(self.cost)} for {many}, as run {self.like} used{of}"
         if self.limit is None or self.partial:
             return told
-        return f"{told}; at most {dollars(self.limit)} at {self.max_tokens:,} tokens a completion"
+        return (
+            f"{told}; at most {format_usd(self.limit)} at {self.max_tokens:,} tokens a completion"
+        )
 
 
 def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estimate:

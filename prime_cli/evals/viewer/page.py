@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from prime_cli.models.budget import dollars
+from prime_cli.models.budget import format_usd
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.transcript import as_text, message_blocks
 
@@ -69,8 +69,8 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
 def _cost(usage: dict[str, Any]) -> str:
     cost, known = usage.get("cost"), usage.get("known_cost")
     if cost is not None:
-        return dollars(cost)
-    return f"at least {dollars(known)}" if known else "unknown"
+        return format_usd(cost)
+    return f"at least {format_usd(known)}" if known else "unknown"
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -1,11 +1,50 @@
-"""What flows through the gateway: a call, its reply, and the steps between them."""
+"""What flows through the gateway: calls with their rollouts, replies, and steps between them."""
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.identity import Identity
-from prime_cli.models.gateway.shapes import RequestHead
+from prime_cli.models.gateway.payloads import RequestHead
+
+POLICY = "policy"
+UNATTRIBUTED = "unattributed"
+
+_IDENTITY_PREFIX = re.compile(
+    r"/r/(\d{1,12})\.(\d{1,9})\.(\d{1,9})(?:\.([a-z][a-z0-9-]{0,30}))?(?=/)"
+)
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_ROLE = re.compile(r"[a-z][a-z0-9-]{0,30}")
+
+
+class CallIdentity(NamedTuple):
+    """Example index, rollout and attempt of a call; None where the call does not say."""
+
+    example: int | None = None
+    rollout: int | None = None
+    attempt: int | None = None
+    role: str = UNATTRIBUTED
+
+
+def read_identity(path: str, headers: Mapping[str, str]) -> tuple[CallIdentity, str]:
+    """The identity of a call, and its path without the prefix that may carry it.
+
+    `/r/<example>.<rollout>.<attempt>[.<role>]/v1/…`, else the headers X-Prime-Example, -Rollout,
+    -Attempt and -Role. A rollout's call is its policy's unless it names another role. A call that
+    names no rollout, or one that cannot be read, is unattributed: never guessed.
+    """
+    named = headers.get("X-Prime-Role", "")
+    role = named if _ROLE.fullmatch(named) else None
+    if match := _IDENTITY_PREFIX.match(path):
+        example, rollout, attempt = (int(part) for part in match.group(1, 2, 3))
+        identity = CallIdentity(example, rollout, attempt, match.group(4) or role or POLICY)
+        return identity, path[match.end() :]
+    parts = [headers.get(f"X-Prime-{part}", "") for part in ("Example", "Rollout", "Attempt")]
+    if all(_NUMBER.fullmatch(part) for part in parts):
+        example, rollout, attempt = (int(part) for part in parts)
+        return CallIdentity(example, rollout, attempt, role or POLICY), path
+    return CallIdentity(role=role if role and role != POLICY else UNATTRIBUTED), path
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +56,7 @@ class Call:
     query: str
     headers: Mapping[str, str]
     body: bytes
-    identity: Identity
+    identity: CallIdentity
     head: RequestHead
 
 
@@ -52,7 +91,7 @@ class CallFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Waits:
+class WaitStatus:
     """What the calls of a gateway wait for: `held` of `calls` for leave to call after a refusal.
 
     The first of these is made again in `next_seconds`; 0 where nobody can tell. No endpoint has

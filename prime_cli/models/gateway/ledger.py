@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
-from prime_cli.models.gateway.deadlines import LATE
-from prime_cli.models.gateway.identity import POLICY, Identity
-from prime_cli.models.gateway.shapes import Answer, read_answer
-from prime_cli.models.gateway.streams import count_stream
-from prime_cli.models.prices import FREE, Charges, Payer, Price, Spend, add_charges
-from prime_cli.models.usage import Usage
+from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, CallIdentity, Handler, Reply
+from prime_cli.models.gateway.payloads import Answer, read_answer
+from prime_cli.models.gateway.streams import LATE, count_stream
+from prime_cli.models.prices import FREE, ChargeKey, Charges, Price, Spend, Usage, add_charges
 
 PriceOf = Callable[[Endpoint], Price | None]
 """The price of an endpoint's model; None when nobody knows it."""
@@ -42,7 +39,7 @@ _MOST_SERVED = 64
 _LONGEST_NAME = 200
 
 
-class Served(NamedTuple):
+class ServedBy(NamedTuple):
     """Who answered calls of a role for a model: the names are those that the endpoint gives."""
 
     role: str
@@ -77,7 +74,7 @@ class Ledger:
         self._open: dict[tuple[int, int], dict[int, Charges]] = {}
         self._apart: Charges = {}
         self._totals: Charges = {}
-        self.served: Counter[Served] = Counter()
+        self.served: Counter[ServedBy] = Counter()
 
     def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> Usage:
         """What one attempt used in one role, or in all roles together, and was not settled yet."""
@@ -123,7 +120,7 @@ class Ledger:
         """The same with its price."""
         return sum(self._totals.values(), Spend())
 
-    def add(self, identity: Identity, model: str | None, spend: Spend) -> None:
+    def add(self, identity: CallIdentity, model: str | None, spend: Spend) -> None:
         """Count one call."""
         if self._budget is not None:
             self._budget.count(spend)
@@ -138,12 +135,12 @@ class Ledger:
         if len(self._open) > _MOST_OPEN:
             add_charges(self._apart, self.settle(*next(iter(self._open))))
 
-    def _payer(self, identity: Identity, model: str | None) -> Payer:
+    def _payer(self, identity: CallIdentity, model: str | None) -> ChargeKey:
         own = not model or model in self._own
         role = OTHER if identity.role == POLICY and not own else identity.role
-        return Payer(role, self._name if own else model or "")
+        return ChargeKey(role, self._name if own else model or "")
 
-    def add_hit(self, identity: Identity, model: str | None) -> None:
+    def add_hit(self, identity: CallIdentity, model: str | None) -> None:
         """Count one call that the cache answered."""
         self.add(identity, model, _HIT)
 
@@ -190,9 +187,9 @@ class Ledger:
         model = (answer.any_model or "")[:_LONGEST_NAME] or None
         fingerprint = (answer.fingerprint or "")[:_LONGEST_NAME] or None
         role = self._payer(call.identity, call.head.model).role
-        served = Served(role, endpoint.model, model, fingerprint)
+        served = ServedBy(role, endpoint.model, model, fingerprint)
         if len(self.served) >= _MOST_SERVED and served not in self.served:
-            served = Served(role, endpoint.model, "others", None)
+            served = ServedBy(role, endpoint.model, "others", None)
         self.served[served] += 1
 
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
 
-from prime_cli.models.gateway.calls import CallFailed
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.calls import CallFailed, CallIdentity
 from prime_cli.models.gateway.oracle import Message
 
 PROBES = "builtin/probes"
@@ -51,10 +50,10 @@ class Probes:
     """Answers by the rollout that a call is made for."""
 
     def __init__(self) -> None:
-        self._turns: Counter[Identity] = Counter()
+        self._turns: Counter[CallIdentity] = Counter()
 
     async def answer(
-        self, identity: Identity, gold: Callable[[], Awaitable[Message]], asked: str
+        self, identity: CallIdentity, gold: Callable[[], Awaitable[Message]], asked: str
     ) -> Message:
         """What is said next; `asked` is the newest user message, `gold` tells the gold answer.
 

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
-from prime_cli.models.gateway.identity import POLICY, Identity
+from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, CallIdentity, Handler, Reply
 
 REFUSED = 422
 
@@ -60,7 +59,7 @@ class ReplayStep:
 
 
 def replay(
-    recording: Recording | None, model: str, identity: Identity, messages: Any
+    recording: Recording | None, model: str, identity: CallIdentity, messages: Any
 ) -> Mapping[str, Any]:
     """The recorded turn that follows `messages` (a string for a text completion) as a message.
 

@@ -1,4 +1,4 @@
-"""Where a call goes: by the name of the model that it asks for."""
+"""Where a call goes, by the name of its model, and which calls a sandbox lets through."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -12,15 +12,41 @@ from prime_cli.models.endpoints import (
     resolve_endpoint,
 )
 from prime_cli.models.gateway.builtin import BuiltinModels
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply
-from prime_cli.models.gateway.shapes import with_fields
+from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
+from prime_cli.models.gateway.payloads import with_fields
 from prime_cli.models.registry import Registry
+
+_ANSWERING = frozenset(
+    (
+        "audio/speech audio/transcriptions chat/completions completions embeddings "
+        "images/generations messages moderations rerank responses"
+    ).split()
+)
+
+
+async def allow_only_model_calls(call: Call, handler: Handler) -> Reply:
+    """A step that lets calls of models through, and the list of them.
+
+    With the user's key an endpoint would also hand out, and delete, what the account holds: files,
+    stored answers, batches, fine-tuned models.
+    """
+    asks_a_model = call.method == "POST" and call.path in _ANSWERING
+    if not asks_a_model and (call.method, call.path) != ("GET", "models"):
+        raise CallFailed(
+            f"{call.method} /v1/{call.path} asks no model for an answer, "
+            "and a sandbox lets nothing else through",
+            status=403,
+            blame="environment",
+            code="not_allowed_in_sandbox",
+        )
+    return await handler(call)
+
 
 Send = Callable[[Endpoint, Call], Awaitable[Reply]]
 """Puts a call to an endpoint."""
 
 
-class _Turns:
+class _RoundRobin:
     """The members of a group, one after the other."""
 
     def __init__(self, group: tuple[Endpoint, ...]) -> None:
@@ -43,7 +69,7 @@ class Router:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
     Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
-    OPENAI_API_KEY, which is not done when `walled`, unless the run itself uses both. A group of
+    OPENAI_API_KEY, which is not done when `sandboxed`, unless the run itself uses both. A group of
     endpoints is used in turn; a member of which `is_free` says no is passed over, unless that goes
     for all.
     """
@@ -58,7 +84,7 @@ class Router:
         environ: Mapping[str, str],
         offline: bool,
         is_free: Callable[[Endpoint], bool] | None = None,
-        walled: bool = False,
+        sandboxed: bool = False,
     ) -> None:
         self._is_free = is_free
         self._run = endpoint
@@ -67,9 +93,9 @@ class Router:
         self._builtin = builtin
         self._environ = environ
         self._offline = offline
-        self._walled = walled
-        own = _Turns(endpoint.group)
-        self._routes: dict[str | None, _Turns] = {None: own, endpoint.model: own}
+        self._sandboxed = sandboxed
+        own = _RoundRobin(endpoint.group)
+        self._routes: dict[str | None, _RoundRobin] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
             self._routes[endpoint.alias] = own
 
@@ -86,7 +112,7 @@ class Router:
         """The endpoints that calls for `model` go to; raises CallFailed where there are none."""
         return self._route(model).group
 
-    def _route(self, model: str | None) -> _Turns:
+    def _route(self, model: str | None) -> _RoundRobin:
         route = self._routes.get(model)
         return self._learn(model or "") if route is None else route
 
@@ -95,7 +121,7 @@ class Router:
             call = replace(call, body=with_fields(call.body, model=endpoint.model))
         return await self._send(endpoint, call)
 
-    def _learn(self, name: str) -> _Turns:
+    def _learn(self, name: str) -> _RoundRobin:
         try:
             endpoint = self._find(name)
             if self._offline:
@@ -109,7 +135,7 @@ class Router:
                 blame="environment",
                 code="model_not_found",
             ) from error
-        route = self._routes[name] = _Turns(endpoint.group)
+        route = self._routes[name] = _RoundRobin(endpoint.group)
         return route
 
     def _find(self, name: str) -> Endpoint:
@@ -118,6 +144,6 @@ class Router:
             return endpoint_of(entries, name, self._environ)
         found = resolve_endpoint(name, None, None, Registry(), self._environ)
         known = {(member.address, member.key) for member in self._run.group}
-        if self._walled and (found.address, found.key) not in known:
+        if self._sandboxed and (found.address, found.key) not in known:
             raise NotAllowed(f"a sandbox does not call {found.url} with a key that nobody named")
         return found

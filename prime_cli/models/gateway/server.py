@@ -19,22 +19,19 @@ from aiohttp import web
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
-from prime_cli.models.gateway.cache.cache import ResponseCache
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply, Waits, chain
-from prime_cli.models.gateway.gate import Gate
-from prime_cli.models.gateway.identity import read_identity
+from prime_cli.models.gateway.calls import Call, CallFailed, Reply, WaitStatus, chain, read_identity
+from prime_cli.models.gateway.holds import CallHold, KeyRefusals
 from prime_cli.models.gateway.ledger import Ledger
-from prime_cli.models.gateway.limits.limits import Limits
+from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
 from prime_cli.models.gateway.oracle import GoldAnswers
-from prime_cli.models.gateway.refusals import Refusals
+from prime_cli.models.gateway.payloads import error_body, read_head
 from prime_cli.models.gateway.replay import Recording, ReplayStep
+from prime_cli.models.gateway.response_cache import ResponseCache
 from prime_cli.models.gateway.retries import Retries
-from prime_cli.models.gateway.routing import Router
+from prime_cli.models.gateway.routing import Router, allow_only_model_calls
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.gateway.shapes import error_body, read_head
 from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import Upstream
-from prime_cli.models.gateway.walls import only_answers
 from prime_cli.models.registry import Registry
 
 _LARGEST_REQUEST = 512 * 1024 * 1024
@@ -46,7 +43,7 @@ class Gateway:
 
     Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
     listens, `token` is the bearer token that the worker is given in place of a key. `ledger` holds
-    what was spent, `gate` what still passes. The rollouts that `saved` has are answered from there.
+    what was spent, `hold` what still passes. The rollouts that `saved` has are answered from there.
     """
 
     def __init__(
@@ -71,11 +68,11 @@ class Gateway:
         self.ledger = Ledger(
             (endpoint.model, endpoint.alias), price_of=settings.price_of, budget=settings.budget
         )
-        refusals = Refusals(endpoint) if settings.fail_fast else None
-        self.gate = Gate(settings.price_of, settings.budget, refusals)
+        refusals = KeyRefusals(endpoint) if settings.fail_fast else None
+        self.hold = CallHold(settings.price_of, settings.budget, refusals)
         self._stack = AsyncExitStack()
-        self._limits = Limits(
-            self.gate.guard(self._upstream.send),
+        self._limits = EndpointLimits(
+            self.hold.guard(self._upstream.send),
             folder=settings.limits_folder,
             call_seconds=settings.call_seconds,
             idle_seconds=settings.idle_seconds,
@@ -89,7 +86,7 @@ class Gateway:
             builtin=BuiltinModels(gold or GoldAnswers(), run_id, recording),
             environ=os.environ if environ is None else environ,
             offline=offline,
-            walled=settings.walled,
+            sandboxed=settings.sandboxed,
         )
         cache = settings.cache and ResponseCache(
             settings.cache, router.group_of, self.ledger.add_hit
@@ -99,13 +96,13 @@ class Gateway:
             builtin = BuiltinModels(gold or GoldAnswers(), run_id, saved)
             replayed = ReplayStep(saved, builtin)
         steps = (
-            *((only_answers,) if settings.walled else ()),
+            *((allow_only_model_calls,) if settings.sandboxed else ()),
             *((replayed,) if replayed else ()),
             ask_for_usage,
             # Before all that limits, counts and caps calls: a hit is none.
             *((cache.answer,) if cache else ()),
             self._retries,
-            self.gate.admit,
+            self.hold.admit,
             # Innermost: what is tried again, or found useless afterwards, was spent all the same.
             self.ledger.read_answers,
         )
@@ -138,9 +135,9 @@ class Gateway:
     ) -> None:
         await self._stack.aclose()
 
-    def waits(self) -> Waits:
+    def waits(self) -> WaitStatus:
         """What calls wait for at this moment."""
-        return Waits(
+        return WaitStatus(
             calls=self._retries.under_way,
             held=self._retries.held + self._limits.waiting,
             next_seconds=max(self._retries.next_seconds, self._limits.next_seconds),

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.models.budget import Budget
-from prime_cli.models.gateway.cache.store import ResponseStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
+from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.retries import RetryPolicy
 
 CALL_SECONDS = 1800
@@ -22,7 +22,7 @@ class GatewaySettings:
     `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
     processes of this machine share what they know of an endpoint's limits; None shares nothing.
     `price_of` tells what calls cost; there are no more of them when the `budget` is used up. With
-    `walled` only models are called, and no key is used that neither the run nor a registry names.
+    `sandboxed` only models are called, with keys that the run or a registry names alone.
     With `fail_fast` there are no more calls once the run's endpoint has refused the key.
     `also_accepted` is a key of the user's that opens the gateway as its token does.
     """
@@ -34,6 +34,6 @@ class GatewaySettings:
     price_of: PriceOf = price_builtin
     budget: Budget | None = None
     cache: ResponseStore | None = None
-    walled: bool = False
+    sandboxed: bool = False
     fail_fast: bool = False
     also_accepted: str | None = None

@@ -1,15 +1,18 @@
-"""Server-sent events: reading the usage out of a stream while it passes."""
+"""Server-sent events and deadlines: what a stream used, and how long a try of a call may take."""
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from prime_cli.models.gateway.calls import Call, Handler, Reply
-from prime_cli.models.gateway.shapes import (
+from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
+from prime_cli.models.gateway.payloads import (
     Answer,
     RequestHead,
     StreamOptions,
+    error_body,
     read_answer,
     with_fields,
 )
@@ -103,3 +106,44 @@ def _usage_event(text: bytes) -> Answer | None:
     match = _DATA.search(text)
     answer = read_answer(match.group(1)) if match else None
     return answer if answer and answer.any_usage else None
+
+
+LATE = "deadline"
+"""The code of a try that met its deadline."""
+
+
+async def in_time(answer: Awaitable[Reply], seconds: float, call: Call) -> Reply:
+    """What `answer` gives; raises CallFailed after `seconds`. A stream must have begun by then."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError as error:
+        raise CallFailed(
+            f"`{call.head.model or call.path}` did not answer within {seconds:g} s",
+            status=504,
+            blame="infra",
+            code=LATE,
+            retryable=True,
+        ) from error
+
+
+async def keep_coming(
+    chunks: AsyncGenerator[bytes, None], idle_seconds: float, until: float
+) -> AsyncGenerator[bytes, None]:
+    """The stream, ended by an error event when nothing comes for `idle_seconds`, or when the
+    monotonic clock reaches `until`. The first piece has until then: reasoning takes a while.
+    """
+    wait = until - time.monotonic()
+    async with aclosing(chunks):
+        while True:
+            try:
+                async with asyncio.timeout(max(0.0, wait)):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                message = f"The stream stood still for {max(0.0, wait):.0f} s"
+                yield event(error_body(message, code="stream_stalled", blame="infra"))
+                return
+            yield chunk
+            wait = min(idle_seconds, until - time.monotonic())

@@ -16,7 +16,7 @@ from prime_cli.core.http import is_loopback
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.limits.headers import is_rate_header
-from prime_cli.models.gateway.shapes import error_body
+from prime_cli.models.gateway.payloads import error_body
 from prime_cli.models.gateway.streams import event
 
 CONNECT_SECONDS = 15.0

@@ -3,8 +3,7 @@
 from typing import Any
 
 from prime_cli.commands.eval.views import summary_lines
-from prime_cli.models.prices import Charges, Payer, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
 from prime_cli.runs.labels import Labels, Revision
 from prime_cli.runs.served_models import ServedModel
 from prime_cli.runs.spending import Spending
@@ -32,20 +31,20 @@ def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:
 
 
 def test_tokens_and_cost_are_told() -> None:
-    lines = told({Payer("policy", "m"): ONE})
+    lines = told({ChargeKey("policy", "m"): ONE})
     assert lines["Tokens"] == "2 calls, 100,000 input, 10,000 output, 9,000 reasoning"
     assert lines["Cost"] == "$0.20"
 
 
 def test_judges_and_models_are_told_apart_and_an_unknown_part_makes_the_sum_a_floor() -> None:
-    lines = told({Payer("policy", "m"): ONE, Payer("judge", "big"): UNKNOWN})
+    lines = told({ChargeKey("policy", "m"): ONE, ChargeKey("judge", "big"): UNKNOWN})
     assert lines["Cost"] == "at least $0.20"
     assert lines["  judge"] == lines["  big"] == "1 calls, 10 input; cost unknown"
     assert lines["  m"].endswith("; $0.20")
 
 
 def test_a_cost_that_nobody_knows_is_not_zero() -> None:
-    assert told({Payer("policy", "m"): UNKNOWN})["Cost"] == "unknown"
+    assert told({ChargeKey("policy", "m"): UNKNOWN})["Cost"] == "unknown"
 
 
 def test_another_model_that_answered_and_what_the_run_is_known_by_are_told() -> None:

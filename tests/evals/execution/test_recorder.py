@@ -1,16 +1,15 @@
 """A rollout's row holds what it used, and the note beside the bar what the run did."""
 
 from prime_cli.evals.execution.recorder import progress_note, row_of
-from prime_cli.models.prices import Charges, Payer, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.runtime.protocol import Usage as Told
 from tests.runs.rows import row
 
 PRICE = Price(input=1.0, output=10.0)
-POLICY = Payer("policy", "m")
-JUDGE = Payer("judge", "big")
+POLICY = ChargeKey("policy", "m")
+JUDGE = ChargeKey("judge", "big")
 ONE = Spend.of(Usage(calls=1, input=10**5, output=10**4), PRICE)
 UNKNOWN = Spend.of(Usage(calls=1, input=10), None)
 

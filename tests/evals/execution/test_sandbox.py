@@ -18,7 +18,7 @@ from prime_cli.evals.execution.worker_spec import passed_keys
 from prime_cli.evals.planning.plan import EvalDefaults, make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.keys import Secret
+from prime_cli.models.providers import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.leaking import exports_of, leaks_of

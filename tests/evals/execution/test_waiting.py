@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.evals.execution.waiting import WaitingTask, ticking, waiting_words
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import Waits
+from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.terminal.progress import LineTask
 from tests.helpers.gateway_client import ask, run
@@ -18,16 +18,16 @@ from tests.helpers.scripted_model import ScriptedModel, status
 @pytest.mark.parametrize(
     ("waits", "words"),
     [
-        (Waits(), ""),
-        (Waits(64, 12, 3.0), "waiting on 429: 12 of 64"),
-        (Waits(64, 12, 3.0, 0.8), "waiting on 429: 12 of 64"),
-        (Waits(64, 12, 3.0, 19.2), "waiting on 429: 12 of 64, next try in 20s"),
-        (Waits(64, 0, 19.0), ""),
-        (Waits(64, 0, 45.2), "waiting for the endpoint: 45s"),
-        (Waits(64, 0, 125.0), "waiting for the endpoint: 2m 05s"),
+        (WaitStatus(), ""),
+        (WaitStatus(64, 12, 3.0), "waiting on 429: 12 of 64"),
+        (WaitStatus(64, 12, 3.0, 0.8), "waiting on 429: 12 of 64"),
+        (WaitStatus(64, 12, 3.0, 19.2), "waiting on 429: 12 of 64, next try in 20s"),
+        (WaitStatus(64, 0, 19.0), ""),
+        (WaitStatus(64, 0, 45.2), "waiting for the endpoint: 45s"),
+        (WaitStatus(64, 0, 125.0), "waiting for the endpoint: 2m 05s"),
     ],
 )
-def test_waits_are_said_in_words(waits: Waits, words: str) -> None:
+def test_waits_are_said_in_words(waits: WaitStatus, words: str) -> None:
     assert waiting_words(waits) == words
 
 

@@ -9,7 +9,7 @@ from prime_cli.evals.execution.worker_errors import failure_of
 from prime_cli.evals.execution.worker_spec import passed_keys, worker_variables
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.keys import Secret
+from prime_cli.models.providers import Secret
 from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.protocol import End, EndError

@@ -11,7 +11,7 @@ import msgspec
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
 from prime_cli.runtime.protocol import Spec
 from tests.helpers.hostile_model import Hostile
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, echo

@@ -9,8 +9,7 @@ from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import PriceTable, shipped_table
-from prime_cli.models.prices import Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Price, Spend, Usage
 from tests.evals.planning.test_estimate import wanted
 
 BOOK = PriceBook(shipped_table(), PriceTable("none"))

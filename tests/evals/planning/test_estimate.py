@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from prime_cli.evals.planning.estimate import Estimate, estimate
-from prime_cli.models.prices import Payer, Price, Spend
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import ChargeKey, Price, Spend, Usage
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.spending import Spending
@@ -22,7 +21,7 @@ PRICE = Price(input=1.0, output=10.0)
 def earlier(cwd: Path, *, model: str = "org/model", when: int = 1, **more: Any) -> RunFolder:
     """A run of 4 rollouts, 2 calls, 1000 tokens read and 100 written each."""
     used = Usage(calls=8, input=4000, output=400, estimated=more.pop("estimated", 0))
-    spending = Spending(model, {Payer("policy", model): Spend.of(used, PRICE)})
+    spending = Spending(model, {ChargeKey("policy", model): Spend.of(used, PRICE)})
     spending.add(more.pop("judges", {}))
     plan = msgspec.structs.replace(PLAN, model=model, **more.pop("plan", {}))
     return save_run(
@@ -81,7 +80,7 @@ def test_runs_that_counted_words_or_had_other_arguments_are_not_gone_by(tmp_path
 def test_judges_count_with_what_they_cost_and_an_unknown_one_makes_it_a_floor(
     tmp_path: Path,
 ) -> None:
-    judge = Payer("judge", "big")
+    judge = ChargeKey("judge", "big")
     earlier(tmp_path, judges={judge: Spend.of(Usage(1, output=400), PRICE)})
     found = estimate(wanted(), PRICE, tmp_path)
     assert found.cost == pytest.approx(4 * (2000e-6 + 1000e-6))

@@ -10,7 +10,7 @@ import pytest
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.replay import open_recording, within
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.models.gateway.identity import POLICY, Identity
+from prime_cli.models.gateway.calls import POLICY, CallIdentity
 from prime_cli.models.gateway.replay import replay
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import open_run
@@ -150,10 +150,12 @@ def test_runs_of_other_evaluators_are_recordings_as_well(tmp_path: Path) -> None
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
     )
     recording = open_recording("builtin/replay:vf", tmp_path)
-    said = replay(recording, recording.model, Identity(0, 0, 1, POLICY), asked)
+    said = replay(recording, recording.model, CallIdentity(0, 0, 1, POLICY), asked)
     assert said["tool_calls"][0]["function"]["name"] == "add"
     episodes = save_traces(tmp_path, episode(0), episode(0), episode(1))
     recording = open_recording(f"builtin/replay:{episodes}", tmp_path)
     assert (recording.examples, recording.rollouts) == (2, 2)
     asked = [{"role": "user", "content": "say it"}]
-    assert replay(recording, recording.model, Identity(0, 0, 1, POLICY), asked)["content"] == "it"
+    assert (
+        replay(recording, recording.model, CallIdentity(0, 0, 1, POLICY), asked)["content"] == "it"
+    )

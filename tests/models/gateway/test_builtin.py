@@ -10,7 +10,7 @@ from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
 from tests.helpers.gateway_client import Answered, ask, run
 
 ECHO = Endpoint("builtin/echo", builtin=True)

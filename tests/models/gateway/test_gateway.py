@@ -7,9 +7,9 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.keys import Secret
 from prime_cli.models.preflight import check_endpoint
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
+from prime_cli.models.providers import Secret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import Reply, ScriptedModel, tool_call
 

@@ -3,18 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.calls import CallIdentity
 from prime_cli.models.gateway.ledger import Ledger
-from prime_cli.models.gateway.shapes import ReasoningTokens, UsageObject
-from prime_cli.models.prices import Charges, Payer, Price, Spend, add_charges
-from prime_cli.models.usage import Usage
+from prime_cli.models.gateway.payloads import ReasoningTokens, UsageObject
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage, add_charges
 
 PRICE = Price(input=0.4, output=1.6, cached=0.1)
 
 calls = st.tuples(
     st.just("call"),
     st.builds(
-        Identity,
+        CallIdentity,
         st.one_of(st.none(), st.integers(0, 2)),
         st.integers(0, 1),
         st.integers(1, 3),
@@ -33,7 +32,7 @@ def test_no_token_is_lost_or_counted_twice_in_any_order(steps: list[tuple[object
     counted, taken = Spend(), Charges()
     for step in steps:
         match step:
-            case ("call", Identity() as identity, model, Usage() as usage):
+            case ("call", CallIdentity() as identity, model, Usage() as usage):
                 spend = Spend.of(usage, PRICE if model != "theirs" else None)
                 counted += spend
                 ledger.add(identity, str(model) if model else None, spend)
@@ -54,13 +53,13 @@ def test_no_token_is_lost_or_counted_twice_in_any_order(steps: list[tuple[object
 def test_a_settled_rollout_gives_all_its_attempts_roles_and_models_once() -> None:
     ledger = Ledger(("mine",))
     one = Spend(Usage(calls=1, input=5))
-    ledger.add(Identity(3, 1, 1, "policy"), "mine", one)
-    ledger.add(Identity(3, 1, 2, "policy"), "mine", one)
-    ledger.add(Identity(3, 1, 2, "judge"), "theirs", one)
-    ledger.add(Identity(3, 0, 1, "policy"), "mine", one)
+    ledger.add(CallIdentity(3, 1, 1, "policy"), "mine", one)
+    ledger.add(CallIdentity(3, 1, 2, "policy"), "mine", one)
+    ledger.add(CallIdentity(3, 1, 2, "judge"), "theirs", one)
+    ledger.add(CallIdentity(3, 0, 1, "policy"), "mine", one)
     assert ledger.settle(3, 1) == {
-        Payer("policy", "mine"): one + one,
-        Payer("judge", "theirs"): one,
+        ChargeKey("policy", "mine"): one + one,
+        ChargeKey("judge", "theirs"): one,
     }
     assert ledger.settle(3, 1) == {}
     assert ledger.used_by(3, 0, 1, "policy") == one.usage
@@ -69,17 +68,17 @@ def test_a_settled_rollout_gives_all_its_attempts_roles_and_models_once() -> Non
 def test_the_policys_client_asking_another_model_is_counted_apart() -> None:
     ledger = Ledger(("mine",))
     one = Spend(Usage(calls=1))
-    ledger.add(Identity(0, 0, 1, "policy"), "simulated-user", one)
-    assert ledger.settle(0, 0) == {Payer("other", "simulated-user"): one}
+    ledger.add(CallIdentity(0, 0, 1, "policy"), "simulated-user", one)
+    assert ledger.settle(0, 0) == {ChargeKey("other", "simulated-user"): one}
 
 
 def test_calls_that_come_after_their_row_do_not_pile_up() -> None:
     ledger = Ledger(("mine",))
     one = Spend(Usage(calls=1))
     for example in range(10_050):
-        ledger.add(Identity(example, 0, 1, "judge"), "mine", one)
+        ledger.add(CallIdentity(example, 0, 1, "judge"), "mine", one)
     assert ledger.used_by(0, 0, 1, "judge") == Usage()
-    assert ledger.settle_apart() == {Payer("judge", "mine"): Spend(Usage(calls=50))}
+    assert ledger.settle_apart() == {ChargeKey("judge", "mine"): Spend(Usage(calls=50))}
     assert ledger.total().calls == 10_050
 
 
@@ -98,7 +97,7 @@ def test_what_is_held_does_not_grow_with_the_rollouts_that_were_settled() -> Non
     ledger = Ledger(("mine",))
     one = Spend(Usage(calls=1, input=5))
     for example in range(100_000):
-        ledger.add(Identity(example, 0, 1, "policy"), "mine", one)
+        ledger.add(CallIdentity(example, 0, 1, "policy"), "mine", one)
         ledger.settle(example, 0)
     assert not ledger.open
     assert len(ledger.totals()) == 1

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import CallFailed
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.calls import CallFailed, CallIdentity
 from prime_cli.models.gateway.replay import Recorded, essence, replay
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.registry import Registry
@@ -109,7 +108,7 @@ def test_text_completions_are_replayed() -> None:
 
 def test_another_recording_is_not_the_model_of_this_run() -> None:
     with pytest.raises(CallFailed, match="not the model of this run"):
-        replay(SHELF, "builtin/replay:9a8b", Identity(0, 1, 1, "policy"), [ASKED])
+        replay(SHELF, "builtin/replay:9a8b", CallIdentity(0, 1, 1, "policy"), [ASKED])
 
 
 @pytest.mark.parametrize(

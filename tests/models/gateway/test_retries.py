@@ -4,12 +4,11 @@ import asyncio
 
 import pytest
 
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.calls import Call, CallFailed, CallIdentity, Reply
+from prime_cli.models.gateway.payloads import RequestHead
 from prime_cli.models.gateway.retries import Retries, RetryPolicy
-from prime_cli.models.gateway.shapes import RequestHead
 
-CALL = Call("POST", "chat/completions", "", {}, b"{}", Identity(), RequestHead())
+CALL = Call("POST", "chat/completions", "", {}, b"{}", CallIdentity(), RequestHead())
 DOWN = CallFailed("down", status=502, blame="infra", code="no_answer", retryable=True)
 NONSENSE = CallFailed(
     "no completion", status=502, blame="infra", code="nonsense_answer", retryable=True

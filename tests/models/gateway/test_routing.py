@@ -7,8 +7,8 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.keys import KeySource, Secret
-from prime_cli.models.registry import Entry, Registry
+from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -19,7 +19,7 @@ def authorizations(model: ScriptedModel) -> list[str]:
 
 def test_every_model_goes_to_its_own_place_with_its_own_key() -> None:
     async def scenario() -> list[Answered]:
-        entry = Entry("judge", "big-judge", registered.url, KeySource("JUDGE_KEY"))
+        entry = RegistryEntry("judge", "big-judge", registered.url, KeySource("JUDGE_KEY"))
         environ = {
             "JUDGE_KEY": "sk-judge",
             "OPENAI_API_KEY": "sk-own",
@@ -90,12 +90,12 @@ def test_a_judge_may_be_a_built_in_model() -> None:
 
 def test_in_a_sandbox_no_key_is_used_that_nobody_named() -> None:
     async def scenario() -> list[int]:
-        entry = Entry("judge", "big-judge", judge.url, KeySource("JUDGE_KEY"))
+        entry = RegistryEntry("judge", "big-judge", judge.url, KeySource("JUDGE_KEY"))
         environ = {"JUDGE_KEY": "sk-judge", "OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": own.url}
-        walled = GatewaySettings(walled=True)
+        sandboxed = GatewaySettings(sandboxed=True)
         endpoint = Endpoint("policy", policy.url, Secret("sk-policy"))
         async with Gateway(
-            endpoint, Registry(entries=(entry,)), environ=environ, settings=walled
+            endpoint, Registry(entries=(entry,)), environ=environ, settings=sandboxed
         ) as gate:
             return [(await ask(gate, model=m)).status for m in ("policy", "judge", "gpt-9")]
 
@@ -110,7 +110,7 @@ def test_in_a_sandbox_other_models_of_the_runs_own_endpoint_may_judge() -> None:
         environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
         endpoint = Endpoint("policy", model.url, Secret("sk-own"))
         async with Gateway(
-            endpoint, environ=environ, settings=GatewaySettings(walled=True)
+            endpoint, environ=environ, settings=GatewaySettings(sandboxed=True)
         ) as gate:
             return await ask(gate, model="gpt-9")
 
@@ -124,8 +124,8 @@ def test_in_a_sandbox_other_models_of_the_runs_own_endpoint_may_judge() -> None:
 )
 def test_in_a_sandbox_nothing_of_the_account_is_asked_for(method: str, path: str) -> None:
     async def scenario(model: ScriptedModel) -> Answered:
-        walled = GatewaySettings(walled=True)
-        async with Gateway(Endpoint("m", model.url), environ={}, settings=walled) as gate:
+        sandboxed = GatewaySettings(sandboxed=True)
+        async with Gateway(Endpoint("m", model.url), environ={}, settings=sandboxed) as gate:
             return await ask(gate, model="m", method=method, path=path)
 
     with ScriptedModel() as model:

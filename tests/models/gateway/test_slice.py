@@ -12,7 +12,7 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Rollout, Spec, Start
 from prime_cli.runtime.variables import process_variables

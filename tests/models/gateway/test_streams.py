@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.payloads import Answer
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.gateway.shapes import Answer
 from prime_cli.models.gateway.streams import count_stream, hide_usage
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import ScriptedModel

@@ -8,8 +8,8 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.keys import Secret
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
+from prime_cli.models.providers import Secret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import (

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from prime_cli.models.gateway.limits.shared import SharedState, open_state
-from prime_cli.models.gateway.limits.shares import Caller, fair_share
+from prime_cli.models.gateway.limits.shared_state import Caller, SharedState, fair_share, open_state
 
 LONGEST_PAUSE_S = 600.0
 """What asks for a longer pause gets none: its calls fail at once, and the run ends."""

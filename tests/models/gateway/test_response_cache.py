@@ -1,29 +1,86 @@
-"""What was asked before is answered from the disk, and costs nothing."""
+"""The folder of kept answers."""
 
 import asyncio
+import os
 import stat
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from prime_cli.core.digests import digest_bytes
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.cache.cache import ResponseCache
-from prime_cli.models.gateway.cache.store import ResponseStore
-from prime_cli.models.gateway.calls import Call, Reply
-from prime_cli.models.gateway.identity import Identity
+from prime_cli.models.gateway.calls import Call, CallIdentity, Reply
+from prime_cli.models.gateway.payloads import RequestHead
+from prime_cli.models.gateway.response_cache import (
+    SCHEMA,
+    CachedResponse,
+    ResponseCache,
+    ResponseStore,
+)
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.gateway.shapes import RequestHead
-from prime_cli.models.keys import Secret
-from prime_cli.models.prices import Price
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Price, Usage
+from prime_cli.models.providers import Secret
 from tests.helpers import scripted_model
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import BAD_JSON, Received, ScriptedModel, status
+
+
+def kept(text: str) -> CachedResponse:
+    return CachedResponse(schema=SCHEMA, model="m", content_type="application/json", body=text)
+
+
+def store_in(folder: Path, most_bytes: int = 10_000) -> ResponseStore:
+    return ResponseStore(folder, lambda content: content, most_bytes=most_bytes)
+
+
+def key(number: int) -> str:
+    return digest_bytes(str(number).encode())
+
+
+def test_what_was_not_used_for_the_longest_time_is_dropped_first(tmp_path: Path) -> None:
+    store = store_in(tmp_path, most_bytes=1_000_000)
+    for number in range(10):
+        store.put(key(number), kept("x" * 1000))
+    for age, path in enumerate(tmp_path.rglob("*.json")):
+        os.utime(path, (age, age))
+    assert store.get(key(3)) is not None  # used now
+    small = store_in(tmp_path, most_bytes=5000)
+    small.prune()
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.json")) <= 5000
+    assert small.get(key(3)) is not None
+
+
+def test_a_folder_with_room_is_left_as_it_is(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.put(key(1), kept("hello"))
+    store.prune()
+    assert store.get(key(1)) == kept("hello")
+
+
+def test_a_disk_that_cannot_be_written_is_told_and_stops_nothing(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    store = store_in(blocked)
+    store.put(key(1), kept("hello"))
+    assert store.trouble
+    assert store.get(key(1)) is None
+
+
+@given(text=st.text())
+def test_every_answer_comes_back_as_it_was(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        store = store_in(Path(folder))
+        store.put(key(0), kept(text))
+        assert store.get(key(0)) == kept(text)
+
 
 KEY = "sk-the-real-key-of-the-run"
 PRICE = Price(1.0, 1.0)
@@ -166,7 +223,7 @@ def test_only_streams_that_came_to_their_end_are_kept(
         endpoint = Endpoint("scripted", "http://127.0.0.1:1/v1")
         cache = ResponseCache(store, lambda _: (endpoint,), lambda _, __: None)
         body = b'{"model": "scripted", "stream": true}'
-        identity = Identity(0, 0, 1, "policy")
+        identity = CallIdentity(0, 0, 1, "policy")
         head = RequestHead("scripted", stream=True)
         call = Call("POST", "chat/completions", "", {}, body, identity, head)
         reply = await cache.answer(call, handler)

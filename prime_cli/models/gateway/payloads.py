@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Usage
 
 
 class StreamOptions(msgspec.Struct):

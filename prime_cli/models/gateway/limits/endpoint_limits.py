@@ -9,13 +9,12 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply
-from prime_cli.models.gateway.deadlines import in_time, keep_coming
-from prime_cli.models.gateway.identity import POLICY
+from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, Reply
 from prime_cli.models.gateway.limits.headers import asked_wait, spent_until
 from prime_cli.models.gateway.limits.limiter import Limiter
-from prime_cli.models.gateway.limits.shared import open_state
+from prime_cli.models.gateway.limits.shared_state import open_state
 from prime_cli.models.gateway.routing import Send
+from prime_cli.models.gateway.streams import in_time, keep_coming
 
 OBJECTIONS = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, 529))
 """What an endpoint says that has too many calls; 529 is Anthropic's "overloaded"."""
@@ -25,7 +24,7 @@ _LONGEST_REST_S = 60.0
 
 
 @dataclass
-class _Door:
+class _EndpointState:
     """One endpoint: its limiter, and how long it is left alone for not answering at all."""
 
     endpoint: Endpoint
@@ -39,7 +38,7 @@ class _Door:
         self.rests_until = time.monotonic() + rest
 
 
-class Limits:
+class EndpointLimits:
     """Sends calls by `send`, each within the limits of its endpoint and key.
 
     `folder` is where the processes of this machine share what they know; None shares nothing.
@@ -52,7 +51,7 @@ class Limits:
         self._folder = folder
         self._call_seconds = call_seconds
         self._idle_seconds = idle_seconds
-        self._doors: dict[int, _Door] = {}
+        self._doors: dict[int, _EndpointState] = {}
         self._limiters: dict[str, Limiter] = {}
         self._heard = 0.0
 
@@ -103,7 +102,7 @@ class Limits:
         self._limiters.clear()
         self._doors.clear()
 
-    async def _try(self, door: _Door, call: Call, entered: float) -> Reply:
+    async def _try(self, door: _EndpointState, call: Call, entered: float) -> Reply:
         try:
             reply = await in_time(self._send(door.endpoint, call), self._call_seconds, call)
         except CallFailed as failure:
@@ -118,7 +117,7 @@ class Limits:
             reply.chunks = keep_coming(reply.chunks, self._idle_seconds, until)
         return reply
 
-    def _learn(self, door: _Door, reply: Reply, entered: float) -> None:
+    def _learn(self, door: _EndpointState, reply: Reply, entered: float) -> None:
         limiter = door.limiter
         if reply.status in OBJECTIONS:
             limiter.refused(entered)
@@ -145,7 +144,7 @@ class Limits:
         finally:
             limiter.leave()
 
-    def _door(self, endpoint: Endpoint) -> _Door:
+    def _door(self, endpoint: Endpoint) -> _EndpointState:
         # By identity: an Endpoint holds its headers and has no hash. The door keeps it alive.
         door = self._doors.get(id(endpoint))
         if door is None:
@@ -153,7 +152,7 @@ class Limits:
             limiter = self._limiters.get(name)
             if limiter is None:
                 limiter = self._limiters[name] = Limiter(open_state(self._folder, name))
-            door = self._doors[id(endpoint)] = _Door(endpoint, limiter)
+            door = self._doors[id(endpoint)] = _EndpointState(endpoint, limiter)
         return door
 
 

@@ -5,17 +5,103 @@ are the endpoint's (version, limit, time of the last cut, end of the pause), the
 (calls at the endpoint, calls that wait), one for each process. A pair belongs to whoever holds the
 lock on the byte of its number; byte 4095 is locked while the limit is changed. Nothing is ever
 written in the middle of a double, and whatever cannot be is read as nothing.
+
+The locks belong to an open file and not to a process (`F_OFD_SETLK`), so two gateways of one
+process exclude each other too, and closing another descriptor of the same file drops nothing. The
+system drops them when their holder is gone.
 """
 
 import contextlib
 import mmap
 import os
-from collections.abc import Iterator
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.core.paths import open_descriptor
-from prime_cli.models.gateway.limits.locks import can_lock, lock_byte, unlock_byte
-from prime_cli.models.gateway.limits.shares import Caller
+from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import open_descriptor, prime_home
+
+# struct flock: Linux has type and whence first, the BSDs and macOS last.
+_LINUX = sys.platform.startswith("linux")
+_LAYOUT = "hhqqi4x" if _LINUX else "qqihh"
+
+
+def can_lock() -> bool:
+    """Whether this system has such locks."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    return hasattr(fcntl, "F_OFD_SETLK")
+
+
+def lock_byte(descriptor: int, position: int) -> bool:
+    """Take the lock, without waiting; False when another open file has it."""
+    try:
+        _set(descriptor, position, exclusive=True)
+    except OSError:
+        return False
+    return True
+
+
+def unlock_byte(descriptor: int, position: int) -> None:
+    """Give a lock back."""
+    _set(descriptor, position, exclusive=False)
+
+
+def _set(descriptor: int, position: int, *, exclusive: bool) -> None:
+    if sys.platform == "win32":
+        raise OSError("there are no such locks here")
+    import fcntl
+
+    kind = fcntl.F_WRLCK if exclusive else fcntl.F_UNLCK
+    if _LINUX:
+        request = struct.pack(_LAYOUT, kind, os.SEEK_SET, position, 1, 0)
+    else:
+        request = struct.pack(_LAYOUT, position, 1, 0, kind, os.SEEK_SET)
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
+
+
+TURN_SECONDS = 2.0
+"""How long a remainder stays with the same processes, where a limit cannot be divided evenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One process: its place in the shared file, its calls at the endpoint, and those in wait."""
+
+    place: int
+    running: int
+    waiting: int
+
+    @property
+    def demand(self) -> int:
+        """How many calls it would have under way if nothing held them."""
+        return self.running + self.waiting
+
+
+def fair_share(place: int, callers: Sequence[Caller], limit: int, now: float) -> int:
+    """How many of `limit` calls the process at `place` may have under way.
+
+    Max-min fair: who wants less than an even part gets what it wants, and the rest is divided
+    among the others. What is left over goes round from turn to turn, so that nobody starves even
+    where there are more processes than calls. All processes come to the same division, and the
+    shares of all add up to at most `limit`.
+    """
+    left, hungry = limit, sorted(callers, key=lambda caller: caller.demand)
+    while hungry and hungry[0].demand <= left // len(hungry):
+        satisfied = hungry.pop(0)
+        if satisfied.place == place:
+            return satisfied.demand
+        left -= satisfied.demand
+    if not hungry:
+        return left
+    even, over = divmod(left, len(hungry))
+    rank = sorted(caller.place for caller in hungry).index(place)
+    return even + ((rank + int(now / TURN_SECONDS)) % len(hungry) < over)
+
 
 VERSION = 1.0
 SIZE = 4096
@@ -172,3 +258,19 @@ def _check_version(page: mmap.mmap) -> None:
 
 def _sane(number: float) -> float:
     return number if 0 <= number <= _MOST else 0.0
+
+
+def limits_folder() -> Path | None:
+    """`limits` in PRIME_HOME; None where it cannot be written, and nothing is shared."""
+    try:
+        folder = prime_home() / "limits"
+    except StorageFailed:
+        return None
+    return folder if can_share(folder) else None
+
+
+def describe_limits(folder: Path | None) -> str:
+    """Whether limits are shared, for `--verbose`."""
+    if folder is None:
+        return "of this process alone: PRIME_HOME cannot be written"
+    return f"shared with other runs in {folder}"

@@ -1,22 +1,87 @@
-"""Where calls stop: when a budget is used up, a key is refused, or a run has no hope."""
+"""Holding calls back: when a budget is used up, a key is refused, or a run is given up."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.ledger import COUNTED, PriceOf
-from prime_cli.models.gateway.refusals import Refusals
 from prime_cli.models.gateway.routing import Send
+
+_FORBIDDEN_IN_A_ROW = 3
+"""403 may be about one prompt (moderation); so many in a row, and no answer, are about the key."""
+
+_REFUSED_IN_A_ROW = 10
+"""401 after answers: a key that has expired, or one of several servers that is out of order."""
+
+_LET_IN = (HTTPStatus.OK, HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+class KeyRefusals:
+    """Counts what the endpoints of a run's model say; those of judges are not looked at.
+
+    `doubtful` from a first 401 or 403 on, as long as no call was answered: nothing more is to be
+    sent before `verdict`, to be asked when all that is in flight has come back.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._own = {id(member) for member in endpoint.group}
+        self._answered = False
+        self._row: list[int] = []
+        self._from = endpoint
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the key may be refused."""
+        return bool(self._row) and (not self._answered or self._is_enough())
+
+    def learn(self, endpoint: Endpoint, status: int) -> None:
+        """Take the status of one answer."""
+        if id(endpoint) not in self._own:
+            return
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            self._from = endpoint
+            self._row.append(status)
+        elif status in _LET_IN:
+            self._answered = True
+            self._row.clear()
+
+    def verdict(self) -> NotAllowed | None:
+        """Why no call has a chance; None where the next one may have one."""
+        return refusal(self._from, self._row[-1]) if self._is_enough() else None
+
+    def _is_enough(self) -> bool:
+        refused = self._row.count(HTTPStatus.UNAUTHORIZED)
+        if self._answered:
+            return refused >= _REFUSED_IN_A_ROW
+        return refused > 0 or len(self._row) >= _FORBIDDEN_IN_A_ROW
+
+
+def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
+    """What is told of an endpoint that answers 401 or 403; None for another status."""
+    where = urlsplit(endpoint.url).netloc
+    if status == HTTPStatus.UNAUTHORIZED:
+        return NotLoggedIn(
+            f"{where} refused the key for `{endpoint.model}`",
+            hint="check the variable that `-k` or the registry's `key` names",
+        )
+    if status == HTTPStatus.FORBIDDEN:
+        return NotAllowed(
+            f"{where} does not let this key use its models",
+            hint="check the account's rights, or name another key with `-k VARIABLE`",
+        )
+    return None
+
 
 _HARMLESS = ("GET", "HEAD", "OPTIONS")
 
 
-class Gate:
+class CallHold:
     """The last step before an endpoint: calls pass until the budget ends or the gate is closed.
 
     Later ones are held, and never answered: an environment that saw them refused could take that
@@ -27,7 +92,7 @@ class Gate:
     """
 
     def __init__(
-        self, price_of: PriceOf, budget: Budget | None = None, refusals: Refusals | None = None
+        self, price_of: PriceOf, budget: Budget | None = None, refusals: KeyRefusals | None = None
     ) -> None:
         self.budget = budget
         self.in_flight = 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.models.python_registry import Variable, read_endpoints_dict
+from prime_cli.models.endpoints_py import Variable, read_endpoints_dict
 
 
 def read(source: str, **environ: str) -> dict[str, dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Caps over real sockets: what passes, what is held, and by how much a cap can be overshot."""
+"""Keys that endpoints refuse: no call is made that cannot be answered, and no answer is lost."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,17 +7,116 @@ from typing import Any
 
 import pytest
 
+from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.holds import KeyRefusals
 from prime_cli.models.gateway.ledger import PriceOf
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.keys import KeySource
-from prime_cli.models.prices import Price, Spend
-from prime_cli.models.registry import Entry, Registry
-from prime_cli.models.usage import Usage
+from prime_cli.models.prices import Price, Spend, Usage
+from prime_cli.models.providers import KeySource
+from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import ask, run
-from tests.helpers.scripted_model import Reply, ScriptedModel
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+
+OWN = Endpoint("scripted", "https://api.example.com/v1")
+
+
+def after(*statuses: int) -> KeyRefusals:
+    refusals = KeyRefusals(OWN)
+    for each in statuses:
+        refusals.learn(OWN, each)
+    return refusals
+
+
+@pytest.mark.parametrize(
+    ("statuses", "kind"),
+    [
+        ((401,), NotLoggedIn),
+        ((429, 401), NotLoggedIn),
+        ((403,), type(None)),
+        ((403, 403, 403), NotAllowed),
+        ((200, *[401] * 9), type(None)),
+        ((200, *[401] * 10), NotLoggedIn),
+        ((*[401] * 31, 200), type(None)),
+        ((400, 401), type(None)),
+        ((200, *[403] * 50), type(None)),
+        ((404, 500, 429), type(None)),
+    ],
+)
+def test_a_key_is_refused_where_no_call_was_answered_or_many_in_a_row_were_not(
+    statuses: tuple[int, ...], kind: type
+) -> None:
+    assert type(after(*statuses).verdict()) is kind
+
+
+def test_the_endpoints_of_judges_say_nothing_of_the_runs_key() -> None:
+    refusals = KeyRefusals(OWN)
+    refusals.learn(Endpoint("judge", "https://judge.example.com/v1"), 401)
+    assert refusals.verdict() is None
+    assert not refusals.doubtful
+
+
+async def through_lanes(gateway: Gateway, calls: int, lanes: int) -> list[int]:
+    """Statuses of `calls` calls, made by so many `lanes`; what is held is given up."""
+    waiting, statuses = iter(range(calls)), list[int]()
+
+    async def lane() -> None:
+        for example in waiting:
+            statuses.append((await ask(gateway, rollout=f"{example}.0.1")).status)
+
+    def stop() -> None:
+        work.cancel()
+
+    work = asyncio.gather(*(lane() for _ in range(lanes)))
+    gateway.hold.on_close(stop)
+    with suppress(asyncio.CancelledError):
+        await work
+    return statuses
+
+
+def gateway_to(model: ScriptedModel, *, fail_fast: bool = True) -> Gateway:
+    settings = GatewaySettings(fail_fast=fail_fast)
+    return Gateway(Endpoint("scripted", model.url), environ={}, settings=settings)
+
+
+@pytest.mark.parametrize(("code", "lanes", "most"), [(401, 32, 32), (403, 32, 32), (403, 1, 3)])
+def test_no_call_follows_those_that_were_under_way_when_the_key_was_refused(
+    code: int, lanes: int, most: int
+) -> None:
+    async def scenario(model: ScriptedModel) -> None:
+        async with gateway_to(model) as gateway:
+            await through_lanes(gateway, 500, lanes)
+            assert isinstance(gateway.hold.failure, NotAllowed)
+
+    with ScriptedModel(status(code), latency=0.02) as model:
+        run(scenario(model))
+        assert 1 <= len(model.calls) <= most
+
+
+def test_calls_that_waited_go_on_when_another_one_is_answered() -> None:
+    def moderated(_: Received) -> Reply:
+        return status(403) if len(model.calls) % 4 == 1 else Reply("fine", latency=0.05)
+
+    async def scenario(model: ScriptedModel) -> None:
+        async with gateway_to(model) as gateway:
+            statuses = await through_lanes(gateway, 40, 4)
+            assert gateway.hold.failure is None
+        assert sorted(statuses) == [200] * 30 + [403] * 10
+
+    with ScriptedModel(moderated) as model:
+        run(scenario(model))
+
+
+def test_without_fail_fast_every_call_is_made() -> None:
+    async def scenario(model: ScriptedModel) -> None:
+        async with gateway_to(model, fail_fast=False) as gateway:
+            assert await through_lanes(gateway, 50, 4) == [401] * 50
+
+    with ScriptedModel(status(401)) as model:
+        run(scenario(model))
+
 
 TEN = {"prompt_tokens": 6, "completion_tokens": 4}
 DEAR, CHEAP = Price(input=0, output=1e6), Price(input=0, output=1e4)
@@ -42,9 +141,9 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def is_held(call: Coroutine[Any, Any, object], gateway: Gateway) -> bool:
     """Whether a call gets no answer, while all that is in flight comes back."""
-    held = len(gateway.gate.held)
+    held = len(gateway.hold.held)
     task = asyncio.ensure_future(call)
-    await until(lambda: len(gateway.gate.held) > held or task.done())
+    await until(lambda: len(gateway.hold.held) > held or task.done())
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
@@ -64,11 +163,11 @@ def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(concurrency: int) 
                     await ask(gateway, rollout=f"{example}.0.1")
 
             lanes = [asyncio.ensure_future(lane()) for _ in range(concurrency)]
-            await until(lambda: len(gateway.gate.held) == concurrency)
+            await until(lambda: len(gateway.hold.held) == concurrency)
             for task in lanes:
                 task.cancel()
             await asyncio.gather(*lanes, return_exceptions=True)
-            assert gateway.gate.in_flight == 0
+            assert gateway.hold.in_flight == 0
             used = gateway.ledger.total()
         assert 1000 <= used.input + used.output <= 1000 + 10 * (concurrency - 1)
         assert len(model.calls) == used.calls
@@ -83,8 +182,8 @@ def test_a_held_call_is_known_by_its_rollout_and_never_sent() -> None:
         async with capped(model.url, Budget(max_cost=4.0)) as gateway:
             await ask(gateway, rollout="0.0.1")
             assert await is_held(ask(gateway, rollout="1.2.1"), gateway)
-            assert gateway.gate.held == {(1, 2)}
-            assert not gateway.gate.tainted
+            assert gateway.hold.held == {(1, 2)}
+            assert not gateway.hold.tainted
 
     with ScriptedModel(lambda _: Reply("x", usage=TEN)) as model:
         run(scenario(model))
@@ -106,7 +205,7 @@ def test_two_gateways_share_a_budget() -> None:
 
 def test_a_judge_of_another_price_counts_with_that_price() -> None:
     async def scenario(model: ScriptedModel) -> None:
-        judge = Entry("judge", "big", model.url, KeySource())
+        judge = RegistryEntry("judge", "big", model.url, KeySource())
         prices = {"scripted": CHEAP, "big": DEAR}
         budget = Budget(max_cost=100.0)
         registry = Registry(entries=(judge,))
@@ -180,7 +279,7 @@ def test_a_streams_tokens_count_against_the_budget() -> None:
         budget = Budget(token_budget=10)
         async with capped(model.url, budget) as gateway:
             await ask(gateway, rollout="0.0.1", stream=True)
-            await until(lambda: gateway.gate.in_flight == 0)
+            await until(lambda: gateway.hold.in_flight == 0)
             assert await is_held(ask(gateway, rollout="0.0.1", stream=True), gateway)
         assert budget.spent == Spend.of(Usage(1, input=6, output=4), DEAR)
 
@@ -195,7 +294,7 @@ def test_a_held_call_of_nobody_that_is_given_up_taints_what_follows() -> None:
             await ask(gateway)
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(ask(gateway), timeout=1)
-            await until(lambda: gateway.gate.tainted)
+            await until(lambda: gateway.hold.tainted)
 
     with ScriptedModel() as model:
         run(scenario(model))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.limits.limits import name_of
-from prime_cli.models.gateway.limits.shared import open_state
+from prime_cli.models.gateway.limits.endpoint_limits import name_of
+from prime_cli.models.gateway.limits.shared_state import open_state
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.keys import Secret
+from prime_cli.models.providers import Secret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import HANG, Received, Reply, ScriptedModel, status

@@ -1,1 +1,0 @@
-"""Answers of endpoints, kept from one run to the next for who asks for it."""
