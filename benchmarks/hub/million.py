@@ -26,7 +26,7 @@ from prime_cli.hub.context import open_hub
 from prime_cli.hub.db import tables
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
-from prime_cli.hub.search_index import list_everything
+from prime_cli.hub.search_index import reindex_all
 from prime_cli.hub.settings import HubSettings
 
 
@@ -54,7 +54,7 @@ def fill(database: Database, count: int, *, seed: int = 1) -> None:
             for batch in world.batches():
                 for name in ("environments", "artifacts", "versions", "tags", "stars"):
                     _write(connection, tables.metadata.tables[name], batch[name])
-            list_everything(connection)
+            reindex_all(connection)
     if database.engine.dialect.name == "postgresql":
         # As the server does by itself some time after so much was written.
         raw = database.engine.raw_connection()

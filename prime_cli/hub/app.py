@@ -7,7 +7,7 @@ from starlette.routing import Mount
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub, open_hub
-from prime_cli.hub.middleware import Authenticate, IgnoreTrailingSlash
+from prime_cli.hub.middleware import AuthenticationMiddleware, TrailingSlashMiddleware
 from prime_cli.hub.routes import (
     accounts,
     availability,
@@ -74,12 +74,12 @@ def create_app(settings: HubSettings) -> Starlette:
 
 
 def _middleware(hub: Hub) -> list[Middleware]:
-    layers = [Middleware(IgnoreTrailingSlash)]
+    layers = [Middleware(TrailingSlashMiddleware)]
     if hub.settings.accounts:
-        layers.insert(0, Middleware(Authenticate, hub=hub))
+        layers.insert(0, Middleware(AuthenticationMiddleware, hub=hub))
         if not hub.settings.embedded:
             # Only a served hub has an event loop, and only with accounts is anybody anonymous.
-            from prime_cli.hub.response_cache.middleware import HotPages
+            from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 
-            layers.insert(0, Middleware(HotPages, hub=hub))
+            layers.insert(0, Middleware(ResponseCacheMiddleware, hub=hub))
     return layers

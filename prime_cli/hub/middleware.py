@@ -14,7 +14,7 @@ from prime_cli.hub.services.keys import find_caller
 # --- Authentication ---
 
 
-class Authenticate:
+class AuthenticationMiddleware:
     """Puts the Caller of a request into its state.
 
     Keys come as `Authorization: Bearer KEY`, or as the user or password of Basic authentication,
@@ -59,7 +59,7 @@ def read_keys(authorization: str) -> list[str]:
 # --- Trailing slashes ---
 
 
-class IgnoreTrailingSlash:
+class TrailingSlashMiddleware:
     """Takes the last slash off a path before it is routed.
 
     Clients of different releases write either, and a redirect would lose the body of a POST.

@@ -77,7 +77,7 @@ def _fold(text: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class VisibilitySet:
     """Listed environments of a visibility; `owner_id` None means those of everybody."""
 
     visibility: str
@@ -85,12 +85,12 @@ class Shelf:
 
     @property
     def token(self) -> str:
-        """What stands for the shelf in `listed` and `tallies`."""
+        """The token of the set in `listed` and `tallies`."""
         return _token("shelf", f"{self.visibility} {self.owner_id or ''}")
 
     @property
     def holds(self) -> ColumnElement[bool]:
-        """The condition under which an environment stands on the shelf."""
+        """The condition under which an environment is in the set."""
         listed = environments.c.latest_version_id.is_not(None)
         mine = environments.c.visibility == self.visibility
         if self.owner_id is None:
@@ -110,7 +110,7 @@ def _token(kind: str, text: str) -> str:
 
 # --- Index rows ---
 # Whoever changes a name, an owner, the visibility, the newest version or the tags of an environment
-# calls `list_anew` in the same transaction.
+# calls `reindex` in the same transaction.
 
 _BATCH = 2000
 
@@ -120,7 +120,7 @@ _COUNT = text(
 )
 
 
-def list_anew(connection: Connection, environment_id: str) -> None:
+def reindex(connection: Connection, environment_id: str) -> None:
     """Show an environment as it is now, or not at all while it has no version."""
     shown = connection.execute(
         _select_shown().where(environments.c.id == environment_id)
@@ -141,14 +141,14 @@ def list_anew(connection: Connection, environment_id: str) -> None:
     _count(connection, added=set(after) - before, removed=before - set(after))
 
 
-def list_owner_anew(connection: Connection, owner_id: str) -> None:
+def reindex_owner(connection: Connection, owner_id: str) -> None:
     """Show all environments of an owner as they are now."""
     theirs = select(environments.c.id).where(environments.c.owner_id == owner_id)
     for environment_id in connection.execute(theirs).scalars().all():
-        list_anew(connection, environment_id)
+        reindex(connection, environment_id)
 
 
-def list_everything(connection: Connection) -> None:
+def reindex_all(connection: Connection) -> None:
     """Fill the empty tables with all that is published, oldest first."""
     counts: Counter[str] = Counter()
     oldest_first = _select_shown().order_by(environments.c.created_at, environments.c.id)
@@ -188,11 +188,11 @@ def _tags_of(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]
 
 
 def _tokens(row: Row[Any], tags_by_id: dict[str, list[str]]) -> list[str]:
-    """The shelves that an environment stands on, its tags, and the words that it is found by."""
+    """The sets that an environment is in, its tags, and the words that it is found by."""
     named = tags_by_id.get(row.id, [])
-    shelves = Shelf(row.visibility), Shelf(row.visibility, row.owner_id)
+    sets = VisibilitySet(row.visibility), VisibilitySet(row.visibility, row.owner_id)
     words = document_words([row.name, row.slug, *named, row.description])
-    return [*(shelf.token for shelf in shelves), *(tag_token(tag) for tag in named), *words]
+    return [*(each.token for each in sets), *(tag_token(tag) for tag in named), *words]
 
 
 def _count(connection: Connection, *, added: Iterable[str], removed: Iterable[str]) -> None:

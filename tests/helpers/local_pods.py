@@ -25,7 +25,7 @@ from prime_cli.hub.compute.local.processes import find_process, send
 from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.compute.local.removal import end_processes, remove_pod
 from prime_cli.hub.compute.local.users import find_user
-from prime_cli.hub.compute.provider import Order, Seen
+from prime_cli.hub.compute.provider import PodSpec, PodStatus
 from prime_cli.wire.offers import GpuOffer
 from tests.helpers.ssh_keys import public_line
 
@@ -42,12 +42,12 @@ class Here:
         self.key = key
         self.tags: list[str] = []
 
-    def order(self, **wishes: Any) -> Order:
+    def order(self, **wishes: Any) -> PodSpec:
         """A pod for an hour, with the test's key."""
         tag = f"prime-test{os.getpid():x}-{secrets.token_hex(4)}"
         self.tags.append(tag)
         stop_at = datetime.now(UTC) + timedelta(hours=1)
-        made = Order(tag, f"id-of-{tag}", "mine", "ada", OFFER, stop_at, (public_line(self.key),))
+        made = PodSpec(tag, f"id-of-{tag}", "mine", "ada", OFFER, stop_at, (public_line(self.key),))
         return replace(made, **wishes)
 
     def up(self, **wishes: Any) -> str:
@@ -57,14 +57,14 @@ class Here:
         self.wait(order.tag, "ACTIVE")
         return order.tag
 
-    def wait(self, tag: str, status: str) -> Seen:
+    def wait(self, tag: str, status: str) -> PodStatus:
         """Wait for a status, of those that a pod does not leave."""
         seen = wait_until(lambda: self._settled(tag), what=f"{tag} is {status}")
         assert seen.status == status, (seen, self.provider.log(tag, 50))
         return seen
 
-    def _settled(self, tag: str) -> Seen | None:
-        seen = self.provider.look([tag]).get(tag)
+    def _settled(self, tag: str) -> PodStatus | None:
+        seen = self.provider.inspect([tag]).get(tag)
         return None if seen is None or seen.status in ("PROVISIONING", "DELETING") else seen
 
     def kill_keeper(self, tag: str) -> None:
@@ -91,15 +91,15 @@ class Here:
         sign_lock(lock, keeper)
         os.close(lock)
 
-    def again(self, tag: str) -> Seen:
+    def again(self, tag: str) -> PodStatus:
         """Start a pod again that can be, and wait until it is up."""
-        assert self.provider.look([tag])[tag].is_resumable, self.provider.look([tag])
+        assert self.provider.inspect([tag])[tag].is_resumable, self.provider.inspect([tag])
         self.provider.resume(tag)
         return self.wait(tag, "ACTIVE")
 
     def gone(self, tag: str) -> None:
         """Wait until nothing is left of a pod."""
-        wait_until(lambda: tag not in self.provider.found(tag), what=f"{tag} is gone")
+        wait_until(lambda: tag not in self.provider.list_tags(tag), what=f"{tag} is gone")
 
     def folder(self, tag: str) -> PodFolder:
         return PodFolder(self.provider.folder / tag)
@@ -127,7 +127,7 @@ class Here:
         return subprocess.run(argv, capture_output=True, timeout=120, check=False, **how)
 
     def close(self) -> None:
-        for tag in {*self.tags, *self.provider.found("")}:
+        for tag in {*self.tags, *self.provider.list_tags("")}:
             try:
                 self.provider.end(tag)
             except PrimeError:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import Order, Provider, Seen, SshAddress
+from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices, Spec
 from prime_cli.wire.pods import ACTIVE, PROVISIONING
 
@@ -67,8 +67,8 @@ class Machines:
     at_once: bool = False
     most_nodes: int = 1
     refusal: PrimeError | None = None
-    started: dict[str, Order] = field(default_factory=dict)
-    seen: dict[str, Seen] = field(default_factory=dict)
+    started: dict[str, PodSpec] = field(default_factory=dict)
+    seen: dict[str, PodStatus] = field(default_factory=dict)
     disks: dict[str, int] = field(default_factory=dict)
     resumed: list[str] = field(default_factory=list)
 
@@ -78,37 +78,37 @@ class Machines:
     def disk_offers(self) -> Sequence[DiskOffer]:
         return self.kinds_of_disks
 
-    def require_possible(self, order: Order) -> None:
+    def validate_spec(self, order: PodSpec) -> None:
         if order.nodes > self.most_nodes:
             raise UsageError("Machines of `paper` come one at a time")
 
-    def start(self, order: Order) -> None:
+    def start(self, order: PodSpec) -> None:
         if self.refusal is not None:
             raise self.refusal
         self.started.setdefault(order.tag, order)
-        self.seen.setdefault(order.tag, Seen(PROVISIONING, progress=0))
+        self.seen.setdefault(order.tag, PodStatus(PROVISIONING, progress=0))
         if self.at_once:
             self.arrive(order.tag)
 
     def arrive(self, tag: str, address: SshAddress | None = None) -> None:
         """The pod is up."""
         where = address or SshAddress("root", "192.0.2.10", 2222)
-        self.seen[tag] = Seen(ACTIVE, progress=100, addresses=(where,))
+        self.seen[tag] = PodStatus(ACTIVE, progress=100, addresses=(where,))
 
     def fail(self, tag: str, why: str) -> None:
         """The pod will not come up."""
         self.seen[tag] = replace(self.seen[tag], status="ERROR", failure=why)
 
-    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+    def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
         return {tag: self.seen[tag] for tag in tags if tag in self.seen}
 
     def resume(self, tag: str) -> None:
         self.resumed.append(tag)
         if self.refusal is not None:
             raise self.refusal
-        self.seen[tag] = Seen(PROVISIONING, progress=0)
+        self.seen[tag] = PodStatus(PROVISIONING, progress=0)
 
-    def found(self, prefix: str) -> Collection[str]:
+    def list_tags(self, prefix: str) -> Collection[str]:
         return [tag for tag in self.seen if tag.startswith(prefix)]
 
     def end(self, tag: str) -> None:
@@ -125,7 +125,7 @@ class Machines:
     def remove_disk(self, tag: str) -> None:
         self.disks.pop(tag, None)
 
-    def found_disks(self, prefix: str) -> Collection[str]:
+    def list_disk_tags(self, prefix: str) -> Collection[str]:
         return [tag for tag in self.disks if tag.startswith(prefix)]
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.compute.sky.provider import SkyProvider, open_sky
 from tests.helpers.local_pods import wait_until
 
@@ -106,12 +106,12 @@ class FakeSky:
         return open_sky(str(self.command), self.data, infra=infra, embedded=embedded)
 
 
-def order_of(provider: SkyProvider, cloud_id: str, **wishes: Any) -> Order:
+def order_of(provider: SkyProvider, cloud_id: str, **wishes: Any) -> PodSpec:
     """A pod for an hour, of one of the provider's offers."""
     offer = next(each for each in provider.offers() if each.cloud_id == cloud_id)
     tag = f"prime-{secrets.token_hex(4)}-0123456789ab"
     stop_at = datetime.now(UTC) + timedelta(hours=1)
-    made = Order(tag, "id-of-the-pod", "mine", "ada", offer, stop_at, ("ssh-ed25519 AAAA ada",))
+    made = PodSpec(tag, "id-of-the-pod", "mine", "ada", offer, stop_at, ("ssh-ed25519 AAAA ada",))
     return replace(made, **wishes)
 
 
@@ -119,7 +119,7 @@ def until(provider: SkyProvider, tag: str, status: str) -> Any:
     """Wait until a pod is so; what is seen of it then."""
 
     def look() -> Any:
-        seen = provider.look([tag]).get(tag)
+        seen = provider.inspect([tag]).get(tag)
         return seen if seen is not None and seen.status == status else None
 
     return wait_until(look, what=f"{tag} is {status}")

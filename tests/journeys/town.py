@@ -62,7 +62,7 @@ def found_town(folder: Path) -> Iterator[Town]:
     finally:
         # Whatever became of the hub, system users are not left on the machine.
         provider = LocalProvider(pods, users=True)
-        for tag in provider.found(""):
+        for tag in provider.list_tags(""):
             provider.end(tag)
         shutil.rmtree(pods, ignore_errors=True)
 

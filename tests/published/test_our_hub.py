@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.hub.compute.provider import Seen, SshAddress
+from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from tests.helpers.ssh_keys import line
 from tests.hub.services.compute.renting import wish
 from tests.published.checking import API
@@ -50,8 +50,8 @@ def lived(watched: Watched) -> Watched:
     ]
     tags = [watched.yard.tag(pod) for pod in pods]
     there = [SshAddress("root", "192.0.2.1", 22), SshAddress("root", "192.0.2.2", 2222)]
-    watched.machines.seen[tags[2]] = Seen("ACTIVE", addresses=tuple(there))
-    watched.machines.seen[tags[3]] = Seen("PROVISIONING", progress=7)
+    watched.machines.seen[tags[2]] = PodStatus("ACTIVE", addresses=tuple(there))
+    watched.machines.seen[tags[3]] = PodStatus("PROVISIONING", progress=7)
     watched.machines.fail(tags[4], "no room")
     for pod in pods:
         watched.get(f"/pods/{pod['id']}")

@@ -23,7 +23,7 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class Order:
+class PodSpec:
     """A pod to be made.
 
     `vcpus`, `memory` and `disk_size` (GB) are None where the offer's default is meant; `variables`
@@ -61,7 +61,7 @@ class SshAddress:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PodStatus:
     """What a provider sees under a tag: a status of `PodStatusEnum`, its way there in percent, why
     it failed, and how to get in.
 
@@ -91,17 +91,17 @@ class Provider(Protocol):
     def disk_offers(self) -> Sequence[DiskOffer]:
         """The disks that can be had, none where there are no such things."""
 
-    def require_possible(self, order: Order) -> None:
+    def validate_spec(self, order: PodSpec) -> None:
         """Raise UsageError that names the first wish of an order that cannot be met."""
 
-    def start(self, order: Order) -> None:
+    def start(self, order: PodSpec) -> None:
         """Begin to make a pod, and return before it is up; to begin again changes nothing.
 
         What comes of it is seen by `look`, also by another process. Raises PrimeError when it
         cannot even begin; nothing is left then.
         """
 
-    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+    def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
         """What is there of `tags`; those of which there is nothing (any more) are left out."""
 
     def resume(self, tag: str) -> None:
@@ -110,7 +110,7 @@ class Provider(Protocol):
         Of any other nothing changes. Raises PrimeError where it cannot begin; it stays as it is.
         """
 
-    def found(self, prefix: str) -> Collection[str]:
+    def list_tags(self, prefix: str) -> Collection[str]:
         """Every tag that begins like this of which anything is there, in whatever state."""
 
     def end(self, tag: str) -> None:
@@ -129,5 +129,5 @@ class Provider(Protocol):
     def remove_disk(self, tag: str) -> None:
         """Let nothing be left of a disk."""
 
-    def found_disks(self, prefix: str) -> Collection[str]:
+    def list_disk_tags(self, prefix: str) -> Collection[str]:
         """As `found`, for disks."""

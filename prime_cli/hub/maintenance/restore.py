@@ -25,7 +25,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import SCHEMA, artifacts, environments, owners
 from prime_cli.hub.maintenance.backup import FORMAT, MANIFEST, Manifest, tables_in_order
-from prime_cli.hub.search_index import list_everything
+from prime_cli.hub.search_index import reindex_all
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.wire.codec import decode
 
@@ -60,7 +60,7 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
             digests = set(connection.execute(select(artifacts.c.sha256)).scalars())
             _restore_blobs(hub, tar, members, manifest, digests, progress)
             connection.execute(update(environments).values(index_stale=True))
-            list_everything(connection)
+            reindex_all(connection)
             raise_serial(connection)
     return manifest
 

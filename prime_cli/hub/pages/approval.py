@@ -13,7 +13,7 @@ _TITLE = "Log in a client"
 _FIELDS = 'autocomplete="off" autocapitalize="characters" spellcheck="false"'
 
 
-def ask_for_code(problem: PrimeError | None = None) -> Response:
+def show_code_form(problem: PrimeError | None = None) -> Response:
     """The page without a code, or with one that is not known."""
     body = (
         f"{_problem(problem)}"
@@ -24,7 +24,7 @@ def ask_for_code(problem: PrimeError | None = None) -> Response:
     return page(_TITLE, body, status_of(problem) if problem else 200)
 
 
-def ask_for_approval(login: PendingLogin, problem: PrimeError | None = None) -> Response:
+def show_approval_form(login: PendingLogin, problem: PrimeError | None = None) -> Response:
     """The page with a code: whence it was asked for, what is granted, and the two ways on."""
     code = escape(login.code, quote=True)
     body = (
@@ -45,12 +45,12 @@ def ask_for_approval(login: PendingLogin, problem: PrimeError | None = None) -> 
     return page(_TITLE, body, status_of(problem) if problem else 200)
 
 
-def tell_approved(user: str) -> Response:
+def show_approved(user: str) -> Response:
     """The end of it, when approved."""
     return page("Approved", f"<p>The client is logged in as <b>{escape(user)}</b>.</p>\n")
 
 
-def tell_refused() -> Response:
+def show_refused() -> Response:
     """The end of it, when not."""
     return page("Refused", "<p>The client is not logged in, and its code is worth nothing.</p>\n")
 

@@ -9,8 +9,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub
-from prime_cli.hub.response_cache.requests import Address, Asked, find_address, read_asked
-from prime_cli.hub.response_cache.responses import Entry, Page, Shelf, pass_on, render
+from prime_cli.hub.response_cache.requests import (
+    CacheAddress,
+    CacheRequest,
+    find_address,
+    read_cache_request,
+)
+from prime_cli.hub.response_cache.responses import (
+    CachedResponse,
+    CacheEntry,
+    ResponseCache,
+    pass_on,
+    render,
+)
 from prime_cli.hub.response_cache.serials import open_serials
 
 _KEPT = (HTTPStatus.OK, HTTPStatus.NOT_FOUND)
@@ -18,7 +29,7 @@ _METHODS = ("GET", "HEAD")
 _log = logging.getLogger(__name__)
 
 
-class HotPages:
+class ResponseCacheMiddleware:
     """Keeps what nobody in particular is answered; what anybody in particular is, never.
 
     Every request asks for the serial first, so a page that has changed is never sent, whichever
@@ -29,15 +40,15 @@ class HotPages:
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
         self.app = app
-        self.shelf = Shelf(hub.settings.hot_page_bytes)
+        self.cache = ResponseCache(hub.settings.hot_page_bytes)
         self._serials = open_serials(hub)
-        self._making: dict[tuple[Address, int], asyncio.Task[Page]] = {}
+        self._making: dict[tuple[CacheAddress, int], asyncio.Task[CachedResponse]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in _METHODS:
             await self.app(scope, receive, send)
             return
-        asked = read_asked(scope)
+        asked = read_cache_request(scope)
         address = find_address(scope, asked)
         if address is None:
             await self.app(scope, receive, send)
@@ -48,7 +59,7 @@ class HotPages:
             await page.send(scope, send, asked.if_none_match)
 
     async def _send_file(
-        self, scope: Scope, receive: Receive, send: Send, address: Address, asked: Asked
+        self, scope: Scope, receive: Receive, send: Send, address: CacheAddress, asked: CacheRequest
     ) -> None:
         """Send a file that is known and there; of all others the application knows what to say."""
         if not (asked.anonymous and asked.whole):
@@ -65,9 +76,11 @@ class HotPages:
             _log.warning("The serial cannot be read: %s", error)
         page = await pass_on(self.app, scope, receive, send)
         if page is not None and stamp is not None:
-            self.shelf.put(address, Entry(page, serial, stamp))
+            self.cache.put(address, CacheEntry(page, serial, stamp))
 
-    async def _find(self, scope: Scope, address: Address, asked: Asked) -> Page:
+    async def _find(
+        self, scope: Scope, address: CacheAddress, asked: CacheRequest
+    ) -> CachedResponse:
         if not asked.anonymous:
             return await render(self.app, scope, packed=address.gzip, private=True)
         try:
@@ -78,15 +91,15 @@ class HotPages:
             _log.warning("The serial cannot be read: %s", error)
             return await render(self.app, scope, packed=address.gzip, private=False)
 
-    async def _look(self, address: Address) -> tuple[Page | None, int]:
+    async def _look(self, address: CacheAddress) -> tuple[CachedResponse | None, int]:
         """The page that is ready and still right, if any, and the serial of now."""
         serial = await self._serials.serial()
-        entry = self.shelf.get(address)
+        entry = self.cache.get(address)
         if entry is not None and await self._is_right(entry, address, serial):
             return entry.page, serial
         return None, serial
 
-    async def _is_right(self, entry: Entry, address: Address, serial: int) -> bool:
+    async def _is_right(self, entry: CacheEntry, address: CacheAddress, serial: int) -> bool:
         """Whether nothing has changed since, or only what the page does not show."""
         if entry.serial == serial:
             return True
@@ -95,7 +108,7 @@ class HotPages:
         entry.serial = serial
         return True
 
-    async def _make(self, scope: Scope, address: Address, serial: int) -> Page:
+    async def _make(self, scope: Scope, address: CacheAddress, serial: int) -> CachedResponse:
         """The page as it is at `serial`, made once for all who ask for it now."""
         key = (address, serial)
         task = self._making.get(key)
@@ -105,9 +118,11 @@ class HotPages:
             task.add_done_callback(lambda _: self._making.pop(key))
         return await asyncio.shield(task)
 
-    async def _make_and_keep(self, scope: Scope, address: Address, serial: int) -> Page:
+    async def _make_and_keep(
+        self, scope: Scope, address: CacheAddress, serial: int
+    ) -> CachedResponse:
         stamp = await self._serials.stamp(address.subject)
         page = await render(self.app, scope, packed=address.gzip, private=False)
         if stamp is not None and page.status in _KEPT and not page.is_fleeting:
-            self.shelf.put(address, Entry(page, serial, stamp))
+            self.cache.put(address, CacheEntry(page, serial, stamp))
         return page

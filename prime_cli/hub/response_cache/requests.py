@@ -20,14 +20,14 @@ _FILE = re.compile(f"/files/{_PART}/{_PART}/[0-9a-f]{{64}}/[^/]+")
 _LONGEST = 500
 
 
-class Subject(NamedTuple):
+class CacheSubject(NamedTuple):
     """What a page is about: an environment, or all of an owner where `name` is None."""
 
     owner: str
     name: str | None
 
 
-class Address(NamedTuple):
+class CacheAddress(NamedTuple):
     """One representation of one page; equal ones are answered with equal bytes.
 
     `form` is the media type that the caller likes best, where there are several, and "" elsewhere.
@@ -37,11 +37,11 @@ class Address(NamedTuple):
     path: str
     form: str
     gzip: bool
-    subject: Subject
+    subject: CacheSubject
     is_file: bool
 
 
-class Asked(NamedTuple):
+class CacheRequest(NamedTuple):
     """The headers of a request that matter here; `anonymous` is who sends nothing of a person.
 
     `whole` is false where a part of a file is asked for.
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
     whole: bool
 
 
-def find_address(scope: Scope, asked: Asked) -> Address | None:
+def find_address(scope: Scope, asked: CacheRequest) -> CacheAddress | None:
     """The page that a request is for; None when it is answered in another way.
 
     An address with a query is not kept: there are as many of them as somebody cares to invent.
@@ -64,14 +64,14 @@ def find_address(scope: Scope, asked: Asked) -> Address | None:
         return None
     subject, kind = _read_path(path)
     if kind is _FILE:
-        return Address(path, form="", gzip=False, subject=subject, is_file=True)
+        return CacheAddress(path, form="", gzip=False, subject=subject, is_file=True)
     form = choose_form(asked.accept) if kind is _INDEX else ""
     if kind is None or form is None:
         return None
-    return Address(path, form, accepts_gzip(asked.encoding), subject, is_file=False)
+    return CacheAddress(path, form, accepts_gzip(asked.encoding), subject, is_file=False)
 
 
-def read_asked(scope: Scope) -> Asked:
+def read_cache_request(scope: Scope) -> CacheRequest:
     """What the headers say; several `Accept` are one list (RFC 9110)."""
     accept, encoding, if_none_match, anonymous, whole = "", "", "", True, True
     for name, value in scope["headers"]:
@@ -87,7 +87,7 @@ def read_asked(scope: Scope) -> Asked:
                 anonymous = False
             case b"range":
                 whole = False
-    return Asked(accept, encoding, if_none_match, anonymous, whole)
+    return CacheRequest(accept, encoding, if_none_match, anonymous, whole)
 
 
 @lru_cache(maxsize=512)
@@ -97,10 +97,10 @@ def accepts_gzip(encoding: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _read_path(path: str) -> tuple[Subject, re.Pattern[str] | None]:
+def _read_path(path: str) -> tuple[CacheSubject, re.Pattern[str] | None]:
     """What a path is about, and which of the patterns it fits, if any."""
     for kind in (_ENVIRONMENT, _FILE, _INDEX):
         if found := kind.fullmatch(path):
             owner, name = (*(part for part in found.groups() if part is not None), None)[:2]
-            return Subject(owner or "", name and normalize_name(name)), kind
-    return Subject("", None), None
+            return CacheSubject(owner or "", name and normalize_name(name)), kind
+    return CacheSubject("", None), None

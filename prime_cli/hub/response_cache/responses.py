@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prime_cli.hub.response_cache.requests import Address
+from prime_cli.hub.response_cache.requests import CacheAddress
 
 # --- Ready responses ---
 
@@ -34,7 +34,7 @@ class LocalFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CachedResponse:
     """An answer; `etag` is empty unless its status is 200. `endpoint` is what the router chose.
 
     The body of a `file` is what the file holds; the server's own code sends it.
@@ -79,7 +79,7 @@ class Page:
         return {"type": "http.response.body", "body": self.body, "more_body": False}
 
 
-async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> Page:
+async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> CachedResponse:
     """What `app` answers to the GET of a request, whole; `packed` if the caller takes gzip."""
     headers = [header for header in scope["headers"] if header[0] not in _OF_ONE_ANSWER]
     inner = {**scope, "method": "GET", "headers": headers}
@@ -97,7 +97,7 @@ async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> 
 
     await app(inner, receive, collect)
     answered = [(k, v) for k, v in start["headers"] if k != b"content-length"]
-    return make_page(
+    return make_response(
         start["status"],
         answered,
         bytes(body),
@@ -107,7 +107,9 @@ async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> 
     )
 
 
-async def pass_on(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Page | None:
+async def pass_on(
+    app: ASGIApp, scope: Scope, receive: Receive, send: Send
+) -> CachedResponse | None:
     """Let `app` answer the caller; the same answer as a page if it was a whole file by its path.
 
     An application does so only for a server that can, and then it can the next time too.
@@ -129,10 +131,10 @@ async def pass_on(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> P
     headers = dict(start["headers"])
     file = LocalFile(Path(path), int(headers[b"content-length"]))
     etag = headers[b"etag"]
-    return Page(start["status"], start["headers"], b"", etag, scope.get("endpoint"), file)
+    return CachedResponse(start["status"], start["headers"], b"", etag, scope.get("endpoint"), file)
 
 
-def make_page(
+def make_response(
     status: int,
     headers: Headers,
     body: bytes,
@@ -140,7 +142,7 @@ def make_page(
     packed: bool = False,
     private: bool = False,
     endpoint: Any = None,
-) -> Page:
+) -> CachedResponse:
     """An answer with what caches need to know: ETag, Vary, Cache-Control."""
     given = {name for name, _ in headers}
     if packed and len(body) >= _WORTH_PACKING:
@@ -155,7 +157,7 @@ def make_page(
         kind = dict(headers).get(b"content-type", b"")
         etag = f'"{sha256(kind + body).hexdigest()[:32]}"'.encode()
         headers.append((b"etag", etag))
-    return Page(status, headers, body, etag, endpoint)
+    return CachedResponse(status, headers, body, etag, endpoint)
 
 
 def _matches(if_none_match: str, etag: str) -> bool:
@@ -175,36 +177,36 @@ _LARGEST_SHARE = 8
 
 
 @dataclass(slots=True)
-class Entry:
+class CacheEntry:
     """A page that was right at `serial`, and is as long as its subject's stamp is `stamp`."""
 
-    page: Page
+    page: CachedResponse
     serial: int
     stamp: Stamp
 
 
-class Shelf:
+class ResponseCache:
     """Entries by address. Those that were not asked for the longest go first."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.size = 0
-        self._entries: OrderedDict[Address, Entry] = OrderedDict()
+        self._entries: OrderedDict[CacheAddress, CacheEntry] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, address: Address) -> bool:
+    def __contains__(self, address: CacheAddress) -> bool:
         return address in self._entries
 
-    def get(self, address: Address) -> Entry | None:
+    def get(self, address: CacheAddress) -> CacheEntry | None:
         """The entry, which is now the last to go."""
         entry = self._entries.get(address)
         if entry is not None:
             self._entries.move_to_end(address)
         return entry
 
-    def put(self, address: Address, entry: Entry) -> None:
+    def put(self, address: CacheAddress, entry: CacheEntry) -> None:
         """Keep an entry, in place of an older one; one that takes too much room is not kept."""
         self.drop(address)
         size = _size(address, entry)
@@ -215,12 +217,12 @@ class Shelf:
         while self.size > self.capacity:
             self.drop(next(iter(self._entries)))
 
-    def drop(self, address: Address) -> None:
+    def drop(self, address: CacheAddress) -> None:
         """Forget an entry, if there is one."""
         entry = self._entries.pop(address, None)
         if entry is not None:
             self.size -= _size(address, entry)
 
 
-def _size(address: Address, entry: Entry) -> int:
+def _size(address: CacheAddress, entry: CacheEntry) -> int:
     return _OVERHEAD + 3 * len(address.path) + len(entry.page.body)

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.response_cache.requests import Subject
+from prime_cli.hub.response_cache.requests import CacheSubject
 from prime_cli.hub.response_cache.responses import Stamp
 from prime_cli.hub.services.owners import UPSTREAM
 
@@ -44,7 +44,7 @@ class Serials(Protocol):
     async def serial(self) -> int:
         """The serial of the catalogue."""
 
-    async def stamp(self, subject: Subject) -> Stamp | None:
+    async def stamp(self, subject: CacheSubject) -> Stamp | None:
         """The serials of all together and of the subject; -1 for what is not there.
 
         None for what belongs to an owner of another hub, where it may change meanwhile: an owner
@@ -79,7 +79,7 @@ class SqliteSerials:
         rows = self._connection.execute(_SERIAL).fetchall()
         return int(rows[0][0]) if rows else 0
 
-    async def stamp(self, subject: Subject) -> Stamp | None:
+    async def stamp(self, subject: CacheSubject) -> Stamp | None:
         rows = self._connection.execute(
             _STAMP, {"owner": subject.owner, "name": subject.name}
         ).fetchall()
@@ -119,21 +119,21 @@ class PooledSerials:
         with self._database.read() as connection:
             return int(connection.exec_driver_sql(_SERIAL).scalar() or 0)
 
-    async def stamp(self, subject: Subject) -> Stamp | None:
+    async def stamp(self, subject: CacheSubject) -> Stamp | None:
         return await run_in_threadpool(self._read_stamp, subject)
 
-    def _read_stamp(self, subject: Subject) -> Stamp | None:
+    def _read_stamp(self, subject: CacheSubject) -> Stamp | None:
         with self._database.read() as connection:
             return _as_stamp(subject, _read_row(connection, subject), self._foreign)
 
 
-def _read_row(connection: Connection, subject: Subject) -> Row:
+def _read_row(connection: Connection, subject: CacheSubject) -> Row:
     values = {"owner": subject.owner, "name": subject.name}
     everything, owner, kind, environment = connection.execute(text(_STAMP), values).one()
     return everything, owner, kind, environment
 
 
-def _as_stamp(subject: Subject, row: Row, foreign: frozenset[str]) -> Stamp | None:
+def _as_stamp(subject: CacheSubject, row: Row, foreign: frozenset[str]) -> Stamp | None:
     """Of an environment its own serial counts, of an owner the owner's."""
     everything, owner, kind, environment = row
     if kind in foreign:

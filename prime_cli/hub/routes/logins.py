@@ -63,12 +63,12 @@ _FIELDS = frozenset({"code", "key", "answer"})
 async def show(request: Request) -> Response:
     code = request.query_params.get("code", "")
     if not code:
-        return approval.ask_for_code()
+        return approval.show_code_form()
     try:
         login = await _find(request, code)
     except PrimeError as error:
-        return approval.ask_for_code(error)
-    return approval.ask_for_approval(login)
+        return approval.show_code_form(error)
+    return approval.show_approval_form(login)
 
 
 async def decide(request: Request) -> Response:
@@ -80,11 +80,11 @@ async def decide(request: Request) -> Response:
         if form["answer"] == "refuse":
             args = hub_of(request), caller_of(request).address, code
             await call(request, logins.refuse_login, *args)
-            return approval.tell_refused()
+            return approval.show_refused()
         key = form.get("key", "")
         address = caller_of(request).address
         user = await call(request, logins.approve_login, hub_of(request), address, code, key)
-        return approval.tell_approved(user)
+        return approval.show_approved(user)
     except PrimeError as error:
         return await _ask_again(request, code, error)
 
@@ -100,11 +100,11 @@ def _check_fields(form: dict[str, str]) -> None:
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
     if isinstance(problem, NotFound):
-        return approval.ask_for_code(problem)
+        return approval.show_code_form(problem)
     try:
-        return approval.ask_for_approval(await _find(request, code), problem)
+        return approval.show_approval_form(await _find(request, code), problem)
     except PrimeError:
-        return approval.ask_for_code(problem)
+        return approval.show_code_form(problem)
 
 
 async def _find(request: Request, code: str) -> logins.PendingLogin:

@@ -13,7 +13,7 @@ from prime_cli.hub.downloads import send_file
 from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
 from prime_cli.hub.middleware import asked_path
 from prime_cli.hub.routes.requests import caller_of, read_through, ref_of
-from prime_cli.hub.routes.responses import challenging
+from prime_cli.hub.routes.responses import with_challenge
 from prime_cli.hub.services import files, package_index
 from prime_cli.hub.urls import FILES, path_of
 from prime_cli.wire.codec import encode
@@ -28,7 +28,7 @@ async def owner_index(request: Request) -> Response:
         return moved
     args = hub_of(request), caller_of(request), owner
     return _root(
-        request, await challenging(request, call(request, package_index.list_projects, *args))
+        request, await with_challenge(request, call(request, package_index.list_projects, *args))
     )
 
 
@@ -39,7 +39,7 @@ async def one_package_index(request: Request) -> Response:
         return moved
     args = hub_of(request), caller_of(request), ref
     await read_through(request, ref)
-    await challenging(request, call(request, package_index.list_wheels, *args))
+    await with_challenge(request, call(request, package_index.list_wheels, *args))
     return _root(request, [normalize_name(ref.name)])
 
 
@@ -74,13 +74,13 @@ async def metadata(request: Request) -> Response:
         sha256=params["sha256"],
         filename=params["filename"],
     )
-    return Response(await challenging(request, found), media_type="text/plain")
+    return Response(await with_challenge(request, found), media_type="text/plain")
 
 
 async def _project(request: Request, ref: EnvRef) -> Response:
     args = hub_of(request), caller_of(request), ref
     await read_through(request, ref)
-    wheels = await challenging(request, call(request, package_index.list_wheels, *args))
+    wheels = await with_challenge(request, call(request, package_index.list_wheels, *args))
     name = normalize_name(ref.name)
     form = _form_of(request)
     if form == JSON_V1:
@@ -142,7 +142,7 @@ async def download(request: Request) -> Response:
         sha256=params["sha256"],
         filename=params["filename"],
     )
-    return await send_file(request, await challenging(request, found))
+    return await send_file(request, await with_challenge(request, found))
 
 
 async def download_sources(request: Request) -> Response:

@@ -52,7 +52,7 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 T = TypeVar("T")
 
 
-async def challenging(request: Request, found: Awaitable[T]) -> T:
+async def with_challenge(request: Request, found: Awaitable[T]) -> T:
     """What is found; for credentials that are no key, not finding it is 401 and not 404.
 
     Who sends none is never asked for any: installers look everywhere for every requirement, and

@@ -15,7 +15,7 @@ from prime_cli.hub.db.tables import (
     versions,
     wheel_metadata,
 )
-from prime_cli.hub.search_index import list_anew
+from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import (
     find_by_id,
     find_environment,
@@ -101,7 +101,7 @@ def _change_visibility(
         .where(environments.c.id == environment_id)
         .values(visibility=visibility, updated_at=hub.now())
     )
-    list_anew(connection, environment_id)
+    reindex(connection, environment_id)
     raise_serial(connection, environment_id)
 
 

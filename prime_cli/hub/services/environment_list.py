@@ -16,7 +16,7 @@ from prime_cli.hub.db.tables import (
     tallies,
     versions,
 )
-from prime_cli.hub.search_index import Shelf, search_words, tag_token
+from prime_cli.hub.search_index import VisibilitySet, search_words, tag_token
 from prime_cli.hub.services.access import (
     PRIVATE,
     PUBLIC,
@@ -32,28 +32,28 @@ from prime_cli.wire.environments import EnvironmentItem, EnvironmentMetadata, En
 # --- Visibility sets ---
 
 
-def stocked_shelves(
+def visible_sets(
     connection: Connection,
     caller: Caller,
     *,
     owner: str | None = None,
     mine_only: bool = False,
     visibility: str | None = None,
-) -> dict[Shelf, int]:
-    """The shelves that hold all the caller may see of that owner and visibility, fullest first.
+) -> dict[VisibilitySet, int]:
+    """The sets of all that the caller may see of that owner and visibility, largest first.
 
-    No environment stands on two of them; those that are empty are left out.
+    They are disjoint; empty ones are omitted.
     """
     ids = _ids_of(connection, caller.reads | ({owner} if owner else frozenset()))
     mine = {ids[slug] for slug in caller.reads if slug in ids}
     if owner is None and not mine_only:
-        shelves = [Shelf(PUBLIC), *(Shelf(PRIVATE, one) for one in mine)]
+        sets = [VisibilitySet(PUBLIC), *(VisibilitySet(PRIVATE, one) for one in mine)]
     else:
         wanted = mine if owner is None else {ids[owner]} if owner in ids else set()
         wanted = wanted & mine if mine_only else wanted
-        shelves = [Shelf(PUBLIC, one) for one in wanted]
-        shelves += [Shelf(PRIVATE, one) for one in wanted & mine]
-    return _count(connection, [each for each in shelves if visibility in (None, each.visibility)])
+        sets = [VisibilitySet(PUBLIC, one) for one in wanted]
+        sets += [VisibilitySet(PRIVATE, one) for one in wanted & mine]
+    return _count(connection, [each for each in sets if visibility in (None, each.visibility)])
 
 
 def _ids_of(connection: Connection, slugs: frozenset[str]) -> dict[str, str]:
@@ -61,12 +61,12 @@ def _ids_of(connection: Connection, slugs: frozenset[str]) -> dict[str, str]:
     return {row.slug: row.id for row in connection.execute(rows)}
 
 
-def _count(connection: Connection, shelves: list[Shelf]) -> dict[Shelf, int]:
-    by_token = {shelf.token: shelf for shelf in shelves}
+def _count(connection: Connection, sets: list[VisibilitySet]) -> dict[VisibilitySet, int]:
+    by_token = {each.token: each for each in sets}
     rows = connection.execute(
         select(tallies).where(tallies.c.token.in_(sorted(by_token)), tallies.c.count > 0)
     )
-    counts: dict[Shelf, int] = {by_token[token]: count for token, count in rows}
+    counts: dict[VisibilitySet, int] = {by_token[token]: count for token, count in rows}
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].token)))
 
 
@@ -74,7 +74,7 @@ def _count(connection: Connection, shelves: list[Shelf]) -> dict[Shelf, int]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EnvironmentFilter:
     """What environments must have, all of it; `words` None for whatever they say."""
 
     words: tuple[str, ...] | None = None
@@ -90,27 +90,27 @@ class Wanted:
 def find(
     connection: Connection,
     caller: Caller,
-    shelves: dict[Shelf, int],
-    wanted: Wanted,
+    sets: dict[VisibilitySet, int],
+    wanted: EnvironmentFilter,
     columns: Select[Any],
 ) -> list[Row[Any]]:
-    """`columns` of every environment that is found on the shelves, in no order.
+    """`columns` of every environment that is found in the sets, in no order.
 
     Of a search, or of tags, that is no more than MOST_HITS; of stars, all that the caller has
     given.
     """
-    if not shelves or wanted.words == ():
+    if not sets or wanted.words == ():
         return []
     clauses: Clauses = [[tag_token(tag)] for tag in wanted.tags]
     clauses += [complete(connection, word) for word in wanted.words or ()]
-    found = columns.where(or_(*(shelf.holds for shelf in shelves)))
+    found = columns.where(or_(*(each.holds for each in sets)))
     if wanted.starred:
         found = _starred_by(caller, found)
         if clauses:
             found = found.join(listed, listed.c.environment_id == environments.c.id)
             found = found.where(is_hit(connection, clauses))
     else:
-        found = newest_hits(connection, found, clauses, shelves)
+        found = newest_hits(connection, found, clauses, sets)
     return list(connection.execute(found))
 
 
@@ -157,7 +157,7 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
     part = _slice(query)
     wanted = _wanted(query)
     with hub.database.read() as connection:
-        shelves = stocked_shelves(
+        sets = visible_sets(
             connection,
             caller,
             owner=query.owner,
@@ -165,9 +165,9 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
             visibility=read_visibility(query.visibility),
         )
         if wanted.everything:
-            rows, total = walk(connection, shelves, part), sum(shelves.values())
+            rows, total = walk(connection, sets, part), sum(sets.values())
         else:
-            found = find(connection, caller, shelves, wanted, part.keys())
+            found = find(connection, caller, sets, wanted, part.keys())
             rows, total = cut(found, part), len(found)
         shown = rows[: part.limit]
         items = _items(connection, caller, [row.id for row in shown])
@@ -182,14 +182,14 @@ def _slice(query: CatalogueQuery) -> Slice:
     return Slice(query.sort_by, query.descending, query.limit, query.offset, after)
 
 
-def _wanted(query: CatalogueQuery) -> Wanted:
+def _wanted(query: CatalogueQuery) -> EnvironmentFilter:
     searched = bool(query.search and query.search.strip())
     words = search_words(query.search or "")
     if len(words) > _MOST_WORDS:
         raise UsageError(
             f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
         )
-    return Wanted(
+    return EnvironmentFilter(
         words=tuple(words) if searched else None, tags=query.tags, starred=query.starred_only
     )
 

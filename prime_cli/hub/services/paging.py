@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.db.tables import environments
-from prime_cli.hub.search_index import Shelf
+from prime_cli.hub.search_index import VisibilitySet
 
 # --- Cursors ---
 
@@ -125,13 +125,13 @@ class Slice:
         return Position(self.order, self.descending, row.key, row.id)
 
 
-def walk(connection: Connection, shelves: Iterable[Shelf], part: Slice) -> list[Row[Any]]:
-    """The `keys` of a slice of what stands on the shelves, and one more if there is one.
+def walk(connection: Connection, sets: Iterable[VisibilitySet], part: Slice) -> list[Row[Any]]:
+    """The `keys` of a slice of the union of the sets, and one more if there is one.
 
-    Every shelf is an index in the order, and the database merges them while it reads: so it passes
-    over no more than the offset. Of very many shelves, the first ones should be the fullest.
+    Each set has an index in this order, and the database merges them while it reads, so it skips no
+    more rows than the offset. If there are very many sets, the largest should come first.
     """
-    conditions = [shelf.holds for shelf in shelves]
+    conditions = [each.holds for each in sets]
     if not conditions:
         return []
     if len(conditions) > _MOST_WALKS:

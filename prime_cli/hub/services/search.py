@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from prime_cli.hub.db.tables import environments, listed, tallies
-from prime_cli.hub.search_index import Shelf
+from prime_cli.hub.search_index import VisibilitySet
 
 MOST_HITS = 1000
 """A search finds no more than so many environments: those that were listed last."""
@@ -55,28 +55,28 @@ def complete(connection: Connection, word: str) -> list[str]:
 
 
 def newest_hits(
-    connection: Connection, found: Select[Any], clauses: Clauses, shelves: dict[Shelf, int]
+    connection: Connection, found: Select[Any], clauses: Clauses, sets: dict[VisibilitySet, int]
 ) -> Select[Any]:
-    """Of `found`, a selection of environments on the shelves, those hits that were listed last.
+    """Of `found`, a selection of environments in the sets, those hits that were listed last.
 
-    They are at most MOST_HITS; what is on other shelves does not count among these. `shelves` says
+    They are at most MOST_HITS; what is in other sets does not count among these. `sets` says
     how many environments each has.
     """
-    on_shelves = [*clauses, [shelf.token for shelf in shelves]]
+    in_sets = [*clauses, [each.token for each in sets]]
     if connection.dialect.name != "sqlite":
-        newest = _choose_plan(connection, on_shelves)
-        hits = select(listed.c.environment_id).where(_matches_on_postgres(on_shelves))
+        newest = _choose_plan(connection, in_sets)
+        hits = select(listed.c.environment_id).where(_matches_on_postgres(in_sets))
         best = hits.order_by(newest).limit(MOST_HITS).subquery()
         return found.join(best, best.c.environment_id == environments.c.id)
-    unseen = _count_listed(connection) - sum(shelves.values())
+    unseen = _count_listed(connection) - sum(sets.values())
     if min(unseen, *(_tally(connection, clause) for clause in clauses)) < _MOST_PASSED_OVER:
-        # To pass over the few on other shelves is faster than to look for all in the index.
-        on_shelves = clauses
+        # Skipping the few in other sets is faster than looking up all of them in the index.
+        in_sets = clauses
     # In this order FTS5 stops reading at the limit, however common the words are.
     return (
         found.join(listed, listed.c.environment_id == environments.c.id)
         .join(_search, _search.c.rowid == listed.c.number)
-        .where(_matches_on_sqlite(on_shelves))
+        .where(_matches_on_sqlite(in_sets))
         .order_by(_search.c.rowid.desc())
         .limit(MOST_HITS)
     )

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
-from prime_cli.hub.search_index import list_owner_anew
+from prime_cli.hub.search_index import reindex_owner
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import forget_rented, require_nothing_rented
@@ -204,7 +204,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
             require_free(connection, slug, owner_id=user.id, admin=False)
             retire_slug(connection, user, becomes=slug)
             connection.execute(update(owners).where(owners.c.id == user.id).values(slug=slug))
-            list_owner_anew(connection, user.id)
+            reindex_owner(connection, user.id)
             raise_serial(connection)
             record(hub, connection, caller, "user.rename", slug, was=user.slug)
     return Account(

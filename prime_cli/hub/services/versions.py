@@ -18,7 +18,7 @@ from prime_cli.hub.db.tables import (
     tags,
     versions,
 )
-from prime_cli.hub.search_index import list_anew
+from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import find_environment, require_owner
 from prime_cli.hub.services.artifacts import mark_published
 from prime_cli.hub.services.audit import record
@@ -187,7 +187,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
     for tag in {tag.lower() for tag in metadata.tags}:
         connection.execute(tags.insert().values(environment_id=environment_id, tag=tag))
     mark_published(connection, environment_id)
-    list_anew(connection, environment_id)
+    reindex(connection, environment_id)
     raise_serial(connection, environment_id)
 
 

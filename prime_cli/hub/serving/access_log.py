@@ -28,7 +28,7 @@ class LogFormat(StrEnum):
     NONE = "none"
 
 
-class Entry(msgspec.Struct, omit_defaults=True):
+class LogEntry(msgspec.Struct, omit_defaults=True):
     """What is told of a request; `bytes` are those of the answer's body."""
 
     time: str
@@ -57,9 +57,11 @@ class Log:
         self._lines = bytearray()
         self._lost = 0
         self._lock = Lock()
-        self._render: Callable[[Entry], bytes] = _as_json if style == LogFormat.JSON else _as_text
+        self._render: Callable[[LogEntry], bytes] = (
+            _as_json if style == LogFormat.JSON else _as_text
+        )
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LogEntry) -> None:
         """Take one entry."""
         if self.style == LogFormat.NONE:
             return
@@ -119,14 +121,14 @@ def trace_of(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-def _as_json(entry: Entry) -> bytes:
+def _as_json(entry: LogEntry) -> bytes:
     try:
         return msgspec.json.encode(entry) + b"\n"
     except UnicodeEncodeError:  # a path whose escapes are no UTF-8
         return msgspec.json.encode(_printable(entry)) + b"\n"
 
 
-def _as_text(entry: Entry) -> bytes:
+def _as_text(entry: LogEntry) -> bytes:
     entry = _printable(entry)
     line = (
         f"{entry.time} {entry.address or '-'} {entry.user or '-'} {entry.method} {entry.path} "
@@ -135,7 +137,7 @@ def _as_text(entry: Entry) -> bytes:
     return line.encode()
 
 
-def _printable(entry: Entry) -> Entry:
+def _printable(entry: LogEntry) -> LogEntry:
     """Without what a terminal or an encoder would stumble over."""
     shown: Any = ascii(entry.path)[1:-1]
     return msgspec.structs.replace(entry, path=shown, method=ascii(entry.method)[1:-1])

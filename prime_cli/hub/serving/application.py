@@ -15,15 +15,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.compute.leaks import is_swept, look_after_all, sweep_all
+from prime_cli.hub.services.compute.leaks import is_swept, refresh_all, sweep_all
 from prime_cli.hub.serving.access_log import Log
-from prime_cli.hub.serving.body_limits import LimitBodies
-from prime_cli.hub.serving.health import AnswerHealth
+from prime_cli.hub.serving.body_limits import BodyLimitMiddleware
+from prime_cli.hub.serving.health import HealthMiddleware
 from prime_cli.hub.serving.metrics import FOLDER, Metrics, forget_dead_processes
-from prime_cli.hub.serving.observability import Observe, templates_of
+from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from prime_cli.hub.serving.options import ServeOptions
-from prime_cli.hub.serving.proxies import TrustProxies, read_networks
-from prime_cli.hub.serving.rate_limits import LimitRates, Rates
+from prime_cli.hub.serving.proxies import ProxyMiddleware, read_networks
+from prime_cli.hub.serving.rate_limits import RateLimitMiddleware, Rates
 from prime_cli.wire.pods import Leak
 
 # --- Pods in the background ---
@@ -34,7 +34,7 @@ _END_WITHIN = 10.0
 _log = logging.getLogger(__name__)
 
 
-class WatchPods:
+class PodWatcher:
     """Sweeps when the application starts, and looks after all pods every `seconds` while it lives.
 
     Where a process has swept just before that, it is done a round later, unless one has again. What
@@ -67,7 +67,7 @@ class WatchPods:
         begun = self._hub.settings.clock()
         self._try(lambda: self._sweep(begun))
         while not wait(self._seconds):
-            self._try(lambda: look_after_all(self._hub, self._seconds))
+            self._try(lambda: refresh_all(self._hub, self._seconds))
             # A hub that ended soon after its start had swept, and left what it was making since.
             self._try(lambda: self._sweep(begun))
 
@@ -114,18 +114,20 @@ def wrap(app: Starlette, options: ServeOptions, log: Log) -> ASGIApp:
     metrics = Metrics()
     event.listen(hub.database.engine, "handle_error", lambda _: metrics.database_errors.inc())
     limits = hub.settings.limits
-    layers: ASGIApp = LimitBodies(
+    layers: ASGIApp = BodyLimitMiddleware(
         app,
         upload_bytes=max(limits.wheel_bytes, limits.sources_bytes),
         uploads=options.uploads,
     )
     if options.rate_limit:
-        layers = LimitRates(layers, Rates.of_key(options.rate_limit))
-    layers = Observe(layers, templates=templates_of(app.routes), log=log, metrics=metrics)
-    layers = AnswerHealth(layers, hub=hub, metrics=metrics)
-    layers = TrustProxies(layers, read_networks(options.trusted_proxies))
+        layers = RateLimitMiddleware(layers, Rates.of_key(options.rate_limit))
+    layers = ObservabilityMiddleware(
+        layers, templates=templates_of(app.routes), log=log, metrics=metrics
+    )
+    layers = HealthMiddleware(layers, hub=hub, metrics=metrics)
+    layers = ProxyMiddleware(layers, read_networks(options.trusted_proxies))
     if hub.settings.providers:
-        layers = WatchPods(layers, hub)
+        layers = PodWatcher(layers, hub)
     return WriteLog(layers, log, hub)
 
 

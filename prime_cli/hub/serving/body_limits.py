@@ -23,7 +23,7 @@ class Pace:
     seconds: float = 30.0
 
 
-class LimitBodies:
+class BodyLimitMiddleware:
     """Refuses what is too much: an upload by its declared length, any body by its pace.
 
     At most `uploads` artefacts are taken at the same time in this process; who comes then is asked

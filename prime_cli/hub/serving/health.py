@@ -23,7 +23,7 @@ _ANSWER_WITHIN = 5.0
 _GOOD_FOR = 1.0
 
 
-class AnswerHealth:
+class HealthMiddleware:
     """Answers three addresses itself and passes on all others.
 
     `/healthz` says that the process runs. `/readyz` asks database and storage, at most once a

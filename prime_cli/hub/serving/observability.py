@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prime_cli.core.errors import InternalError
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.access_log import Entry, Log, now_text, safe_path, trace_of
+from prime_cli.hub.serving.access_log import Log, LogEntry, now_text, safe_path, trace_of
 from prime_cli.hub.serving.metrics import Metrics
 from prime_cli.hub.serving.rate_limits import refuse
 
@@ -27,7 +27,7 @@ _GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _NOBODY = Caller()
 
 
-class Observe:
+class ObservabilityMiddleware:
     """Outermost around what can fail: whatever happens inside is logged and counted once.
 
     A caller's own X-Request-Id is kept if it is plain, else one is made; either way the answer has
@@ -85,7 +85,7 @@ class Observe:
             self._metrics.publishes.inc()
         caller: Caller = state.get("caller", _NOBODY)
         self._log.add(
-            Entry(
+            LogEntry(
                 time=now_text(),
                 method=scope["method"],
                 path=safe_path(seen.path),

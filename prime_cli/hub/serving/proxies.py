@@ -28,7 +28,7 @@ def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
         ) from error
 
 
-class TrustProxies:
+class ProxyMiddleware:
     """Puts the caller's `address` into the state of a request, and whether that is `near`.
 
     The X-Forwarded-* headers count only when the peer is one of the `trusted` networks; of several

@@ -45,7 +45,7 @@ async def refuse(send: Send, error: PrimeError, headers: Headers | None = None) 
 _MANY = 50_000
 
 
-class Buckets:
+class TokenBuckets:
     """A bucket for each name, full at first, that fills with `rate` tokens a second up to `burst`.
 
     Only the `most` names that were used last are known; one that is forgotten is full again, so
@@ -103,7 +103,7 @@ class Rates:
         return cls(key=key, address=key / 2, stranger=key / 10)
 
 
-class LimitRates:
+class RateLimitMiddleware:
     """Refuses with 429 and Retry-After whoever asks too often; callers on this machine may.
 
     A key counts for itself once it has worked. Until then, and after it has failed, its requests
@@ -114,9 +114,9 @@ class LimitRates:
         self, app: ASGIApp, rates: Rates, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.app = app
-        self._keys = Buckets(rates.key, rates.key * rates.burst, clock=clock)
-        self._addresses = Buckets(rates.address, rates.address * rates.burst, clock=clock)
-        self._strangers = Buckets(rates.stranger, rates.stranger * rates.burst, clock=clock)
+        self._keys = TokenBuckets(rates.key, rates.key * rates.burst, clock=clock)
+        self._addresses = TokenBuckets(rates.address, rates.address * rates.burst, clock=clock)
+        self._strangers = TokenBuckets(rates.stranger, rates.stranger * rates.burst, clock=clock)
         self._good: OrderedDict[bytes, None] = OrderedDict()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.completion_cache import remembered
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.pods.offer_ids import offer_id
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
@@ -29,7 +29,7 @@ def told(text: str) -> str:
     return " ".join(text.split())
 
 
-def ordered(machines: Stubborn) -> Order:
+def ordered(machines: Stubborn) -> PodSpec:
     (order,) = machines.started.values()
     return order
 
@@ -225,7 +225,7 @@ def test_one_that_does_not_come_up_says_why_and_leaves_its_id_for_a_script(
 ) -> None:
     begin = machines.start
 
-    def start(order: Order) -> None:
+    def start(order: PodSpec) -> None:
         begin(order)
         machines.fail(order.tag, "The cloud has no machine left")
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from prime_cli.hub.compute.provider import Seen
+from prime_cli.hub.compute.provider import PodStatus
 from tests.helpers.cli import Prime
 from tests.hub.services.compute.renting import Yard, wish
 
@@ -29,7 +29,7 @@ def test_a_pod_that_is_up_is_shown_with_its_address_and_the_way_there(
 
 def test_a_pod_on_its_way_says_how_far_it_is(prime: Prime, yard: Yard) -> None:
     pod = yard.rent(**wish(name="web"))
-    yard.machines.seen[yard.tag(pod)] = Seen("ACTIVE", progress=40)
+    yard.machines.seen[yard.tag(pod)] = PodStatus("ACTIVE", progress=40)
     lines = prime("pods", "status", "web").ok().out.splitlines()
     assert "status      INSTALLING" in lines
     assert "installing  ACTIVE, 40%" in lines
@@ -41,7 +41,7 @@ def test_a_pod_that_was_started_again_says_when(prime: Prime, yard: Yard) -> Non
     assert "restarted" not in prime("pods", "status", "web").ok().out
     assert "started_again" not in prime("pods", "status", "web", "-o", "json").ok().json
     again = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
-    yard.machines.seen[yard.tag(pod)] = Seen("ACTIVE", started_again=again)
+    yard.machines.seen[yard.tag(pod)] = PodStatus("ACTIVE", started_again=again)
     assert "restarted  2026-11-21T12:05:00Z (" in prime("pods", "status", "web").ok().out
     shown = prime("pods", "status", "web", "-o", "json").ok().json
     assert shown["started_again"] == "2026-11-21T12:05:00Z"

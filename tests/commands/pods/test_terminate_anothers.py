@@ -50,7 +50,7 @@ def test_it_is_waited_for_though_no_list_shows_it(
 ) -> None:
     pod = yard.rent(**wish(name="slow"))
     machines.lingering.add("slow")
-    look = machines.look
+    look = machines.inspect
     looks = iter([False, False, True])
 
     def look_thrice(tags: list[str]) -> object:

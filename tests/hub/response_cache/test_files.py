@@ -154,7 +154,7 @@ def test_address_with_a_query_is_not_kept(files: Files) -> None:
     with files.client() as client:
         assert client.get(f"{files.url}?x=1").content == files.push.wheel
         assert client.get(f"{files.url}?x=1").content == files.push.wheel
-    assert len(files.hub.pages.shelf) == 1
+    assert len(files.hub.pages.cache) == 1
 
 
 def test_server_that_sends_no_paths_gets_blocks(folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_server_that_sends_no_paths_gets_blocks(folder: Path) -> None:
         for _ in range(2):
             assert client.get(files.url).content == files.push.wheel
     assert files.asked == 2
-    assert len(files.hub.pages.shelf) == 0
+    assert len(files.hub.pages.cache) == 0
 
 
 def test_ready_files_are_logged_and_counted_as_served(tmp_path: Path) -> None:

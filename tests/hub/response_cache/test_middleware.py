@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import owners
-from prime_cli.hub.response_cache.middleware import HotPages
+from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, open_app
 from tests.hub.response_cache.serving import JSON, Counting, anonymous, served_app
@@ -24,7 +24,7 @@ class Hub:
         self.app = served_app(data, **settings)
         stack = self.app.build_middleware_stack()
         assert isinstance(stack, ServerErrorMiddleware)
-        assert isinstance(stack.app, HotPages)
+        assert isinstance(stack.app, ResponseCacheMiddleware)
         self.pages = stack.app
         self.inside = Counting(self.pages.app)
         self.pages.app = self.inside
@@ -97,7 +97,7 @@ def test_what_is_asked_with_a_key_is_never_kept(hub: Hub, folder: Path) -> None:
             assert "private" in mine.headers["cache-control"]
             again = {**key, "if-none-match": mine.headers["etag"]}
             assert client.get(address, headers=again).status_code == 304
-        assert len(hub.pages.shelf) == 3
+        assert len(hub.pages.cache) == 3
         assert client.get("/ada/simple/secret/").status_code == 404
         assert client.get("/ada/simple/").text.count("secret") == 0
 
@@ -105,14 +105,14 @@ def test_what_is_asked_with_a_key_is_never_kept(hub: Hub, folder: Path) -> None:
 def test_cookies_are_no_business_of_others(hub: Hub) -> None:
     with hub.client() as client:
         client.get(PAGE, headers={"cookie": "session=1"})
-    assert len(hub.pages.shelf) == 0
+    assert len(hub.pages.cache) == 0
 
 
 def test_addresses_with_a_query_are_not_kept(hub: Hub) -> None:
     with hub.client() as client:
         for number in range(3):
             assert client.get(f"{PAGE}?x={number}").status_code == 200
-    assert len(hub.pages.shelf) == 0
+    assert len(hub.pages.cache) == 0
 
 
 def test_what_is_not_there_is_kept_too(hub: Hub) -> None:
@@ -127,7 +127,7 @@ def test_moves_and_refusals_are_not_kept(hub: Hub) -> None:
         assert client.get("/ada/simple/Word/").status_code == 301
         assert client.get(PAGE, headers={"accept": "image/png"}).status_code == 406
         assert client.get(f"{HUB}/ada/word/@!").status_code == 422
-    assert len(hub.pages.shelf) == 0
+    assert len(hub.pages.cache) == 0
 
 
 def test_pages_take_no_more_room_than_allowed(folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_pages_take_no_more_room_than_allowed(folder: Path) -> None:
         for number in range(200):
             client.get(f"/ada/simple/word-{number % 5}/")
             client.get(f"/ada/simple/none-{number}/")
-            assert hub.pages.shelf.size <= 20_000
+            assert hub.pages.cache.size <= 20_000
 
 
 def test_metadata_is_kept_too(hub: Hub) -> None:
@@ -167,4 +167,4 @@ def test_what_belongs_to_another_hub_is_not_kept(hub: Hub, folder: Path) -> None
     with hub.client() as client:
         for address in (PAGE, "/ada/simple/", f"{HUB}/ada/word/@latest"):
             assert client.get(address).status_code == 200
-    assert len(hub.pages.shelf) == 0
+    assert len(hub.pages.cache) == 0

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.serving.access_log import Entry, Log, LogFormat, now_text, safe_path
+from prime_cli.hub.serving.access_log import Log, LogEntry, LogFormat, now_text, safe_path
 from prime_cli.hub.tokens import new_key
 
 
-def entry(path: str = "/a", **fields: object) -> Entry:
+def entry(path: str = "/a", **fields: object) -> LogEntry:
     plain = {
         "time": now_text(0),
         "method": "GET",
@@ -23,7 +23,7 @@ def entry(path: str = "/a", **fields: object) -> Entry:
         "address": "192.0.2.7",
         "request_id": "r1",
     }
-    return Entry(**{**plain, **fields})  # type: ignore[arg-type]
+    return LogEntry(**{**plain, **fields})  # type: ignore[arg-type]
 
 
 @pytest.fixture

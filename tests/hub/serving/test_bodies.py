@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import TooSlow
-from prime_cli.hub.serving.body_limits import LimitBodies, Pace
+from prime_cli.hub.serving.body_limits import BodyLimitMiddleware, Pace
 from prime_cli.hub.serving.rate_limits import refuse
 from tests.hub.serving.asgi import ask, echo, request
 
@@ -19,8 +19,8 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await refuse(send, error)
 
 
-def limit(pace: Pace | None = None, uploads: int = 1) -> LimitBodies:
-    return LimitBodies(app, upload_bytes=100, uploads=uploads, pace=pace)
+def limit(pace: Pace | None = None, uploads: int = 1) -> BodyLimitMiddleware:
+    return BodyLimitMiddleware(app, upload_bytes=100, uploads=uploads, pace=pace)
 
 
 def test_body_passes_and_is_counted() -> None:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.hub.context import Caller
 from prime_cli.hub.serving.access_log import Log, LogFormat
 from prime_cli.hub.serving.metrics import Metrics
-from prime_cli.hub.serving.observability import Observe, templates_of
+from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from tests.hub.serving.asgi import ask
 
 
@@ -40,7 +40,9 @@ class Observed:
     def __init__(self, app: ASGIApp, descriptors: tuple[int, int]) -> None:
         self.log, self.metrics = Log(LogFormat.JSON, descriptors[1]), Metrics()
         self._read = descriptors[0]
-        self.app = Observe(app, templates=templates_of(ROUTES), log=self.log, metrics=self.metrics)
+        self.app = ObservabilityMiddleware(
+            app, templates=templates_of(ROUTES), log=self.log, metrics=self.metrics
+        )
 
     def lines(self) -> list[dict[str, object]]:
         self.log.flush()

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.serving.proxies import TrustProxies, read_networks
+from prime_cli.hub.serving.proxies import ProxyMiddleware, read_networks
 from tests.hub.serving.asgi import ask, echo
 
 
 def located(peer: str, *trusted: str, **headers: str) -> dict[str, Any]:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = ask(TrustProxies(echo, read_networks(trusted)), peer=peer, headers=sent)
+    answer = ask(ProxyMiddleware(echo, read_networks(trusted)), peer=peer, headers=sent)
     scope: dict[str, Any] = dict(answer.scope)
     return scope
 
@@ -77,5 +77,5 @@ def test_text_that_is_no_network_is_refused() -> None:
 def test_any_header_is_survived(said: str, peer: str) -> None:
     headers = [(b"x-forwarded-for", said.encode("latin-1"))]
     scope: dict[str, Any] = {"headers": headers, "client": (peer, 1), "scheme": "http"}
-    TrustProxies(echo, read_networks(["10.0.0.0/8"]))._locate(scope)
+    ProxyMiddleware(echo, read_networks(["10.0.0.0/8"]))._locate(scope)
     assert scope["state"]["address"]

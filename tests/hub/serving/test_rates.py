@@ -4,7 +4,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.rate_limits import LimitRates, Rates
+from prime_cli.hub.serving.rate_limits import RateLimitMiddleware, Rates
 from tests.hub.serving.asgi import ask, echo
 from tests.hub.serving.clocks import Clock
 
@@ -25,26 +25,26 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def limited(clock: Clock) -> LimitRates:
-    return LimitRates(app, RATES, clock=clock)
+def limited(clock: Clock) -> RateLimitMiddleware:
+    return RateLimitMiddleware(app, RATES, clock=clock)
 
 
 def statuses(
-    limited: LimitRates, times: int, key: str = "", address: str = "192.0.2.7"
+    limited: RateLimitMiddleware, times: int, key: str = "", address: str = "192.0.2.7"
 ) -> list[int]:
     headers = {"authorization": f"Bearer {key}"} if key else {}
     state = {**FAR, "address": address}
     return [ask(limited, headers=headers, state=state).status for _ in range(times)]
 
 
-def test_address_without_a_key_has_its_rate(limited: LimitRates, clock: Clock) -> None:
+def test_address_without_a_key_has_its_rate(limited: RateLimitMiddleware, clock: Clock) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     assert statuses(limited, 1, address="192.0.2.8") == [200]
     clock.pass_by(0.5)
     assert statuses(limited, 2) == [200, 429]
 
 
-def test_refusal_says_when_to_come_again(limited: LimitRates) -> None:
+def test_refusal_says_when_to_come_again(limited: RateLimitMiddleware) -> None:
     statuses(limited, 2)
     answer = ask(limited, state={**FAR, "address": "192.0.2.7"})
     assert answer.headers["retry-after"] == "1"
@@ -52,17 +52,17 @@ def test_refusal_says_when_to_come_again(limited: LimitRates) -> None:
     assert answer.json["detail"] == "Too many requests; ask again in 1 s"
 
 
-def test_key_that_works_counts_for_itself(limited: LimitRates) -> None:
+def test_key_that_works_counts_for_itself(limited: RateLimitMiddleware) -> None:
     assert statuses(limited, 6, key="good1") == [200] * 5 + [429]
     assert statuses(limited, 1, key="good1", address="192.0.2.8") == [429]
 
 
-def test_guessing_keys_is_slow_though_each_is_new(limited: LimitRates) -> None:
+def test_guessing_keys_is_slow_though_each_is_new(limited: RateLimitMiddleware) -> None:
     found = [statuses(limited, 1, key=f"guess{number}")[0] for number in range(4)]
     assert found == [200, 429, 429, 429]
 
 
-def test_key_that_fails_is_a_strangers_again(limited: LimitRates, clock: Clock) -> None:
+def test_key_that_fails_is_a_strangers_again(limited: RateLimitMiddleware, clock: Clock) -> None:
     assert statuses(limited, 1, key="good1") == [200]
     assert len(limited._good) == 1
 
@@ -75,12 +75,12 @@ def test_key_that_fails_is_a_strangers_again(limited: LimitRates, clock: Clock) 
     assert statuses(limited, 1, key="good1") == [429]
 
 
-def test_all_addresses_of_one_subscriber_are_one(limited: LimitRates) -> None:
+def test_all_addresses_of_one_subscriber_are_one(limited: RateLimitMiddleware) -> None:
     assert statuses(limited, 2, address="2001:db8::1") == [200, 200]
     assert statuses(limited, 1, address="2001:db8::ffff:1") == [429]
     assert statuses(limited, 1, address="2001:db8:0:1::1") == [200]
 
 
-def test_callers_on_this_machine_are_not_limited(limited: LimitRates) -> None:
+def test_callers_on_this_machine_are_not_limited(limited: RateLimitMiddleware) -> None:
     state = {"near": True, "address": "127.0.0.1"}
     assert {ask(limited, state=state).status for _ in range(50)} == {200}

@@ -20,7 +20,7 @@ from prime_cli.hub.compute.local.lock import take_lock
 from prime_cli.hub.compute.local.machine import CPU_NODE
 from prime_cli.hub.compute.local.removal import remove_folder
 from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd, session_text
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 
 
 class Ground(Protocol):
@@ -34,7 +34,7 @@ class Ground(Protocol):
     def users(self) -> bool: ...
 
 
-def lay(ground: Ground, order: Order) -> int | None:
+def lay(ground: Ground, order: PodSpec) -> int | None:
     """Make the folder of a pod, and return the descriptor of its lock, which is taken.
 
     None where it is there already. Raises StorageFailed; nothing is left then.
@@ -75,7 +75,7 @@ def _move(path: Path, place: Path) -> bool:
     return True
 
 
-def _plan(ground: Ground, order: Order) -> Plan:
+def _plan(ground: Ground, order: PodSpec) -> Plan:
     wants_gpus = order.offer.gpu_type != CPU_NODE
     names: set[str] = set()
     disks = []
@@ -105,7 +105,7 @@ def link_name(name: str, disk_id: str, taken: set[str]) -> str:
     return plain if plain not in taken else f"{plain}-{disk_id[:8]}"
 
 
-def _write(folder: PodFolder, order: Order, plan: Plan) -> None:
+def _write(folder: PodFolder, order: PodSpec, plan: Plan) -> None:
     if sys.platform == "win32":
         return
     folder.ssh.mkdir(mode=0o700)

@@ -29,7 +29,7 @@ from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd
 from prime_cli.hub.compute.local.system import require_login
 from prime_cli.hub.compute.local.users import users_in
 from prime_cli.hub.compute.local.variables import require_sound
-from prime_cli.hub.compute.provider import Order, Seen
+from prime_cli.hub.compute.provider import PodSpec, PodStatus
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 
 _PAUSE = 0.02
@@ -59,7 +59,7 @@ class LocalPods:
         _require_posix()
         return [machine.disk_offer_of(self.folder)]
 
-    def require_possible(self, order: Order) -> None:
+    def validate_spec(self, order: PodSpec) -> None:
         find_sshd()
         if not self.users:
             require_login()
@@ -79,8 +79,8 @@ class LocalPods:
             if wanted is not None and wanted > there:
                 raise UsageError(f"This machine has {there}{unit} {what}, not {wanted}{unit}")
 
-    def start(self, order: Order) -> None:
-        self.require_possible(order)
+    def start(self, order: PodSpec) -> None:
+        self.validate_spec(order)
         _require_tag(order.tag)
         make_folder(self.folder)
         lock = self._lay(order)
@@ -95,7 +95,7 @@ class LocalPods:
         finally:
             os.close(lock)
 
-    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+    def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
         seen = {tag: see_pod(self._pod(tag), self.host) for tag in tags if is_tag(tag)}
         return {tag: each for tag, each in seen.items() if each is not None}
 
@@ -117,7 +117,7 @@ class LocalPods:
         finally:
             os.close(lock)
 
-    def found(self, prefix: str) -> Collection[str]:
+    def list_tags(self, prefix: str) -> Collection[str]:
         tags = {tag_of_folder(path.name) for path in self._entries(self.folder)}
         if self.users:
             # Of a pod whose folder somebody removed, there is still its user.
@@ -143,7 +143,7 @@ class LocalPods:
         _require_tag(tag)
         remove_folder(self.folder / _DISKS / tag)
 
-    def found_disks(self, prefix: str) -> Collection[str]:
+    def list_disk_tags(self, prefix: str) -> Collection[str]:
         tags = [path.name for path in self._entries(self.folder / _DISKS) if is_tag(path.name)]
         return sorted(tag for tag in tags if tag.startswith(prefix))
 
@@ -160,17 +160,17 @@ class LocalPods:
             return sorted(folder.absolute().iterdir())
         return []
 
-    def _lay(self, order: Order) -> int | None:
+    def _lay(self, order: PodSpec) -> int | None:
         if order.offer.gpu_type == machine.CPU_NODE:
             return lay(self, order)
         # Of two that begin at the same time, one has the GPUs.
         with locked(self.folder / ".gpus"):
-            if order.tag not in self.found("") and self._in_use():
+            if order.tag not in self.list_tags("") and self._in_use():
                 raise Conflict("The GPUs of this machine are taken by another pod")
             return lay(self, order)
 
     def _in_use(self) -> bool:
-        return any(has_its_own(self._pod(tag)) for tag in self.found(""))
+        return any(has_its_own(self._pod(tag)) for tag in self.list_tags(""))
 
     def _tell_to_go(self, folder: PodFolder) -> bool:
         """Whether there is a keeper, which was told then."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.hub.compute.provider import Order, Provider, Seen
+from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 
 if TYPE_CHECKING:
@@ -36,20 +36,20 @@ class LocalProvider:
     def disk_offers(self) -> Sequence[DiskOffer]:
         return self._pods.disk_offers()
 
-    def require_possible(self, order: Order) -> None:
-        self._pods.require_possible(order)
+    def validate_spec(self, order: PodSpec) -> None:
+        self._pods.validate_spec(order)
 
-    def start(self, order: Order) -> None:
+    def start(self, order: PodSpec) -> None:
         self._pods.start(order)
 
-    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
-        return self._pods.look(tags)
+    def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
+        return self._pods.inspect(tags)
 
     def resume(self, tag: str) -> None:
         self._pods.resume(tag)
 
-    def found(self, prefix: str) -> Collection[str]:
-        return self._pods.found(prefix)
+    def list_tags(self, prefix: str) -> Collection[str]:
+        return self._pods.list_tags(prefix)
 
     def end(self, tag: str) -> None:
         self._pods.end(tag)
@@ -63,8 +63,8 @@ class LocalProvider:
     def remove_disk(self, tag: str) -> None:
         self._pods.remove_disk(tag)
 
-    def found_disks(self, prefix: str) -> Collection[str]:
-        return self._pods.found_disks(prefix)
+    def list_disk_tags(self, prefix: str) -> Collection[str]:
+        return self._pods.list_disk_tags(prefix)
 
     @cached_property
     def _pods(self) -> "LocalPods":

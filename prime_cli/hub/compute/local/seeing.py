@@ -14,10 +14,10 @@ from prime_cli.hub.compute.local.folder import (
 from prime_cli.hub.compute.local.lock import is_kept, last_keeper
 from prime_cli.hub.compute.local.processes import Process, find_process
 from prime_cli.hub.compute.local.resuming import why_not
-from prime_cli.hub.compute.provider import Seen, SshAddress
+from prime_cli.hub.compute.provider import PodStatus, SshAddress
 
 
-def see_pod(folder: PodFolder, host: str) -> Seen | None:
+def see_pod(folder: PodFolder, host: str) -> PodStatus | None:
     """What there is of a pod; None where there is nothing. `host` is where pods are reached."""
     kept, state = is_kept(folder), folder.read_state()
     if not folder.path.is_dir():
@@ -30,11 +30,11 @@ def see_pod(folder: PodFolder, host: str) -> Seen | None:
     again = _moment(state)
     if state.status == STOPPED or (state.status == ACTIVE and running_keeper(folder) is None):
         # Its keeper is about to go, or somebody is about to start another one.
-        return Seen(PROVISIONING, 0, started_again=again)
+        return PodStatus(PROVISIONING, 0, started_again=again)
     if state.status != ACTIVE:
-        return Seen(state.status, state.progress, state.failure, started_again=again)
+        return PodStatus(state.status, state.progress, state.failure, started_again=again)
     plan = folder.read_plan()
-    return Seen(
+    return PodStatus(
         ACTIVE,
         progress=state.progress,
         addresses=(SshAddress(state.login, plan.host if plan else host, state.port),),
@@ -59,11 +59,11 @@ def has_its_own(folder: PodFolder) -> bool:
     return is_kept(folder) or (state is not None and state.status != ERROR)
 
 
-def _see_unkept(folder: PodFolder, state: State | None) -> Seen:
+def _see_unkept(folder: PodFolder, state: State | None) -> PodStatus:
     again, failure = _moment(state), why_not(folder, current_boot())
     if failure is None:
-        return Seen(PROVISIONING, 0, started_again=again, is_resumable=True)
-    return Seen(ERROR, failure=failure, started_again=again)
+        return PodStatus(PROVISIONING, 0, started_again=again, is_resumable=True)
+    return PodStatus(ERROR, failure=failure, started_again=again)
 
 
 def _moment(state: State | None) -> datetime | None:

@@ -19,7 +19,9 @@ from prime_cli.wire.codec import decode, encode
 T = TypeVar("T")
 
 
-def take_turn(file: Path, seconds: float, kept: Callable[[], T | None], ask: Callable[[], T]) -> T:
+def single_flight(
+    file: Path, seconds: float, kept: Callable[[], T | None], ask: Callable[[], T]
+) -> T:
     """What `kept` finds of an answer in `file`, else what `ask` is answered, and keeps there.
 
     A question costs seconds and 160 MB, and a minute while SkyPilot's server starts: clients that
@@ -79,7 +81,7 @@ class Catalog:
 
     def _answer(self) -> dict[str, Any]:
         key = [self.installation.command, *self.infra]
-        return take_turn(
+        return single_flight(
             self.file, self.patience, lambda: self._kept(key), lambda: self._asked(key)
         )
 

@@ -12,9 +12,9 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
 from prime_cli.core.paths import write_atomically
-from prime_cli.hub.compute.provider import Order, Provider, Seen
+from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider
 from prime_cli.hub.compute.sky import tasks
-from prime_cli.hub.compute.sky.catalog import Catalog, take_turn
+from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
 from prime_cli.hub.compute.sky.installation import Installation, sentence
 from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
@@ -94,20 +94,20 @@ class SkyProvider:
     def disk_offers(self) -> Sequence[DiskOffer]:
         return ()
 
-    def require_possible(self, order: Order) -> None:
+    def validate_spec(self, order: PodSpec) -> None:
         machine = self.catalog.find(order.offer.cloud_id)
         if not self._reaches(machine):
             raise UsageError(f"Users of this hub cannot reach `{machine.resources['infra']}`")
         if not self.embedded:
             self._require_private()
-        tasks.require_possible(order, machine)
+        tasks.validate_spec(order, machine)
 
-    def start(self, order: Order) -> None:
+    def start(self, order: PodSpec) -> None:
         folder = self._cluster(order.tag)
         if folder.was_ordered:
             return
         machine = self.catalog.find(order.offer.cloud_id)
-        tasks.require_possible(order, machine)
+        tasks.validate_spec(order, machine)
         self._announce()
         folder.order(
             {
@@ -124,7 +124,7 @@ class SkyProvider:
             folder.remove()
             raise
 
-    def look(self, tags: Collection[str]) -> Mapping[str, Seen]:
+    def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
         folders = {tag: self._cluster(tag) for tag in tags if is_tag(tag)}
         seen = {tag: self._see_at_work(folder) for tag, folder in folders.items()}
         settled = [tag for tag, found in seen.items() if found is None]
@@ -136,7 +136,7 @@ class SkyProvider:
     def resume(self, tag: str) -> None:
         """What was interrupted is gone on with by `look`; a cluster that is stopped stays so."""
 
-    def found(self, prefix: str) -> Collection[str]:
+    def list_tags(self, prefix: str) -> Collection[str]:
         mine = self.folder.iterdir() if self.folder.is_dir() else ()
         tags = {path.name for path in mine if is_tag(path.name)} | self._clusters().keys()
         return sorted(tag for tag in tags if tag.startswith(prefix))
@@ -163,7 +163,7 @@ class SkyProvider:
     def remove_disk(self, tag: str) -> None:
         """There are none."""
 
-    def found_disks(self, prefix: str) -> Collection[str]:
+    def list_disk_tags(self, prefix: str) -> Collection[str]:
         return ()
 
     def _cluster(self, tag: str) -> ClusterFolder:
@@ -184,7 +184,7 @@ class SkyProvider:
             # For a sweep, only what was asked for after it began is new enough.
             return _read_kept(kept, settled, None if settled else since)
 
-        return take_turn(
+        return single_flight(
             kept, self._patience(_STATUS_SECONDS), find, lambda: self._ask_for_clusters(kept)
         )
 
@@ -199,12 +199,12 @@ class SkyProvider:
     def _patience(self, seconds: float) -> float:
         return seconds if self.embedded else _REQUEST_SECONDS
 
-    def _see_at_work(self, folder: ClusterFolder) -> Seen | None:
+    def _see_at_work(self, folder: ClusterFolder) -> PodStatus | None:
         found = see_at_work(folder)
         if found is None and folder.was_asked_for and folder.launched is None:
             # SkyPilot was told to launch it, and whoever watched what comes of that is gone.
             self.installation.begin("launch", folder.path)
-            found = Seen(PROVISIONING)
+            found = PodStatus(PROVISIONING)
         return found
 
     def _reaches(self, machine: Machine) -> bool:

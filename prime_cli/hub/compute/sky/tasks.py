@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.compute.sky.machines import Machine
 
 DOCKER = "docker:"
@@ -40,7 +40,7 @@ login=$(getent passwd "$(id -un)" | cut -d: -f6)
 """
 
 
-def require_possible(order: Order, machine: Machine) -> None:
+def validate_spec(order: PodSpec, machine: Machine) -> None:
     """Raise UsageError that names the first wish that SkyPilot or the cloud cannot meet."""
     where = machine.resources["infra"]
     if order.disks:
@@ -68,7 +68,7 @@ def require_possible(order: Order, machine: Machine) -> None:
         raise UsageError(f"The variables and keys of a pod have more than {_MOST // 1024} KiB")
 
 
-def build_task(order: Order, machine: Machine, now: datetime) -> dict[str, Any]:
+def build_task(order: PodSpec, machine: Machine, now: datetime) -> dict[str, Any]:
     """The task, as its YAML would be.
 
     What users wrote goes as values and in base64, never into the script.
@@ -96,7 +96,7 @@ def ends_itself(machine: Machine) -> bool:
     return machine.cloud != "slurm" and "autostop" not in machine.refused
 
 
-def _resources(order: Order, machine: Machine) -> dict[str, Any]:
+def _resources(order: PodSpec, machine: Machine) -> dict[str, Any]:
     resources = dict(machine.resources)
     if machine.is_pool:
         vcpus = order.vcpus or machine.offer.vcpu.default_count
@@ -109,7 +109,7 @@ def _resources(order: Order, machine: Machine) -> dict[str, Any]:
     return resources
 
 
-def _setup(order: Order, machine: Machine) -> str:
+def _setup(order: PodSpec, machine: Machine) -> str:
     """Keys and variables into the account that people log in to.
 
     An account of Slurm outlives its jobs, and so would keys: SkyPilot's own opens the job.
@@ -122,11 +122,11 @@ def _setup(order: Order, machine: Machine) -> str:
     return f"{script}line={shlex.quote(f'test ! -r {file} || . {file}')}\n{_VARIABLES}"
 
 
-def _keys(order: Order) -> str:
+def _keys(order: PodSpec) -> str:
     return _base64("".join(f"{key}\n" for key in order.authorized_keys))
 
 
-def _environment(order: Order) -> str:
+def _environment(order: PodSpec) -> str:
     return _base64(_exports(order.variables)) if order.variables else ""
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from prime_cli.hub.db import indexes
 from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
 from prime_cli.hub.db.migrations.columns import text
-from prime_cli.hub.search_index import list_everything
+from prime_cli.hub.search_index import reindex_all
 
 
 def upgrade(op: Operations) -> None:
@@ -28,7 +28,7 @@ def upgrade(op: Operations) -> None:
     _index_what_is_looked_up(op)
     _mark_published(op)
     _create_search(op)
-    list_everything(op.get_bind())
+    reindex_all(op.get_bind())
 
 
 def _index_what_is_walked(op: Operations) -> None:

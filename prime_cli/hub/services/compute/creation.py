@@ -9,14 +9,14 @@ from uuid import uuid4
 from sqlalchemy import Connection, func, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import ADMIN, is_live, select_pods
 from prime_cli.hub.services.compute.pod_spec import (
-    Choice,
+    ChosenOffer,
     check_price,
     check_request,
     choose,
@@ -39,7 +39,7 @@ from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 
 
 @dataclass(frozen=True)
-class Holders:
+class PodOwner:
     """The user of a pod, its team, and by their ids those members who see it when not all do."""
 
     user_id: str
@@ -48,7 +48,7 @@ class Holders:
     named: tuple[str, ...] = ()
 
 
-def find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> Holders:
+def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
     """Whose a pod is to be. Raises NotAllowed for a key that is not good for it, NotFound for a
     team or a member, UsageError for sharing without a team.
     """
@@ -61,14 +61,14 @@ def find_holders(hub: Hub, caller: Caller, creation: PodCreation) -> Holders:
         user = owner_id(hub, connection, caller.slug)
         if creation.team is None:
             _require_may_rent(caller, caller.slug)
-            return Holders(user)
+            return PodOwner(user)
         team = find_own_team(connection, caller, creation.team.team_id)
         _require_may_rent(caller, team.slug)
         _require_members(connection, team.id, named)
-    return Holders(user, team.id, shared, named)
+    return PodOwner(user, team.id, shared, named)
 
 
-def list_holders(connection: Connection, holders: Holders) -> tuple[str, ...]:
+def list_key_holders(connection: Connection, holders: PodOwner) -> tuple[str, ...]:
     """The ids of all who will see the pod, its user first."""
     if holders.team_id is None:
         return (holders.user_id,)
@@ -115,9 +115,9 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
     choice = choose(hub, creation)
     price = price_of(choice.offer, creation)
     check_price(creation.pod, price)
-    holders = find_holders(hub, caller, creation)
+    holders = find_pod_owner(hub, caller, creation)
     order = _order(hub, caller, creation, choice, holders=holders, stop_at=stop_at)
-    choice.provider.require_possible(order)
+    choice.provider.validate_spec(order)
     _insert(hub, caller, creation, choice, order=order, holders=holders, price=price)
     _start(hub, choice, order)
     return get_pod(hub, caller, order.pod_id)
@@ -127,17 +127,19 @@ def _order(
     hub: Hub,
     caller: Caller,
     creation: PodCreation,
-    choice: Choice,
+    choice: ChosenOffer,
     *,
-    holders: Holders,
+    holders: PodOwner,
     stop_at: datetime,
-) -> Order:
+) -> PodSpec:
     request = creation.pod
     pod_id = str(uuid4())
     with hub.database.read() as connection:
-        keys = keys_for(connection, list_holders(connection, holders), request.ssh_key_id or None)
+        keys = keys_for(
+            connection, list_key_holders(connection, holders), request.ssh_key_id or None
+        )
         mounts = find_mounts(connection, caller, creation, choice)
-    return Order(
+    return PodSpec(
         tag=tag_of(tag_prefix(hub), pod_id),
         pod_id=pod_id,
         name=name_of(request, pod_id),
@@ -159,10 +161,10 @@ def _insert(
     hub: Hub,
     caller: Caller,
     creation: PodCreation,
-    choice: Choice,
+    choice: ChosenOffer,
     *,
-    order: Order,
-    holders: Holders,
+    order: PodSpec,
+    holders: PodOwner,
     price: float | None,
 ) -> None:
     now = hub.now()
@@ -206,7 +208,7 @@ def _require_room(connection: Connection, user_id: str) -> None:
         )
 
 
-def _start(hub: Hub, choice: Choice, order: Order) -> None:
+def _start(hub: Hub, choice: ChosenOffer, order: PodSpec) -> None:
     try:
         choice.provider.start(order)
     except PrimeError as error:

@@ -132,7 +132,7 @@ def look_again(hub: Hub, caller: Caller) -> None:
         if provider is None:
             continue
         prefix = tag_prefix(hub)
-        tags = ask(provider, lambda each: each.found_disks(prefix))  # noqa: B023 - called at once
+        tags = ask(provider, lambda each: each.list_disk_tags(prefix))  # noqa: B023 - called at once
         if not isinstance(tags, PrimeError):
             _settle(hub, [row for row in rows if row.provider == name], tags)
 

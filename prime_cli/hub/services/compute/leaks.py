@@ -10,14 +10,14 @@ import msgspec
 from sqlalchemy import ColumnElement, Row, Table, insert, or_, select, true, update
 
 from prime_cli.core.errors import NotAllowed, PrimeError
-from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.compute.provider import PodStatus, Provider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks, owners, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import note
 from prime_cli.hub.services.compute.access import THE_HUB, is_live, is_of, select_pods
 from prime_cli.hub.services.compute.providers import ask, tag_prefix
-from prime_cli.hub.services.compute.refresh import end_pod, look_after
+from prime_cli.hub.services.compute.refresh import end_pod, refresh
 from prime_cli.wire.pods import DELETING, ERROR, Leak, Swept
 
 # --- Finding and ending leaks ---
@@ -73,7 +73,7 @@ def _end(found: _Found) -> Leak:
 def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
     """What is there of one provider; ask it before the rows are read, as those are older."""
     prefix = tag_prefix(hub)
-    answer = ask(provider, lambda each: (each.found(prefix), each.found_disks(prefix)))
+    answer = ask(provider, lambda each: (each.list_tags(prefix), each.list_disk_tags(prefix)))
     if isinstance(answer, PrimeError):
         return [_silent(provider, answer)]
     tags, disk_tags = answer
@@ -96,7 +96,7 @@ def _find_machines(
     strays = set(tags) - _live_tags(hub, pods)
     wanted = [row.tag for row in mine]
     # What ended by itself in between is gone by now.
-    answer = ask(provider, lambda each: (strays and each.found(prefix), each.look(wanted)))
+    answer = ask(provider, lambda each: (strays and each.list_tags(prefix), each.inspect(wanted)))
     if isinstance(answer, PrimeError):
         return [_silent(provider, answer)]
     still_there, seen = answer
@@ -119,13 +119,13 @@ def _live_tags(hub: Hub, table: Table) -> set[str]:
 
 
 def _ending(
-    hub: Hub, caller: Caller, provider: Provider, row: Row[Any], seen: Seen
+    hub: Hub, caller: Caller, provider: Provider, row: Row[Any], seen: PodStatus
 ) -> Callable[[], object]:
     failed = seen.failure if seen.status == ERROR else None
     return partial(end_pod, hub, caller, provider, row, why="swept", failed=failed)
 
 
-def _kind(hub: Hub, row: Row[Any], seen: Seen, *, is_own: bool) -> str | None:
+def _kind(hub: Hub, row: Row[Any], seen: PodStatus, *, is_own: bool) -> str | None:
     if row.status == DELETING:
         return None if seen.status == DELETING else UNENDED
     if row.stop_at <= hub.now():
@@ -172,7 +172,7 @@ _LOOKED = "pods looked after"
 _SWEPT = "pods swept"
 
 
-def look_after_all(hub: Hub, seconds: float) -> bool:
+def refresh_all(hub: Hub, seconds: float) -> bool:
     """Look at all live pods, and end those past their deadline.
 
     False when another process has done so within half of `seconds`, and nothing was done.
@@ -181,7 +181,7 @@ def look_after_all(hub: Hub, seconds: float) -> bool:
         return False
     with hub.database.read() as connection:
         rows = connection.execute(select_pods().where(is_live())).all()
-    look_after(hub, rows)
+    refresh(hub, rows)
     return True
 
 

@@ -30,7 +30,7 @@ _SEE = "see what there is with `prime availability list`"
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenOffer:
     """The offer that a pod is made of, and whose it is."""
 
     provider: Provider
@@ -52,7 +52,7 @@ def check_request(creation: PodCreation) -> None:
             raise UsageError(f"`{name}` is not possible at this hub", hint="leave it out")
 
 
-def choose(hub: Hub, creation: PodCreation) -> Choice:
+def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
     """The cheapest offer that is as asked for.
 
     Raises NotFound when there is none, Conflict when none is left of it, and UsageError for wishes
@@ -60,7 +60,9 @@ def choose(hub: Hub, creation: PodCreation) -> Choice:
     """
     request = creation.pod
     offers = gather(hub, lambda provider: provider.offers(), of=creation.provider.type)
-    meant = [Choice(provider, offer) for provider, offer in offers if _is_meant(request, offer)]
+    meant = [
+        ChosenOffer(provider, offer) for provider, offer in offers if _is_meant(request, offer)
+    ]
     if not meant:
         raise NotFound(
             f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
@@ -82,7 +84,7 @@ def choose(hub: Hub, creation: PodCreation) -> Choice:
     return choice
 
 
-def _cost(choice: Choice) -> float:
+def _cost(choice: ChosenOffer) -> float:
     """What to choose by: an unknown price may be any, so it comes last."""
     price = choice.offer.prices.price
     return math.inf if price is None else price
@@ -174,7 +176,7 @@ _MOST_DISKS = 20
 
 
 def find_mounts(
-    connection: Connection, caller: Caller, creation: PodCreation, choice: Choice
+    connection: Connection, caller: Caller, creation: PodCreation, choice: ChosenOffer
 ) -> tuple[Mount, ...]:
     """The disks that are asked for; raises NotFound, NotAllowed, UsageError, and Conflict where
     one is in use.

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, Row, select
 
-from prime_cli.hub.compute.provider import Seen, SshAddress
+from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import disks, pod_disks
 from prime_cli.hub.services.compute.providers import find_provider
@@ -43,7 +43,7 @@ class _Address(msgspec.Struct):
     config: str | None = None
 
 
-def addresses_column(seen: Seen) -> str:
+def addresses_column(seen: PodStatus) -> str:
     """Addresses as the table keeps them."""
     kept = [
         _Address(each.user, each.host, each.port, str(each.config) if each.config else None)
@@ -52,7 +52,7 @@ def addresses_column(seen: Seen) -> str:
     return encode(kept).decode()
 
 
-def host_keys_column(seen: Seen) -> str:
+def host_keys_column(seen: PodStatus) -> str:
     """Host keys as the table keeps them."""
     return encode(list(seen.host_keys)).decode()
 

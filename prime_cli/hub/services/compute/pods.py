@@ -24,7 +24,7 @@ from prime_cli.hub.services.compute.pod_views import (
     find_attached,
 )
 from prime_cli.hub.services.compute.providers import provider_named
-from prime_cli.hub.services.compute.refresh import look_after
+from prime_cli.hub.services.compute.refresh import refresh
 from prime_cli.wire.pods import Endable, PastPage, Pod, PodLog, PodPage, PodStates
 
 
@@ -105,5 +105,5 @@ def read_log(hub: Hub, caller: Caller, pod_id: str, *, lines: int) -> PodLog:
 def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
     with hub.database.read() as connection:
         rows = connection.execute(select_pods().where(*wanted)).all()
-    look_after(hub, rows)
+    refresh(hub, rows)
     return rows

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, update
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.provider import Provider, Seen
+from prime_cli.hub.compute.provider import PodStatus, Provider
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
@@ -74,11 +74,11 @@ def end_pod(
         if connection.execute(wished.values(values)).rowcount:
             record(hub, connection, caller, "pod.terminate", row.id, owner=row.owner, why=why)
     failure = ask(provider, lambda each: each.end(row.tag))
-    left = ask(provider, lambda each: each.look([row.tag]).get(row.tag))
+    left = ask(provider, lambda each: each.inspect([row.tag]).get(row.tag))
     if left is None:
         close(hub, row, TERMINATED, ended_at=hub.now(), failure=failed)
         return TERMINATED
-    if failure is None or (isinstance(left, Seen) and left.status == DELETING):
+    if failure is None or (isinstance(left, PodStatus) and left.status == DELETING):
         return DELETING
     with hub.database.write() as connection:
         noted = update(pods).where(pods.c.id == row.id, is_live())
@@ -111,7 +111,7 @@ _ON_ITS_WAY = (PROVISIONING, PENDING)
 _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
 
 
-def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
+def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     """Note how live pods are, start those again that are down and could go on, and end those that
     are past their deadline or on their way out.
 
@@ -129,9 +129,9 @@ def look_after(hub: Hub, rows: Sequence[Row[Any]]) -> None:
             _end(hub, provider, row, why="asked for")
 
 
-def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], Seen | None]]:
+def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], PodStatus | None]]:
     """What is seen of pods whose providers answer."""
-    found: list[tuple[Provider, Row[Any], Seen | None]] = []
+    found: list[tuple[Provider, Row[Any], PodStatus | None]] = []
     by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
     for row in rows:
         by_provider[row.provider].append(row)
@@ -143,13 +143,13 @@ def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], S
     return found
 
 
-def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, Seen] | None:
+def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
     """What a provider sees of `tags`; None where it does not answer."""
-    answer = ask(provider, lambda provider: provider.look(tags))
+    answer = ask(provider, lambda provider: provider.inspect(tags))
     return None if isinstance(answer, PrimeError) else answer
 
 
-def _resume(provider: Provider, tag: str, seen: Seen) -> Seen:
+def _resume(provider: Provider, tag: str, seen: PodStatus) -> PodStatus:
     """How a pod is that was told to go on; where that fails, whoever looks next tries it again."""
     failure = ask(provider, lambda each: each.resume(tag))
     if isinstance(failure, PrimeError):
@@ -177,7 +177,7 @@ def _note_absence(hub: Hub, provider: Provider, row: Row[Any]) -> None:
         ask(provider, lambda each: each.end(row.tag))
 
 
-def _note(hub: Hub, row: Row[Any], seen: Seen) -> None:
+def _note(hub: Hub, row: Row[Any], seen: PodStatus) -> None:
     values = {
         "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,

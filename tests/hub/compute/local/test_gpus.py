@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prime_cli.core.errors import Conflict
 from prime_cli.hub.compute.local.gpus import find_gpus, published_type, read_gpus
 from prime_cli.hub.compute.local.machine import offer_of
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from tests.helpers.local_pods import Here
 
 
@@ -92,7 +92,7 @@ def test_no_answer_of_nvidia_smi_is_no_gpu(here: Here, monkeypatch: pytest.Monke
 def test_one_pod_has_the_gpus_alone(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     _put_nvidia_smi(here, monkeypatch, "printf '0, NVIDIA L4, 23034\\n1, NVIDIA L4, 23034\\n'")
 
-    def order() -> Order:
+    def order() -> PodSpec:
         (offer,) = here.provider.offers()
         return here.order(offer=offer)
 

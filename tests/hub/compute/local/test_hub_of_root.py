@@ -48,7 +48,9 @@ def _wait(client: httpx.Client, pod_id: str) -> dict[str, Any]:
 
 
 def _tag(here: Here, pod: dict[str, Any]) -> str:
-    (tag,) = [tag for tag in here.provider.found("") if tag == pod["sshConnection"].split("@")[0]]
+    (tag,) = [
+        tag for tag in here.provider.list_tags("") if tag == pod["sshConnection"].split("@")[0]
+    ]
     here.tags.append(tag)
     return tag
 
@@ -77,8 +79,8 @@ def test_two_users_have_pods_that_the_other_cannot_see_and_that_outlive_the_hub(
     with serve(data, *words) as again, again.client(key) as ada:
         assert ada.get(f"{API}/pods/{pod_id}").json()["status"] == "ACTIVE"
         assert ada.delete(f"{API}/pods/{pod_id}").is_success
-        wait_until(lambda: tag not in for_others.provider.found(""), what="the pod is gone")
+        wait_until(lambda: tag not in for_others.provider.list_tags(""), what="the pod is gone")
         assert find_user(tag) is None
-        assert for_others.provider.found("") == [other]
+        assert for_others.provider.list_tags("") == [other]
         assert again.stop(signal.SIGTERM) == 0
     assert for_others.ssh(other, "id -un").stdout == f"{other}\n"

@@ -32,7 +32,7 @@ def test_a_process_that_has_the_number_of_a_keeper_is_not_ended_with_the_pod(her
             here.sign(tag, keeper)
             lock = take_lock(here.folder(tag))
             # Somebody has the lock, as one who is starting it again, and is not told to go.
-            assert here.provider.look([tag])[tag].status == "PROVISIONING"
+            assert here.provider.inspect([tag])[tag].status == "PROVISIONING"
             LocalPods(here.provider.folder)._tell_to_go(here.folder(tag))
             os.close(lock)
         assert stranger.poll() is None
@@ -61,7 +61,7 @@ def test_many_that_look_at_once_start_it_once(here: Here) -> None:
     def look() -> None:
         beside = replace(here.provider)
         for _ in range(3):
-            if beside.look([tag])[tag].is_resumable:
+            if beside.inspect([tag])[tag].is_resumable:
                 beside.resume(tag)
 
     with ThreadPoolExecutor(6) as several:
@@ -77,7 +77,7 @@ from pathlib import Path
 from prime_cli.hub.compute.local.provider import LocalProvider
 
 provider = LocalProvider(Path(sys.argv[1]), users=sys.argv[3] == "True")
-provider.look([])
+provider.inspect([])
 print("now", flush=True)
 provider.resume(sys.argv[2])
 """
@@ -96,7 +96,7 @@ def test_a_start_again_that_is_killed_at_any_moment_is_followed_by_another(groun
     for moment in _moments(8):
         ground.reboot(tag)
         _resume_and_kill(ground, tag, moment)
-        if ground.provider.look([tag])[tag].is_resumable:
+        if ground.provider.inspect([tag])[tag].is_resumable:
             ground.provider.resume(tag)
         after = ground.wait(tag, "ACTIVE")
         assert after.host_keys == before.host_keys
@@ -129,7 +129,7 @@ def test_a_keeper_that_is_killed_at_any_moment_of_its_life_loses_nothing(ground:
     assert len(host_keys) == 1
     assert ground.ssh(order.tag, "wc -l < day").stdout.strip() == "8"
     ground.provider.end(order.tag)
-    assert ground.provider.found("") == []
+    assert ground.provider.list_tags("") == []
     assert members(ground.folder(order.tag)) == {}
 
 

@@ -26,21 +26,21 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from prime_cli.hub.compute.local.provider import LocalProvider
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from tests.helpers.local_pods import OFFER
 
 provider = LocalProvider(Path(sys.argv[1]))
 stop_at = datetime.now(UTC) + timedelta(minutes=2)
-order = Order(sys.argv[2], "id", "mine", "ada", OFFER, stop_at, ("ssh-ed25519 AAAA",))
-provider.look([])
+order = PodSpec(sys.argv[2], "id", "mine", "ada", OFFER, stop_at, ("ssh-ed25519 AAAA",))
+provider.inspect([])
 print("now", flush=True)
 provider.start(order)
 """
 
 
 def _nothing_is_left(here: Here, tag: str, port: int) -> None:
-    assert here.provider.found("") == []
-    assert here.provider.look([tag]) == {}
+    assert here.provider.list_tags("") == []
+    assert here.provider.inspect([tag]) == {}
     assert list(here.provider.folder.iterdir()) == []
     assert members(here.folder(tag)) == {}
     with socket.socket() as probe:
@@ -54,7 +54,7 @@ def _port(here: Here, tag: str) -> int:
 def test_a_pod_is_entered_at_its_home_and_nothing_is_left_of_it_when_it_ends(here: Here) -> None:
     tag = here.up()
     port = _port(here, tag)
-    assert here.provider.found("prime-") == [tag]
+    assert here.provider.list_tags("prime-") == [tag]
     assert here.ssh(tag, "pwd").stdout == f"{here.folder(tag).home}\n"
     here.provider.end(tag)
     _nothing_is_left(here, tag, port)
@@ -65,7 +65,7 @@ def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) 
     here.provider.end(tag)
     here.provider.end(tag)
     here.provider.end("prime-never-was")
-    assert here.provider.found("") == []
+    assert here.provider.list_tags("") == []
 
 
 def test_a_pod_whose_log_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_to_begin_again_changes_nothing(here: Here) -> None:
     first = here.wait(order.tag, "ACTIVE")
     here.provider.start(order)
     assert here.wait(order.tag, "ACTIVE") == first
-    assert len(here.provider.found("")) == 1
+    assert len(here.provider.list_tags("")) == 1
 
 
 def test_what_was_put_into_the_background_ends_with_the_pod(here: Here) -> None:
@@ -115,8 +115,8 @@ def test_a_pod_whose_keeper_was_killed_can_be_ended(here: Here) -> None:
     port = _port(here, tag)
     here.ssh(tag, "nohup setsid sleep 4323 > /dev/null 2>&1 < /dev/null &")
     _kill_keeper(here.folder(tag))
-    assert here.provider.look([tag])[tag].is_resumable
-    assert here.provider.found("") == [tag]
+    assert here.provider.inspect([tag])[tag].is_resumable
+    assert here.provider.list_tags("") == [tag]
     assert members(here.folder(tag)), "sshd and sleep are still there"
     here.provider.end(tag)
     _nothing_is_left(here, tag, port)
@@ -138,8 +138,8 @@ def test_a_pod_whose_sshd_was_killed_is_an_error_and_leaves_no_process(here: Her
     keeper = keeper_of(here.folder(tag))
     sshd = next(each for each in members(here.folder(tag)).values() if each.parent == keeper)
     os.kill(sshd.pid, signal.SIGKILL)
-    wait_until(lambda: here.provider.look([tag])[tag].status == "ERROR", what="an error")
-    seen = here.provider.look([tag])[tag]
+    wait_until(lambda: here.provider.inspect([tag])[tag].status == "ERROR", what="an error")
+    seen = here.provider.inspect([tag])[tag]
     assert "sshd" in str(seen.failure)
     wait_until(lambda: not members(here.folder(tag)), what="no process")
     assert "sshd" in here.provider.log(tag, 5)
@@ -150,8 +150,8 @@ def test_what_a_start_left_that_was_killed_half_way_is_found_and_ended(here: Her
     half = PodFolder(here.provider.folder / f".{tag}.0123456789abcdef")
     half.path.mkdir(parents=True)
     os.close(take_lock(half))
-    assert here.provider.found("prime-") == [tag]
-    assert here.provider.look([tag]) == {}
+    assert here.provider.list_tags("prime-") == [tag]
+    assert here.provider.inspect([tag]) == {}
     here.provider.end(tag)
     assert list(here.provider.folder.iterdir()) == []
 
@@ -161,9 +161,9 @@ def test_a_start_that_was_killed_before_its_keeper_began_is_an_error(here: Here)
     laid = here.folder(tag)
     laid.path.mkdir(parents=True)
     os.close(take_lock(laid))
-    assert here.provider.look([tag])[tag].status == "ERROR"
+    assert here.provider.inspect([tag])[tag].status == "ERROR"
     here.provider.end(tag)
-    assert here.provider.found("") == []
+    assert here.provider.list_tags("") == []
 
 
 def test_a_pod_whose_folder_somebody_removed_ends_itself(here: Here) -> None:
@@ -188,11 +188,11 @@ def test_a_start_that_is_killed_at_any_moment_leaves_nothing_that_cannot_be_ende
         assert starting.stdout.readline() == b"now\n"
         time.sleep(moment)
         starting.kill()
-    for tag in here.provider.found(""):
+    for tag in here.provider.list_tags(""):
         assert tag == order.tag
         here.provider.end(tag)
     wait_until(lambda: not members(here.folder(order.tag)), what="no process")
-    assert here.provider.found("") == []
+    assert here.provider.list_tags("") == []
 
 
 def test_a_folder_that_is_deep_and_closed_to_its_owner_is_removed(here: Here) -> None:
@@ -219,7 +219,7 @@ def test_what_is_no_tag_is_neither_made_nor_looked_at_nor_ended(here: Here, tag:
         here.provider.end(tag)
     with pytest.raises(UsageError):
         here.provider.remove_disk(tag)
-    assert here.provider.look([tag]) == {}
+    assert here.provider.inspect([tag]) == {}
     here.tags.clear()
 
 

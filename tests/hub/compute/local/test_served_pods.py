@@ -49,7 +49,7 @@ def test_each_pod_has_a_user_of_its_own_who_is_gone_with_it(for_others: Here) ->
     assert _processes_of(user.uid) == []
     assert not mine.exists()
     assert tag not in Path("/etc/group").read_text(encoding="utf-8")
-    assert for_others.provider.found("") == []
+    assert for_others.provider.list_tags("") == []
 
 
 def test_two_pods_cannot_read_enter_or_end_each_other(for_others: Here) -> None:
@@ -98,7 +98,7 @@ def test_a_user_without_a_keeper_is_ended_too(for_others: Here) -> None:
     for_others.provider.end(tag)
     assert find_user(tag) is None
     assert _processes_of(user.uid) == []
-    assert for_others.provider.found("") == []
+    assert for_others.provider.list_tags("") == []
 
 
 def test_a_user_without_a_folder_is_found_and_ended(for_others: Here) -> None:
@@ -109,9 +109,9 @@ def test_a_user_without_a_folder_is_found_and_ended(for_others: Here) -> None:
     assert keeper is not None
     os.kill(keeper, signal.SIGKILL)
     shutil.rmtree(for_others.folder(tag).path)
-    assert for_others.provider.found("prime-") == [tag]
+    assert for_others.provider.list_tags("prime-") == [tag]
     for_others.provider.end(tag)
-    assert for_others.provider.found("") == []
+    assert for_others.provider.list_tags("") == []
     assert find_user(tag) is None
     assert _processes_of(user.uid) == []
 
@@ -135,7 +135,7 @@ def test_a_process_that_kills_whoever_would_end_it_and_is_never_seen_twice_ends(
     script = "$until = time + 60; while (time < $until) { kill 9, -1; fork and POSIX::_exit(0) }"
     hydra = f"nohup setsid perl -MPOSIX -e '{script}' > /dev/null 2>&1 < /dev/null &"
     for_others.ssh(tag, hydra)
-    look = for_others.provider.look
+    look = for_others.provider.inspect
     wait_until(lambda: look([tag])[tag].status == "ERROR", what="it has killed its sshd")
     for_others.provider.end(tag)
     assert find_user(tag) is None

@@ -189,8 +189,8 @@ def test_a_disk_outlives_its_pods_and_is_in_the_home_of_each_by_its_name(here: H
     second = here.up(disks=disks[:1])
     assert here.ssh(second, "cat data/f").stdout == "kept\n"
     here.provider.end(second)
-    assert here.provider.found_disks("prime-") == ["prime-disk-1", "prime-disk-2"]
-    assert here.provider.found("") == []
+    assert here.provider.list_disk_tags("prime-") == ["prime-disk-1", "prime-disk-2"]
+    assert here.provider.list_tags("") == []
     for disk in ("prime-disk-1", "prime-disk-2"):
         here.provider.remove_disk(disk)
-    assert here.provider.found_disks("") == []
+    assert here.provider.list_disk_tags("") == []

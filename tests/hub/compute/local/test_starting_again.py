@@ -34,7 +34,7 @@ def test_after_a_reboot_it_is_as_it_was_at_the_same_address(ground: Here) -> Non
     assert abs(after.started_again - datetime.now(UTC)) < timedelta(minutes=5)
     assert "this machine was started anew" in ground.provider.log(tag, 50)
     ground.provider.end(tag)
-    assert ground.provider.found("") == []
+    assert ground.provider.list_tags("") == []
 
 
 def test_every_reboot_is_followed_by_a_start(here: Here) -> None:
@@ -239,9 +239,9 @@ def test_this_machine_says_the_same_of_its_start_each_time() -> None:
 
 
 def _is_not_started(here: Here, tag: str, why: str) -> None:
-    seen = here.provider.look([tag])[tag]
+    seen = here.provider.inspect([tag])[tag]
     assert (seen.status, seen.is_resumable) == ("ERROR", False)
     assert why in str(seen.failure)
     here.provider.resume(tag)
-    assert here.provider.look([tag])[tag] == seen
+    assert here.provider.inspect([tag])[tag] == seen
     assert here.folder(tag).path.is_dir()

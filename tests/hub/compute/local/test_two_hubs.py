@@ -64,7 +64,7 @@ def two_hubs(folder: Path, here: Here) -> Iterator[TwoHubs]:
             try:
                 yield TwoHubs(database, a, clients)
             finally:
-                here.tags.extend(here.provider.found(""))
+                here.tags.extend(here.provider.list_tags(""))
 
 
 def create(client: httpx.Client, **wishes: Any) -> httpx.Response:
@@ -93,11 +93,11 @@ def test_pods_that_both_make_and_both_end_are_made_and_ended_once(
 
         wait_until(are_up, what="the pods are up")
         there = sorted(pods(hubs.clients[1]))
-        assert len(there) == len(for_others.provider.found("")) == 5
+        assert len(there) == len(for_others.provider.list_tags("")) == 5
         ends = [partial(c.delete, f"{API}/pods/{pod}") for pod in there for c in hubs.clients]
         assert [answer.text for answer in at_once(ends) if not answer.is_success] == []
         wait_until(lambda: not pods(hubs.clients[0]), what="the pods are gone")
-        assert for_others.provider.found("") == []
+        assert for_others.provider.list_tags("") == []
         assert hubs.audited("pod.create") == hubs.audited("pod.terminate") == there
 
 
@@ -112,13 +112,13 @@ def test_what_a_killed_hub_was_making_is_known_to_the_other(
                 create(first)
 
         def kill() -> None:
-            wait_until(lambda: for_others.provider.found(""), what="a pod is being made")
+            wait_until(lambda: for_others.provider.list_tags(""), what="a pod is being made")
             hubs.first.kill()
 
         at_once([*[try_to_create] * 4, kill])
         known = {pod[:12] for pod in pods(second)}
-        assert {tag[-12:] for tag in for_others.provider.found("")} <= known
+        assert {tag[-12:] for tag in for_others.provider.list_tags("")} <= known
         for pod in pods(second):
             second.delete(f"{API}/pods/{pod}").raise_for_status()
         wait_until(lambda: not pods(second), what="the pods are gone")
-        assert for_others.provider.found("") == []
+        assert for_others.provider.list_tags("") == []

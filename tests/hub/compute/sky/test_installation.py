@@ -51,7 +51,7 @@ def test_an_old_skypilot_is_refused_with_the_one_that_was_tried(
 def test_what_skypilot_said_comes_with_a_failure(sky: FakeSky) -> None:
     (sky.folder / "world.json").unlink()
     with pytest.raises(EnvironmentFailed, match=r"world\.json") as caught:
-        sky.provider().found("prime-")
+        sky.provider().list_tags("prime-")
     assert "Traceback" in str(caught.value.detail)
 
 
@@ -64,7 +64,7 @@ def test_skypilot_gets_the_keys_of_clouds_and_no_other(
     package = next((sky.folder / "lib").glob("python*/site-packages/sky"))
     with (package / "__init__.py").open("a", encoding="utf-8") as file:
         file.write(f"import os\nopen({str(sky.folder / 'env')!r}, 'w').write(repr(os.environ))\n")
-    sky.provider().found("prime-")
+    sky.provider().list_tags("prime-")
     said = (sky.folder / "env").read_text("utf-8")
     assert "AWS_SECRET_ACCESS_KEY" in said
     assert "planted" not in said

@@ -146,7 +146,7 @@ def test_a_launch_that_fails_says_why(sky: FakeSky, world: dict[str, object], wh
     provider.start(order)
     assert until(provider, order.tag, "ERROR").failure == why
     provider.end(order.tag)
-    wait_until(lambda: not provider.found(order.tag), what="nothing is left")
+    wait_until(lambda: not provider.list_tags(order.tag), what="nothing is left")
 
 
 def test_a_setup_whose_log_is_lost_on_the_way_has_not_failed(sky: FakeSky) -> None:
@@ -164,7 +164,7 @@ def test_a_launch_whose_watcher_is_killed_is_watched_again(sky: FakeSky) -> None
     provider.start(order)
     wait_until(lambda: sky.clusters().get(order.tag), what="it is being made")
     _kill_the_watcher(sky, order.tag)
-    assert sky.provider().look([order.tag])[order.tag].status == "PROVISIONING"
+    assert sky.provider().inspect([order.tag])[order.tag].status == "PROVISIONING"
     sky.set(launch="ok")
     until(sky.provider(), order.tag, "ACTIVE")
     assert len(sky.calls("launch")) == 1
@@ -176,7 +176,7 @@ def test_what_ends_while_it_is_launched_leaves_nothing(sky: FakeSky) -> None:
     order = order_of(provider, AWS)
     provider.start(order)
     provider.end(order.tag)
-    wait_until(lambda: order.tag not in provider.found(order.tag), what="nothing is left")
+    wait_until(lambda: order.tag not in provider.list_tags(order.tag), what="nothing is left")
     assert sky.clusters() == {}
     assert not (sky.data / order.tag).exists()
 
@@ -193,7 +193,7 @@ def test_ending_that_fails_says_why_and_can_be_tried_again(sky: FakeSky) -> None
     assert "does not let go" in until(provider, order.tag, "ERROR").failure
     sky.set(down="ok")
     provider.end(order.tag)
-    wait_until(lambda: not provider.found(order.tag), what="nothing is left")
+    wait_until(lambda: not provider.list_tags(order.tag), what="nothing is left")
 
 
 def test_a_pod_that_ended_by_itself_is_gone(sky: FakeSky) -> None:
@@ -203,15 +203,15 @@ def test_a_pod_that_ended_by_itself_is_gone(sky: FakeSky) -> None:
     until(provider, order.tag, "ACTIVE")
     sky.set(clusters={})
     (sky.data / "clusters.json").unlink()
-    assert provider.look([order.tag]) == {}
+    assert provider.inspect([order.tag]) == {}
     assert not (sky.data / order.tag).exists()
 
 
 def test_clusters_without_a_folder_are_found_and_ended(sky: FakeSky) -> None:
     sky.set(clusters={"prime-1a2b3c4d-lost": "UP", "mine": "UP"})
     provider = sky.provider()
-    assert provider.found("prime-1a2b3c4d-") == ["prime-1a2b3c4d-lost"]
-    assert provider.look(["prime-1a2b3c4d-lost"])["prime-1a2b3c4d-lost"].status == "ERROR"
+    assert provider.list_tags("prime-1a2b3c4d-") == ["prime-1a2b3c4d-lost"]
+    assert provider.inspect(["prime-1a2b3c4d-lost"])["prime-1a2b3c4d-lost"].status == "ERROR"
     provider.end("prime-1a2b3c4d-lost")
     wait_until(lambda: sky.clusters() == {"mine": "UP"}, what="it is ended")
 
@@ -223,7 +223,7 @@ def test_several_commands_share_one_answer_about_clusters(sky: FakeSky) -> None:
     until(provider, order.tag, "ACTIVE")
     asked = len(sky.calls("status"))
     for _ in range(3):
-        sky.provider().look([order.tag])
+        sky.provider().inspect([order.tag])
     assert len(sky.calls("status")) <= asked + 1
 
 

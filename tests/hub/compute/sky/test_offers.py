@@ -104,14 +104,14 @@ def test_what_does_not_map_is_refused_by_name(sky: FakeSky) -> None:
     with pytest.raises(
         UsageError, match=r"image `docker:ubuntu:24\.04` cannot be had at `slurm/lab`"
     ):
-        provider.require_possible(order_of(provider, "sky/slurm/lab", image="docker:ubuntu:24.04"))
+        provider.validate_spec(order_of(provider, "sky/slurm/lab", image="docker:ubuntu:24.04"))
     with pytest.raises(UsageError, match="memory cannot be chosen at `aws/us-east-1`"):
-        provider.require_possible(order_of(provider, AWS, memory=64))
+        provider.validate_spec(order_of(provider, AWS, memory=64))
     with pytest.raises(UsageError, match="disk size cannot be chosen at `slurm/lab`"):
-        provider.require_possible(order_of(provider, "sky/slurm/lab", disk_size=64))
+        provider.validate_spec(order_of(provider, "sky/slurm/lab", disk_size=64))
     with pytest.raises(UsageError, match="`ubuntu` is no image of a registry"):
-        provider.require_possible(order_of(provider, AWS, image="ubuntu"))
+        provider.validate_spec(order_of(provider, AWS, image="ubuntu"))
     with pytest.raises(UsageError, match="more than 96 KiB"):
-        provider.require_possible(order_of(provider, AWS, variables={"A": "x" * 200_000}))
+        provider.validate_spec(order_of(provider, AWS, variables={"A": "x" * 200_000}))
     with pytest.raises(UsageError, match="no disks"):
         provider.make_disk("prime-1", 10)

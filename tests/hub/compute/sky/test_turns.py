@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.file_locks import locked
-from prime_cli.hub.compute.sky.catalog import take_turn
+from prime_cli.hub.compute.sky.catalog import single_flight
 
 
 def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path: Path) -> None:
@@ -25,9 +25,9 @@ def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path:
         return answers[-1]
 
     with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(take_turn, tmp_path / "offers.json", 60, kept, ask)
+        first = pool.submit(single_flight, tmp_path / "offers.json", 60, kept, ask)
         assert asked.wait(60)
-        others = [pool.submit(take_turn, tmp_path / "offers.json", 60, kept, ask) for _ in "ab"]
+        others = [pool.submit(single_flight, tmp_path / "offers.json", 60, kept, ask) for _ in "ab"]
         answered.set()
         assert [each.result() for each in (first, *others)] == ["it"] * 3
     assert answers == ["it"]
@@ -38,4 +38,4 @@ def test_who_has_waited_long_enough_is_told_that_it_is_being_asked(tmp_path: Pat
         locked(tmp_path / "offers.lock"),
         pytest.raises(Unreachable, match="has not answered yet"),
     ):
-        take_turn(tmp_path / "offers.json", 0.0, lambda: None, lambda: "it")
+        single_flight(tmp_path / "offers.json", 0.0, lambda: None, lambda: "it")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import PrimeError, Unreachable
-from prime_cli.hub.compute.provider import Order, Seen, SshAddress
+from prime_cli.hub.compute.provider import PodSpec, PodStatus, SshAddress
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.wire.pods import ACTIVE, DELETING
 from tests.helpers.machines import Machines
@@ -25,7 +25,7 @@ class Killed(BaseException):
 
 def test_a_pod_is_installing_until_it_is_done(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = Seen(ACTIVE, progress=40)
+    yard.machines.seen[yard.tag(pod)] = PodStatus(ACTIVE, progress=40)
     shown = yard.pod(pod["id"])
     assert (shown["status"], shown["installationStatus"]) == ("ACTIVE", "ACTIVE")
     assert shown["installationProgress"] == 40
@@ -34,7 +34,9 @@ def test_a_pod_is_installing_until_it_is_done(yard: Yard) -> None:
 def test_several_nodes_have_an_address_each(yard: Yard) -> None:
     pod = yard.rent()
     where = (SshAddress("u", "192.0.2.1"), SshAddress("u", "192.0.2.2", 2200))
-    yard.machines.seen[yard.tag(pod)] = Seen(ACTIVE, addresses=where, host_keys=("ssh-ed25519 A",))
+    yard.machines.seen[yard.tag(pod)] = PodStatus(
+        ACTIVE, addresses=where, host_keys=("ssh-ed25519 A",)
+    )
     shown = yard.pod(pod["id"])
     assert shown["ip"] == ["192.0.2.1", "192.0.2.2"]
     assert shown["sshConnection"] == ["u@192.0.2.1 -p 22", "u@192.0.2.2 -p 2200"]
@@ -117,7 +119,7 @@ def test_a_pod_that_is_past_its_deadline_is_ended_by_whoever_reads(yard: Yard) -
 
 def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) -> None:
     class Killing(Machines):
-        def start(self, order: Order) -> None:
+        def start(self, order: PodSpec) -> None:
             half_made.add(order.tag)
             raise Killed
 
@@ -141,7 +143,7 @@ def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) 
 
 def test_a_pod_whose_maker_was_killed_after_it_began_goes_on(folder: Path) -> None:
     class Killing(Machines):
-        def start(self, order: Order) -> None:
+        def start(self, order: PodSpec) -> None:
             super().start(order)
             raise Killed
 
@@ -204,7 +206,7 @@ def test_a_pod_that_takes_its_time_to_end_is_listed_until_it_is_gone(yard: Yard)
 
 def test_a_pod_that_is_stuck_on_its_way_out_is_ended_again_at_its_deadline(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = Seen(DELETING)
+    yard.machines.seen[yard.tag(pod)] = PodStatus(DELETING)
     assert yard.pod(pod["id"])["status"] == "DELETING"
     yard.house.clock.wait(hours=23)
     assert yard.pods() == [pod["id"]]
@@ -227,7 +229,7 @@ def test_an_end_that_failed_is_told_and_tried_again(
 
 def test_a_pod_ended_while_it_began_leaves_nothing(folder: Path) -> None:
     class Slow(Machines):
-        def start(self, order: Order) -> None:
+        def start(self, order: PodSpec) -> None:
             ended = yard.ada.delete(f"{API}/pods/{order.pod_id}")
             assert ended.json() == {"status": "TERMINATED"}
             super().start(order)
@@ -281,7 +283,7 @@ def test_the_history_is_in_the_order_that_is_asked_for(yard: Yard) -> None:
 
 def test_what_a_provider_says_cannot_hide_a_pod(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = Seen("INIT", failure="bad\0\udc80" + "x" * 10_000)
+    yard.machines.seen[yard.tag(pod)] = PodStatus("INIT", failure="bad\0\udc80" + "x" * 10_000)
     shown = yard.pod(pod["id"])
     assert shown["status"] == "UNKNOWN"
     assert shown["installationFailure"] == r"bad\udc80" + "x" * 3991

@@ -14,9 +14,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 from sqlalchemy import select
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.hub.compute.provider import Order
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.db.tables import pods
-from prime_cli.hub.services.compute.leaks import look_after_all, sweep
+from prime_cli.hub.services.compute.leaks import refresh_all, sweep
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
 from tests.hub.house import OPERATOR, House
@@ -33,7 +33,7 @@ class Deadly(Machines):
 
     fate: str = ""
 
-    def start(self, order: Order) -> None:
+    def start(self, order: PodSpec) -> None:
         self._meet("before")
         super().start(order)
         self._meet("after")
@@ -126,7 +126,7 @@ class PodModel(RuleBasedStateMachine):
         self.yard.house.clock.wait(minutes=minutes)
 
     @rule()
-    def look(self) -> None:
+    def inspect(self) -> None:
         listed = self.yard.pods()
         now = self.yard.house.hub.now()
         with self.yard.house.hub.database.read() as connection:
@@ -141,7 +141,7 @@ class PodModel(RuleBasedStateMachine):
     def watch(self, fate: str) -> None:
         self.machines.fate = fate
         with suppress(Killed):
-            look_after_all(self.yard.house.hub, 30)
+            refresh_all(self.yard.house.hub, 30)
         self.machines.fate = ""
 
     @rule()

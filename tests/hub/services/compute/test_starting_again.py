@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from prime_cli.core.errors import StorageFailed, Unreachable
-from prime_cli.hub.compute.provider import Seen, SshAddress
+from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from prime_cli.wire.pods import ACTIVE, PROVISIONING
 from tests.hub.services.compute.renting import API, Yard
 
-DOWN = Seen(PROVISIONING, progress=0, is_resumable=True)
+DOWN = PodStatus(PROVISIONING, progress=0, is_resumable=True)
 AGAIN = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
 
 
@@ -20,7 +20,7 @@ def test_whoever_looks_has_it_started_again_and_is_told_when_it_was(yard: Yard) 
     assert yard.pod(pod["id"])["status"] == "PROVISIONING"
     assert yard.machines.resumed == [yard.tag(pod)]
     where = (SshAddress("u", "192.0.2.9", 2222),)
-    yard.machines.seen[yard.tag(pod)] = Seen(ACTIVE, addresses=where, started_again=AGAIN)
+    yard.machines.seen[yard.tag(pod)] = PodStatus(ACTIVE, addresses=where, started_again=AGAIN)
     shown = yard.pod(pod["id"])
     assert (shown["status"], shown["startedAgain"]) == ("ACTIVE", "2026-11-21T12:05:00.000000Z")
     assert shown["sshConnection"] == "u@192.0.2.9 -p 2222"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.hub.compute.provider import Seen
+from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.access import THE_HUB
 from prime_cli.hub.services.compute.leaks import DISK, FAILED, LATE, MACHINE, SILENT, sweep
@@ -18,7 +18,7 @@ from tests.hub.services.compute.renting import API, Yard
 def stray(yard: Yard) -> str:
     """A machine and a disk of which this hub knows nothing."""
     tag = f"{tag_prefix(yard.house.hub)}0123456789ab"
-    yard.machines.seen[tag] = Seen(ACTIVE)
+    yard.machines.seen[tag] = PodStatus(ACTIVE)
     yard.machines.disks[tag] = 10
     return tag
 
@@ -75,7 +75,7 @@ def test_a_machine_of_a_pod_that_has_ended_is_its_users_to_sweep(yard: Yard) -> 
     pod = yard.rent()
     tag = yard.tag(pod)
     yard.ada.delete(f"{API}/pods/{pod['id']}").raise_for_status()
-    yard.machines.seen[tag] = Seen(ACTIVE)
+    yard.machines.seen[tag] = PodStatus(ACTIVE)
     assert ask_to_sweep(yard, yard.tenant("bob", 2)) == []
     [leak] = ask_to_sweep(yard)
     assert (leak["kind"], leak["id"], leak["name"]) == (MACHINE, pod["id"], "trainer")
@@ -117,7 +117,7 @@ def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(yard: Ya
 
 def test_a_pod_that_is_down_and_could_go_on_is_no_leak_and_stays_down(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = Seen("PROVISIONING", is_resumable=True)
+    yard.machines.seen[yard.tag(pod)] = PodStatus("PROVISIONING", is_resumable=True)
     assert ask_to_sweep(yard) == []
     assert yard.machines.resumed == []
 
@@ -133,7 +133,7 @@ def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(yard: Yard
 
 def test_what_is_there_and_cannot_be_looked_at_is_ended_too(yard: Yard) -> None:
     tag = stray(yard)
-    yard.machines.look = lambda tags: {}  # type: ignore[method-assign]
+    yard.machines.inspect = lambda tags: {}  # type: ignore[method-assign]
     [machine, _] = sweep(yard.house.hub, OPERATOR, dry_run=False).leaks
     assert (machine.kind, machine.id, machine.ended) == (MACHINE, tag, True)
     assert yard.machines.seen == {}
@@ -141,8 +141,8 @@ def test_what_is_there_and_cannot_be_looked_at_is_ended_too(yard: Yard) -> None:
 
 def test_what_ends_by_itself_meanwhile_is_no_leak(yard: Yard) -> None:
     tag = stray(yard)
-    found, answers = yard.machines.found, [[tag]]
-    yard.machines.found = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
+    found, answers = yard.machines.list_tags, [[tag]]
+    yard.machines.list_tags = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
     del yard.machines.seen[tag], yard.machines.disks[tag]
     assert sweep(yard.house.hub, OPERATOR, dry_run=False).leaks == []
 
@@ -151,7 +151,7 @@ def test_a_provider_that_does_not_answer_is_told(yard: Yard) -> None:
     def fail(prefix: str) -> Any:
         raise Unreachable("The cloud is down")
 
-    yard.machines.found = fail  # type: ignore[method-assign]
+    yard.machines.list_tags = fail  # type: ignore[method-assign]
     [leak] = ask_to_sweep(yard)
     assert (leak["kind"], leak["failure"]) == (SILENT, "The cloud is down")
 
