@@ -13,6 +13,8 @@ from tests.journeys.kills import Killing
 from tests.journeys.somebody import Somebody, require_ssh
 from tests.journeys.town import found_town, serve_town
 
+pytestmark = pytest.mark.machine
+
 
 def kill(folder: Path, seed: int, rounds: int) -> Killing:
     require_ssh()

@@ -8,6 +8,8 @@ import pytest
 from tests.helpers.local_pods import wait_until
 from tests.journeys.somebody import Somebody, pods_left, processes_of, require_ssh
 
+pytestmark = pytest.mark.machine
+
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Iterator[Somebody]:

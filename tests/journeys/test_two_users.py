@@ -11,6 +11,8 @@ import pytest
 from tests.journeys.somebody import Somebody, pods_left, processes_of
 from tests.journeys.town import Town, found_town
 
+pytestmark = pytest.mark.machine
+
 API = "/api/v1"
 
 

@@ -13,6 +13,15 @@ from tests.helpers.local_pods import Here
 from tests.helpers.ssh_keys import make_key
 from tests.helpers.tools import ON_CI, require
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is tested here: as root it makes users and groups of this machine."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.machine)
+
 
 @pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
