@@ -6,7 +6,7 @@ then cost hardly more than Python itself (`typing` and `contextlib` alone would 
 
 import sys
 
-from prime_cli.answers import answer
+from prime_cli.static_help import static_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run() -> None:
             # So that help can be shown on a console that is not UTF-8.
             _wrapper(stream).reconfigure(errors="replace")
     argv = sys.argv[1:]
-    text = answer(argv, _columns())
+    text = static_output(argv, _columns())
     if text is None:
         _prepare_process()
         sys.exit(main(argv))

@@ -99,10 +99,11 @@ from prime_cli.models.gateway.limits.shared_state import can_share
 assert not can_lock() and not can_share(folder)
 """
 DOCTOR = """
-from prime_cli.checks import modes, sandbox
-from prime_cli.checks.place import Place
-place = Place(here=folder, environ={}, home=folder, config=None)
-assert modes.examine(place)[0].status == sandbox.examine(place)[0].status == "skipped"
+from prime_cli.doctor.files import check_permissions
+from prime_cli.doctor.machine import check_sandbox
+from prime_cli.doctor.base import System
+system = System(here=folder, environ={}, home=folder, config=None)
+assert check_permissions(system)[0].status == check_sandbox(system)[0].status == "skipped"
 """
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.answers import HELP_COLUMNS, SHELLS, answer
-from prime_cli.answers.tree import Node
 from prime_cli.commands.tree import read_tree, reference, scripts
+from prime_cli.static_help import HELP_COLUMNS, SHELLS, static_output
+from prime_cli.static_help.command_tree import Node
 from tests.helpers.cli import Prime
 
 ROOT = Path(__file__).parent.parent
@@ -24,20 +24,20 @@ def test_completions_and_docs_are_fresh() -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_answered_as_the_command_prints_it(shell: str, prime: Prime) -> None:
-    assert answer(["completion", shell], HELP_COLUMNS) == prime("completion", shell).ok().out
+    assert static_output(["completion", shell], HELP_COLUMNS) == prime("completion", shell).ok().out
 
 
 @pytest.mark.parametrize("node", [pytest.param(node, id=node.path) for node in read_tree().walk()])
 def test_help_is_answered_as_the_command_prints_it(node: Node, prime: Prime) -> None:
     words = node.path.split()[1:]
     printed = prime(*words, "--help").ok().out
-    assert answer([*words, "--help"], 120) == printed
-    assert answer([*words, "-h"], HELP_COLUMNS) == printed
-    assert answer([*words, "-h"], HELP_COLUMNS - 1) is None
+    assert static_output([*words, "--help"], 120) == printed
+    assert static_output([*words, "-h"], HELP_COLUMNS) == printed
+    assert static_output([*words, "-h"], HELP_COLUMNS - 1) is None
 
 
 @pytest.mark.parametrize(
     "argv", [[], ["env"], ["env", "instal", "--help"], ["completion", "tcsh"], ["env", "--version"]]
 )
 def test_anything_else_is_left_to_the_commands(argv: list[str]) -> None:
-    assert answer(argv, HELP_COLUMNS) is None
+    assert static_output(argv, HELP_COLUMNS) is None

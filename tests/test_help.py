@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from prime_cli.answers.tree import Node
-from prime_cli.commands.lazy import load
+from prime_cli.commands.base import load
 from prime_cli.commands.tree import read_tree
+from prime_cli.static_help.command_tree import Node
 from tests.helpers.cli import Prime
 
 ROOT = read_tree()

@@ -197,7 +197,7 @@ def test_a_signal_unwinds_and_ends_with_its_code(sent: signal.Signals, code: int
     # A background job of a shell without job control is started with SIGINT ignored.
     program = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "import sys, time; import prime_cli.commands.config.show as command;"
+        "import sys, time; import prime_cli.commands.config as command;"
         "from prime_cli.core.config import load as config;"
         "config.getpass.getuser = lambda: (print('up', flush=True), time.sleep(30));"
         "from prime_cli.main import run; sys.argv = ['prime', 'config', 'show']; run()"

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli import __version__
-from prime_cli.commands.lazy import group
+from prime_cli.commands.base import group
 from prime_cli.commands.options import ContextOpt
 
 
@@ -49,10 +49,10 @@ app = group(
             "prime_cli.commands.login:login",
             "Log in to a hub, and make it the current one.",
         ),
-        "logout": ("prime_cli.commands.logout:logout", "Forget the key of a hub."),
+        "logout": ("prime_cli.commands.login:logout", "Forget the key of a hub."),
         "whoami": ("prime_cli.commands.whoami:whoami", "Show who you are on which hub."),
         "switch": (
-            "prime_cli.commands.switch:switch",
+            "prime_cli.commands.teams:switch",
             "Choose the team that you work for, or yourself.",
         ),
         "teams": ("prime_cli.commands.teams:app", "See the teams that you are in."),

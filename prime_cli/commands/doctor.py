@@ -2,14 +2,13 @@
 
 import typer
 
-from prime_cli.answers import script
-from prime_cli.checks.doctor import examine
-from prime_cli.checks.findings import Finding, worst
-from prime_cli.checks.place import place_here
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import GateFailed
 from prime_cli.core.formatting import pluralize
+from prime_cli.doctor.base import Finding, this_system, worst
+from prime_cli.doctor.run import examine
 from prime_cli.session import Session
+from prime_cli.static_help import completion_script
 
 _TOLD = ("warning", "failed")
 
@@ -34,14 +33,14 @@ def doctor(
     See also: `prime config show`, `prime whoami`, `prime env check`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    place = place_here(
+    system = this_system(
         lambda: session.config,
         offline=bool(session.offline_flag),
         transport=session.transport,
         box=lambda: session.hub,
-        script=script,
+        script=completion_script,
     )
-    findings = examine(place, session.progress)
+    findings = examine(system, session.progress)
     _show(session, findings)
     count = sum(finding.status == "failed" for finding in findings)
     if count:

@@ -7,9 +7,8 @@ from typing import Any
 import typer
 
 from prime_cli.commands import app
-from prime_cli.commands.habits import instead_of_option
-from prime_cli.commands.nearest import nearest_word
 from prime_cli.commands.options import OutputMode
+from prime_cli.commands.suggestions import hint_for_option, nearest_word
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
 
@@ -77,7 +76,7 @@ def _command_meant(context: typer.Context | None) -> str | None:
 
 
 def _unknown_option(context: typer.Context | None, path: str, name: str) -> UsageError:
-    instead = instead_of_option(path, name)
+    instead = hint_for_option(path, name)
     nearest = nearest_word(name, _options(context))
     hint = f"see `{path} --help`"
     if nearest:

@@ -20,40 +20,54 @@ class OutputMode(StrEnum):
 
 
 _HOW = "How to print: table, plain (tab-separated, no header), json, or jsonl."
+
 OutputOpt = Annotated[
     OutputMode | None, typer.Option("--output", "-o", help=_HOW, show_default="table")
 ]
+
 LongOutputOpt = Annotated[
     OutputMode | None, typer.Option("--output", help=_HOW, show_default="table")
 ]
+
 """For commands whose `-o` is something else in the official client or vf-eval."""
+
 QuietOpt = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print data, warnings and errors only.")
 ]
+
 ContextOpt = Annotated[
     str | None,
     typer.Option(
         "--context", metavar="CONTEXT", help="The hub to talk to, instead of the current."
     ),
 ]
+
 OfflineOpt = Annotated[
     bool | None,
     typer.Option("--offline", help="Open no connection; use what is on this machine."),
 ]
+
 YesOpt = Annotated[bool, typer.Option("--yes", "-y", help="Go ahead without asking.")]
+
 NoQuestionOpt = Annotated[
     bool, typer.Option("--yes", "-y", "--force", "-f", help="Go ahead without asking.")
 ]
+
 """`--yes` where the official client says `--force`."""
+
 ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
 DryRunOpt = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; do nothing.")]
+
 PythonOpt = Annotated[
     str | None,
     typer.Option("--python", metavar="PYTHON", help="A Python version or interpreter to use."),
 ]
+
 VersionOpt = Annotated[
     str | None, typer.Option("--version", "-v", help="The version, if not after @.")
 ]
+
 PathOpt = Annotated[
     Path,
     typer.Option(
@@ -79,3 +93,12 @@ def open_session(
     session: Session = ctx.find_root().obj
     session.configure(mode=output, quiet=quiet, context=context, offline=offline)
     return session
+
+
+PodArg = Annotated[
+    str, typer.Argument(metavar="POD", help="Its name, its id or the beginning of that.")
+]
+
+LimitOpt = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Rows to show.")]
+
+OffsetOpt = Annotated[int, typer.Option("--offset", min=0, help="Rows to skip.")]

@@ -13,14 +13,13 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from prime_cli.answers import FILES, HELP_COLUMNS, REFERENCE, bash, fish, manual, powershell, zsh
-from prime_cli.answers.tree import Argument, Node, Option
-from prime_cli.answers.values import offers_of
+from prime_cli.commands.base import LazyCommand, load
 from prime_cli.commands.invoke import invoke
-from prime_cli.commands.lazy import LazyCommand, load
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.envs.starters import SOURCES
 from prime_cli.session import Session
+from prime_cli.static_help import FILES, HELP_COLUMNS, REFERENCE, bash, fish, man, powershell, zsh
+from prime_cli.static_help.command_tree import Argument, Node, Option, offers_of
 
 _RENDER = {
     "bash": bash.render,
@@ -55,7 +54,7 @@ def manuals() -> dict[str, str]:
     """The manual page of every command, by its path in the checkout."""
     root = read_tree()
     return {
-        f"{MANUALS}/{manual.page_name(node.path)}.{manual.SECTION}": manual.render(node, root)
+        f"{MANUALS}/{man.page_name(node.path)}.{man.SECTION}": man.render(node, root)
         for node in root.walk()
     }
 
@@ -150,7 +149,7 @@ def main() -> None:
         _write(Path(), {**scripts(), **reference()})
     folder = folder or Path(MANUALS)
     pages = {Path(name).name: text for name, text in manuals().items()}
-    for stale in {path.name for path in folder.glob(f"*.{manual.SECTION}")} - pages.keys():
+    for stale in {path.name for path in folder.glob(f"*.{man.SECTION}")} - pages.keys():
         (folder / stale).unlink()
     _write(folder, pages)
 

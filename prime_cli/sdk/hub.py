@@ -2,10 +2,9 @@
 
 from functools import cached_property
 
-from prime_cli.checks.doctor import examine
-from prime_cli.checks.findings import Finding
-from prime_cli.checks.place import place_here
 from prime_cli.core.progress import Progress, Silent
+from prime_cli.doctor.base import Finding, this_system
+from prime_cli.doctor.run import examine
 from prime_cli.sdk.environments import Environments
 from prime_cli.sdk.evaluations import Evaluations
 from prime_cli.sdk.workspace import Workspace
@@ -53,10 +52,10 @@ class Hub:
     def doctor(self) -> list[Finding]:
         """What is wrong with this machine or its settings; in about ten seconds at most."""
         session = self._session
-        place = place_here(
+        system = this_system(
             lambda: session.config, offline=session.config.offline, transport=session.transport
         )
-        return examine(place, session.progress)
+        return examine(system, session.progress)
 
     @cached_property
     def environments(self) -> Environments:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.answers.tree import Node
 from prime_cli.commands.tree import read_tree
 from prime_cli.core.errors import ExitCode
 from prime_cli.envs.starters import mark_published
+from prime_cli.static_help.command_tree import Node
 from tests.helpers.cli import Prime
 from tests.helpers.wild import Shape, write_project
 from tests.offline.commands import ELSEWHERE, NEED_A_HUB, WORDS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.answers import SHELLS, script
-from prime_cli.shells.rc_file import MARK
+from prime_cli.shells.installation import MARK
+from prime_cli.static_help import SHELLS, completion_script
 from tests.helpers.cli import Prime
 from tests.helpers.terminal import Terminal
 from tests.helpers.tools import require, require_terminal
@@ -42,7 +42,7 @@ def test_zsh_also_finds_the_script_in_a_folder_of_fpath(
 ) -> None:
     require_terminal()
     require("zsh")
-    (tmp_path / "_prime").write_text(script("zsh"), encoding="utf-8")
+    (tmp_path / "_prime").write_text(completion_script("zsh"), encoding="utf-8")
     (clean_environment / ".zshrc").write_text(
         f"fpath=({tmp_path} $fpath)\nautoload -Uz compinit\ncompinit -D -i\n", encoding="utf-8"
     )
@@ -118,9 +118,9 @@ def test_a_script_that_is_not_ours_is_left_alone(prime: Prime, clean_environment
 def test_a_script_of_an_older_prime_is_replaced(prime: Prime, clean_environment: Path) -> None:
     script_file = clean_environment / ".config" / "fish" / "completions" / "prime.fish"
     script_file.parent.mkdir(parents=True)
-    script_file.write_text(script("fish")[:1000], encoding="utf-8")
+    script_file.write_text(completion_script("fish")[:1000], encoding="utf-8")
     prime("completion", "install", "fish").ok()
-    assert script_file.read_text(encoding="utf-8") == script("fish")
+    assert script_file.read_text(encoding="utf-8") == completion_script("fish")
 
 
 def test_powershell_is_asked_where_its_profile_is(
@@ -137,7 +137,7 @@ def test_powershell_is_asked_where_its_profile_is(
     line = profile.read_text(encoding="utf-8")
     kept = clean_environment / ".prime" / "completion" / "prime.ps1"
     assert line.startswith(f"if (Test-Path -LiteralPath '{kept}') {{ . '{kept}' }}")
-    assert kept.read_text(encoding="utf-8") == script("powershell")
+    assert kept.read_text(encoding="utf-8") == completion_script("powershell")
 
 
 def test_without_powershell_its_profile_is_not_guessed(prime: Prime, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_without_powershell_its_profile_is_not_guessed(prime: Prime, tmp_path: P
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_ascii_so_that_no_console_misreads_it(shell: str) -> None:
-    assert script(shell).isascii()
+    assert completion_script(shell).isascii()
 
 
 def test_a_home_that_would_break_the_line_in_two_is_refused(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.shells.rc_file import MARK, with_line, without_line
+from prime_cli.shells.installation import MARK, with_line, without_line
 
 LINE = f"load prime  {MARK}"
 

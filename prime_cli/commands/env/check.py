@@ -1,11 +1,12 @@
-"""`prime env check`."""
+"""`prime env check`, also before an upload."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from prime_cli.commands.env.reports import show_report
-from prime_cli.commands.eval import flags
+from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,6 +17,8 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.envs.project import Project
+from prime_cli.envs.upload import WheelExaminer
 from prime_cli.evals.env_check.check import (
     EXAMPLES,
     ROLLOUT_SECONDS,
@@ -25,6 +28,31 @@ from prime_cli.evals.env_check.check import (
 from prime_cli.evals.env_check.verdict import require_passed
 from prime_cli.evals.planning.given_variables import given_variables
 from prime_cli.evals.planning.request import parse_object
+from prime_cli.session import Session
+from prime_cli.terminal.output import Output
+from prime_cli.wire.check_reports import CheckReport, in_words, summarize
+from prime_cli.wire.codec import to_builtins
+
+_TELLING = ("warn", "fail")
+
+
+def show_report(output: Output, report: CheckReport) -> None:
+    """One line for each check, and below what to do about those that are not passed."""
+    rows = [[check.id, check.status, check.sentence] for check in report.checks]
+    records = [to_builtins(check) for check in report.checks]
+    output.table(["Check", "Status", "Found"], rows, records=records, page=to_builtins(report))
+    for check in report.checks:
+        if check.status in _TELLING and check.step:
+            output.say(f"{check.id}: {check.step}")
+    output.say(f"{report.environment}: {in_words(summarize(report))}")
+
+
+def log_report(output: Output, report: CheckReport) -> None:
+    """The same as talk, where the data is something else: what did not pass, and the counts."""
+    for check in report.checks:
+        if check.status in _TELLING:
+            output.warn(f"{check.id} ({check.status}): {check.sentence}", hint=check.step)
+    output.say(f"check: {in_words(summarize(report))}")
 
 
 def check(
@@ -47,11 +75,11 @@ def check(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The longest rollout.")
     ] = ROLLOUT_SECONDS,
-    env_args: flags.EnvArgsOpt = None,
-    env_var: flags.EnvVarOpt = None,
-    verifiers: flags.VerifiersOpt = None,
+    env_args: options.EnvArgsOpt = None,
+    env_var: options.EnvVarOpt = None,
+    verifiers: options.VerifiersOpt = None,
     python: PythonOpt = None,
-    hub: flags.HubOnlyOpt = False,
+    hub: options.HubOnlyOpt = False,
     yes: YesOpt = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
@@ -92,3 +120,29 @@ def check(
     if checked.failure is not None:
         raise checked.failure
     require_passed(checked.report, strict=strict)
+
+
+def upload_check(session: Session, *, required: bool) -> WheelExaminer:
+    """What checks a wheel before it is published; its talk goes to stderr.
+
+    A wheel that cannot be loaded is refused as without a check. With `required` it raises
+    GateFailed for one that fails a check.
+    """
+    from prime_cli.evals.env_check.check import CheckOptions, check_subject
+    from prime_cli.evals.env_check.verdict import require_passed
+    from prime_cli.evals.execution.context import Surroundings
+    from prime_cli.evals.planning.locate import subject_of
+
+    def examine(wheel: Path, project: Project) -> CheckReport:
+        around = Surroundings(
+            Path.cwd(), os.environ, session.progress, offline=session.config.offline
+        )
+        checked = check_subject(subject_of(wheel, project), CheckOptions(), around)
+        log_report(session.output, checked.report)
+        if checked.failure is not None:
+            raise checked.failure
+        if required:
+            require_passed(checked.report)
+        return checked.report
+
+    return examine

@@ -1,7 +1,7 @@
 """`prime env list`."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,10 @@ from prime_cli.envs.hub_environments import (
 )
 from prime_cli.session import Session
 
+if TYPE_CHECKING:
+    from prime_cli.envs.installed import InstalledEnvironment
+
+_INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
 
 
@@ -88,9 +92,7 @@ def list_published(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     if installed:
-        from prime_cli.commands.env.installed import show_installed
-
-        show_installed(session, python)
+        _show_installed(session, python)
         return
     query = EnvironmentQuery(
         page=page,
@@ -129,3 +131,20 @@ def _row(each: ListedEnvironment) -> list[str]:
         each.updated_at,
         ", ".join(each.tags),
     ]
+
+
+def _show_installed(session: Session, python: str | None) -> None:
+    """What the workspace has; imported here, as reading one needs much that a hub does not."""
+    from prime_cli.envs.installed import list_installed
+    from prime_cli.envs.workspace import find_workspace, site_packages
+
+    found = list_installed(site_packages(find_workspace(python)))
+    rows = [[each.name, each.version, each.generation, _origin(each)] for each in found]
+    page = {"environments": found, "total": len(found)}
+    session.output.table(_INSTALLED_COLUMNS, rows, records=found, page=page)
+    if not rows:
+        session.output.hint("install one with `prime env install starter/alphabet-sort`")
+
+
+def _origin(each: "InstalledEnvironment") -> str:
+    return (each.origin and (each.origin.ref or each.origin.path)) or "-"

@@ -1,4 +1,4 @@
-"""`prime env lock`."""
+"""`prime env lock` and `prime env outdated`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +14,23 @@ from prime_cli.commands.options import (
     QuietOpt,
     open_session,
 )
+from prime_cli.core.errors import GateFailed
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.installed import list_installed
 from prime_cli.envs.lockfile.file import LockedEnvironment, find_lock_location
+from prime_cli.envs.lockfile.outdated import (
+    EnvironmentUpdate,
+    check_updates,
+    find_local_environments,
+    select_environments,
+)
 from prime_cli.envs.lockfile.resolve import LockOptions, resolve_references
 from prime_cli.envs.lockfile.update import LockChange, LockUpdate, require_up_to_date, update_lock
 from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
-_COLUMNS = ("Environment", "Locked", "Then")
+_LOCK_COLUMNS = ("Environment", "Locked", "Then")
 
 
 def lock(
@@ -80,7 +87,7 @@ def lock(
         offline=session.config.offline,
         dry_run=dry_run,
     )
-    _show(session, done, dry_run=dry_run)
+    _show_lock(session, done, dry_run=dry_run)
     if upgrade and place.wanted is None:
         _name_the_pinned(session, done)
 
@@ -98,11 +105,11 @@ def _asked(entry: LockedEnvironment) -> EnvRef | None:
     return EnvRef.parse(entry.asked) if entry.asked else None
 
 
-def _show(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
+def _show_lock(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
     output = session.output
     if done.changes and not output.is_json:
         rows = [[each.environment, each.before or "-", _then(each)] for each in done.changes]
-        output.table(_COLUMNS, rows, records=done.changes)
+        output.table(_LOCK_COLUMNS, rows, records=done.changes)
     count = pluralize(len(done.lock.environments), "environment")
     verb = "Would lock" if dry_run else "Locked"
     sentence = f"{verb} {count} in {done.file}"
@@ -118,3 +125,77 @@ def _show(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
 
 def _then(change: LockChange) -> str:
     return f"{change.after} (other bytes)" if change.rehashed else change.after or "-"
+
+
+_OUTDATED_COLUMNS = ("Environment", "Installed", "Locked", "Newest", "State")
+
+
+def outdated(
+    ctx: typer.Context,
+    environments: Annotated[
+        list[str] | None, typer.Argument(help="Only these: names or owner/name; several.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Show those that are current, too.")
+    ] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 1 when anything is outdated, for CI.")
+    ] = False,
+    python: PythonOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show which environments have a newer version.
+
+    Those that were installed from a hub and those in prime.lock are compared with the newest
+    version on the hub.
+
+    \b
+    Example:
+      prime env outdated
+      prime env outdated wordle --exit-code
+    \b
+    See also: `prime env diff`, `prime env lock`, `prime env sync`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    held = select_environments(environments or (), find_local_environments(Path.cwd(), python))
+    with session.progress.task("Asking the hub", total=len(held)) as task:
+        found = check_updates(
+            held, lambda: session.hub, offline=session.config.offline, told=task.advance
+        )
+    _show_outdated(session, found, everything=everything)
+    old = [each.environment for each in found if each.is_old]
+    if exit_code and old:
+        raise GateFailed(
+            f"{len(old)} of {len(found)} environments {'is' if len(old) == 1 else 'are'} outdated",
+            hint=f"see what would change with `prime env diff {old[0]}`",
+        )
+
+
+def _show_outdated(
+    session: Session, found: tuple[EnvironmentUpdate, ...], *, everything: bool
+) -> None:
+    shown = [each for each in found if everything or each.standing != "current"]
+    rows = [
+        [
+            each.environment,
+            each.installed or "-",
+            each.locked or "-",
+            each.newest or "-",
+            each.standing,
+        ]
+        for each in shown
+    ]
+    if not found:
+        session.output.say("Nothing is installed from a hub or locked here")
+    elif not shown:
+        noun = "environment is" if len(found) == 1 else "environments are"
+        session.output.say(f"{len(found)} {noun} here, and nothing is outdated")
+    if rows or session.output.is_json:
+        page = {"environments": shown, "total": len(found)}
+        session.output.table(_OUTDATED_COLUMNS, rows, records=shown, page=page)
+    if any(each.is_old for each in shown):
+        first = next(each for each in shown if each.is_old)
+        session.output.hint(f"see what would change with `prime env diff {first.environment}`")

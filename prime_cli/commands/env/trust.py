@@ -1,15 +1,19 @@
-"""`prime env trust`."""
+"""`prime env trust` and `prime env signers`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import read_owner
+from prime_cli.envs.signatures.signers import AllowedSigners, SigstoreIdentity
 from prime_cli.envs.trust import TrustedOwners
+from prime_cli.session import Session
 
-_COLUMNS = ("Hub", "Owner", "How", "Since")
+_TRUST_COLUMNS = ("Hub", "Owner", "How", "Since")
 
 
 def trust(
@@ -44,9 +48,9 @@ def trust(
             raise UsageError("Name the owners to take off the list")
         found = listed.all()
         rows = [[each.hub, each.owner, each.how, each.since] for each in found]
-        session.output.table(_COLUMNS, rows, records=found)
+        session.output.table(_TRUST_COLUMNS, rows, records=found)
         return
-    hub = _origin(session.config.context.base_url or session.config.upstream)
+    hub = _hub_url(session.config.context.base_url or session.config.upstream)
     for owner in owners:
         read_owner(owner)
         if remove and not listed.remove(hub, owner):
@@ -62,10 +66,90 @@ def trust(
     )
 
 
-def _origin(url: str | None) -> str:
+def _hub_url(url: str | None) -> str:
     """The hub that strangers come from: the context's, or the one that the local hub asks."""
     if url is None:
         raise UsageError(
             "Everything on the local hub is trusted", hint="name another hub with `--context`"
         )
     return url
+
+
+_SIGNER_COLUMNS = ("Owner", "Kind", "Signer")
+
+
+def signers(
+    ctx: typer.Context,
+    owner: Annotated[
+        str | None, typer.Argument(metavar="[OWNER]", help="Whose environments they sign.")
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Believe this public ssh key (`.pub`)."),
+    ] = None,
+    identity: Annotated[
+        str | None,
+        typer.Option("--identity", help="Believe this identity: an address, or a workflow's URL."),
+    ] = None,
+    issuer: Annotated[
+        str | None, typer.Option("--issuer", metavar="URL", help="Who vouches for the identity.")
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Believe none of the owner's signers any more.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """List or change whose signatures are believed.
+
+    The keys are in `allowed_signers` in PRIME_HOME, in the format of OpenSSH, and may be edited
+    there; identities of sigstore are in `allowed_identities`.
+
+    \b
+    Example:
+      prime env signers
+      prime env signers ada --key ada.pub
+      prime env signers ada --identity a@b.org --issuer https://issuer.example
+      prime env signers ada --remove
+    \b
+    See also: `prime env install --require-signature`, `prime env trust`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    known = AllowedSigners(session.config.home.value)
+    if bool(identity) != bool(issuer):
+        raise UsageError("Give `--identity` and `--issuer` together")
+    believed = SigstoreIdentity(identity, issuer) if identity and issuer else None
+    if owner is None:
+        if remove or key or believed:
+            raise UsageError("Name the owner whose environments they sign")
+        _list_signers(session, known)
+    elif remove:
+        if not known.remove(owner):
+            raise NotFound(
+                f"No signer is allowed for `{owner}`", hint="see who is with `prime env signers`"
+            )
+        _report_signers(session, owner, f"No signer is allowed for `{owner}` any more")
+    elif key or believed:
+        if key:
+            if not key.is_file():
+                raise NotFound(f"There is no key {key}", hint="give the file that ends in `.pub`")
+            with storage_errors(key):
+                known.add_key(owner, key.read_text(encoding="utf-8", errors="replace").strip())
+        if believed:
+            known.add_identity(owner, believed)
+        _report_signers(session, owner, f"Signatures of `{owner}` by this signer are believed")
+    else:
+        _list_signers(session, known, owner)
+
+
+def _list_signers(session: Session, known: AllowedSigners, owner: str | None = None) -> None:
+    found = [each for each in known.all() if owner in (None, each.owner)]
+    rows = [[each.owner, each.kind, each.signer] for each in found]
+    session.output.table(_SIGNER_COLUMNS, rows, records=found)
+
+
+def _report_signers(session: Session, owner: str, sentence: str) -> None:
+    found = [
+        each for each in AllowedSigners(session.config.home.value).all() if each.owner == owner
+    ]
+    session.output.done(sentence, value={"owner": owner, "signers": found})

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.env.examining import examiner
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -21,7 +20,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.envs.publish import Destination, Published
 from prime_cli.envs.release import Release, VersionBump, next_version, open_release
 from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
-from prime_cli.envs.upload import UploadOptions
+from prime_cli.envs.upload import UploadOptions, WheelExaminer
 from prime_cli.envs.upload import upload as run_upload
 from prime_cli.session import Session
 from prime_cli.wire.codec import to_builtins
@@ -148,11 +147,17 @@ def upload(
             bump=bump,
             check=not no_check,
             offline=session.config.offline,
-            examine=examiner(session, required=require_check) if check or require_check else None,
+            examine=_check(session, required=require_check) if check or require_check else None,
             sign=_signers(sign, attestation or []),
         )
         published = run_upload(session.hub, release, options, session.progress)
     _report(session, published)
+
+
+def _check(session: Session, *, required: bool) -> WheelExaminer:
+    from prime_cli.commands.env.check import upload_check
+
+    return upload_check(session, required=required)
 
 
 def _chosen_team(session: Session, owner: str | None) -> str | None:

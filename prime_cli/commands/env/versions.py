@@ -1,15 +1,26 @@
-"""`prime env versions`."""
+"""`prime env versions` and `prime env delete`, also as `prime env version list | delete`."""
 
 from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.completion_cache import remember
-from prime_cli.envs.hub_environments import list_versions
+from prime_cli.commands.base import group
+from prime_cli.commands.options import (
+    ContextOpt,
+    NoQuestionOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.completion_cache import forget, remember
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.hub_environments import Deletion, list_versions, plan_deletion, run_deletion
 from prime_cli.envs.names import resolve_name
+from prime_cli.session import Session
 
 _COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files")
+
 _SHOWN_HASH = 12
 
 
@@ -50,3 +61,89 @@ def versions(
     ]
     page = {"environment": ref.slug, "versions": found, "total": len(found)}
     session.output.table(_COLUMNS, rows, records=found, page=page)
+
+
+def delete(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="What to delete.")
+    ],
+    yes: NoQuestionOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Delete an environment or one version of it.
+
+    Without a version, every version goes. What was installed or fetched from it stays.
+
+    \b
+    Example:
+      prime env delete ada/wordle@0.1.0
+      prime env delete ada/wordle --yes
+    \b
+    See also: `prime env versions`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    _confirm_and_delete(session, EnvRef.parse(environment), yes=yes)
+
+
+def _confirm_and_delete(session: Session, ref: EnvRef, *, yes: bool) -> None:
+    """Ask whether what `ref` names is to go, and delete it."""
+    hub = session.hub.of(ref.owner)
+    plan = plan_deletion(hub, ref)
+    session.output.confirm(
+        f"Delete {_deletion_text(plan)}?", yes=yes, otherwise="Nothing was deleted"
+    )
+    run_deletion(hub, plan)
+    if plan.content_hash is None:
+        forget("environments", [plan.ref.slug])
+    record = {"environment": plan.ref.slug, "deleted": plan.versions}
+    session.output.done(f"Deleted {_deletion_text(plan)}", value=record)
+
+
+def _deletion_text(plan: Deletion) -> str:
+    if plan.content_hash is not None:
+        return str(plan.ref)
+    count = len(plan.versions)
+    return f"{plan.ref.slug} with {'its only version' if count == 1 else f'all {count} versions'}"
+
+
+app = group(
+    "List the versions of an environment, or delete_by_hash one.",
+    {
+        "list": (
+            "prime_cli.commands.env.versions:versions",
+            "List the versions of an environment.",
+        ),
+        "delete_by_hash": (
+            "prime_cli.commands.env.versions:delete_by_hash",
+            "Delete the version with a content hash.",
+        ),
+    },
+)
+
+
+def delete_by_hash(
+    ctx: typer.Context,
+    environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
+    content_hash: Annotated[
+        str, typer.Argument(metavar="HASH", help="Its content hash, or 8 or more letters of it.")
+    ],
+    yes: NoQuestionOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Delete the version with a content hash.
+
+    \b
+    Example:
+      prime env version delete_by_hash ada/wordle 5f2c91ab
+    \b
+    See also: `prime env delete_by_hash`, `prime env versions`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    _confirm_and_delete(session, EnvRef.parse(environment).at(content_hash), yes=yes)

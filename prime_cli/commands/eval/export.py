@@ -1,25 +1,23 @@
-"""`prime eval export`."""
+"""`prime eval export`, and data sets pushed to the Hugging Face Hub."""
 
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
-from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.hugging_face import push_as_dataset
-from prime_cli.commands.eval.views import from_here
+from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.core.errors import UsageError
-from prime_cli.evals.export.exports import (
-    Export,
-    Format,
-    default_path,
-    export_run,
-    format_for,
-)
+from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.evals.export.exports import Export, Format, default_path, export_run, format_for
 from prime_cli.evals.export.page import MOST_TRANSCRIPTS
 from prime_cli.runs.listing import find_run
+from prime_cli.runs.saved_run import SavedRun, open_run
+from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 
@@ -44,8 +42,8 @@ def export(
         ),
     ] = MOST_TRANSCRIPTS,
     force: ForceOpt = False,
-    save_to_hf_hub: flags.SaveToHubOpt = False,
-    hf_hub_dataset_name: flags.DatasetNameOpt = None,
+    save_to_hf_hub: options.SaveToHubOpt = False,
+    hf_hub_dataset_name: options.DatasetNameOpt = None,
     public: Annotated[
         bool, typer.Option("--public", help="With -H: let everybody see a new data set.")
     ] = False,
@@ -79,7 +77,7 @@ def export(
     done = export_run(
         saved, form, place, session.progress, force=force, most_transcripts=max_transcripts
     )
-    _tell(session.output, done)
+    _report(session.output, done)
 
 
 def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
@@ -90,16 +88,88 @@ def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
         )
 
 
-def _tell(output: Output, done: Export) -> None:
+def _report(output: Output, done: Export) -> None:
     if done.transcripts < done.rollouts:
         output.warn(
             f"Only the first {done.transcripts} of {done.rollouts} transcripts are in the page",
             hint=f"take more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
         )
-    size = f"{done.rollouts} rollouts, {_size(done.bytes)}"
-    output.done(f"Exported {done.run_id} to {from_here(done.path)} ({size})", value=done)
+    size = f"{done.rollouts} rollouts, {_size_text(done.bytes)}"
+    output.done(f"Exported {done.run_id} to {relative_path(done.path)} ({size})", value=done)
 
 
-def _size(count: int) -> str:
+def _size_text(count: int) -> str:
     megabytes = count / 1e6
     return f"{megabytes:.1f} MB" if megabytes >= 1 else f"{count / 1e3:.1f} kB"
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """A data set on the Hugging Face Hub, and the run that is in it."""
+
+    run_id: str
+    url: str
+    rollouts: int
+
+
+def check_dataset_push(session: Session, environ: Mapping[str, str]) -> None:
+    """Raise what would stop a push, before anything is paid for: see `require_pushing`."""
+    from prime_cli.evals.export.hugging_face import require_pushing
+
+    require_pushing(environ, offline=session.config.offline)
+
+
+def push_as_dataset(
+    session: Session,
+    saved: SavedRun,
+    name: str | None,
+    *,
+    environ: Mapping[str, str],
+    public: bool = False,
+) -> None:
+    """Push `saved` and say where it is; raises what `push_dataset` raises."""
+    check_dataset_push(session, environ)
+    pushed = _push(session, saved, name, environ, public=public)
+    session.output.done(f"Pushed {pushed.run_id} to {pushed.url}", value=pushed)
+
+
+def push_as_dataset_at_end(
+    session: Session, folder: Path, name: str | None, *, environ: Mapping[str, str]
+) -> None:
+    """The same at the end of a run, whose exit code a push that fails does not change."""
+    try:
+        pushed = _push(session, open_run(folder), name, environ, public=False)
+    except PrimeError as error:
+        again = f"prime eval export {folder.name} -H" + (f" -D {name}" if name else "")
+        session.output.warn(error.message, hint=f"the run is kept; push it with `{again}`")
+    else:
+        session.output.say(f"Pushed to {pushed.url}")
+
+
+def _push(
+    session: Session,
+    saved: SavedRun,
+    name: str | None,
+    environ: Mapping[str, str],
+    *,
+    public: bool,
+) -> Pushed:
+    from prime_cli.evals.export.exports import Format, export_run
+    from prime_cli.evals.export.hugging_face import push_dataset
+
+    with tempfile.TemporaryDirectory(prefix="prime-export-") as folder:
+        done = export_run(saved, Format.HF, Path(folder), session.progress)
+        with session.progress.task("Pushing to the Hugging Face Hub"):
+            url = push_dataset(
+                Path(folder), name or _default_name(saved), environ=environ, public=public
+            )
+    return Pushed(done.run_id, url, done.rollouts)
+
+
+def _default_name(saved: SavedRun) -> str:
+    from prime_cli.evals.export.hugging_face import dataset_name
+
+    if saved.manifest is not None:
+        environment = saved.manifest.plan.environment.name
+    else:
+        environment = str((saved.official or {}).get("env_id", "")).rpartition("/")[2]
+    return dataset_name(saved.summary(), environment or "evaluation")

@@ -1,27 +1,94 @@
-"""`prime eval gate`."""
+"""`prime eval gate`, and the gates of `prime eval run`."""
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.gating import hold_to, prepare_gates
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.evals.comparison.compare import require_statistics
 from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.gate.thresholds import Judgement, Outcome, check_gates
+from prime_cli.evals.gate.github import append_summary, summary_file
+from prime_cli.evals.gate.junit import write_junit
+from prime_cli.evals.gate.thresholds import (
+    Judgement,
+    Limits,
+    Outcome,
+    check_gates,
+    check_limits,
+    judge,
+)
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Counts, Reward, Summary
 from prime_cli.runs.verdict import check_ended, check_error_rate
+from prime_cli.session import Session
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The limits of a run, and the files that tell how it kept them."""
+
+    limits: Limits
+    junit: Path | None = None
+    github: Path | None = None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything was asked for."""
+        return self != Gates(Limits())
+
+
+def prepare_gates(
+    session: Session,
+    *,
+    fail_under: float | None,
+    baseline: str | None,
+    max_drop: float | None,
+    junit: Path | None,
+    github_summary: bool | None,
+) -> Gates:
+    """Read the baseline and check every limit.
+
+    Raises UsageError for limits that cannot be meant and where scipy is missing, NotFound for a
+    baseline that is not there.
+    """
+    check_limits(fail_under, max_drop, baseline)
+    github = summary_file(github_summary, os.environ)
+    side = None
+    if baseline is not None:
+        from prime_cli.evals.gate.baseline import read_baseline
+
+        require_statistics("Comparing with a baseline")
+        side = read_baseline(baseline, Path.cwd(), lambda: session.hub)
+    return Gates(Limits(fail_under, max_drop, side), junit, github)
+
+
+def apply_gates(gates: Gates, session: Session, folder: Path, summary: Summary) -> Judgement:
+    """Judge the run in `folder`, write the reports and say how each gate went."""
+    if not gates.has_work:
+        return Judgement([])
+    run = open_run(folder)
+    judgement = judge(run, summary, gates.limits)
+    if gates.junit is not None:
+        outcomes, lowest = judgement.outcomes, gates.limits.fail_under
+        write_junit(gates.junit, summary, run.rows(), outcomes, fail_under=lowest)
+    if gates.github is not None:
+        append_summary(gates.github, summary, judgement)
+    for note in judgement.comparison.notes if judgement.comparison else ():
+        session.output.warn(f"Against the baseline: {note}")
+    for outcome in judgement.outcomes:
+        if outcome.passed:
+            session.output.say(f"{outcome.gate} passed: {outcome.sentence}")
+        else:
+            session.output.warn(f"{outcome.gate} missed: {outcome.sentence}")
+    return judgement
 
 
 class GateReport(msgspec.Struct, frozen=True):
@@ -42,12 +109,12 @@ def gate(
         str | None,
         typer.Argument(help="A run's id or its folder.", show_default="the newest here"),
     ] = None,
-    fail_under: flags.FailUnderOpt = None,
-    baseline: flags.BaselineOpt = None,
-    max_drop: flags.MaxDropOpt = None,
-    max_error_rate: flags.ErrorRateOpt = 0.0,
-    junit: flags.JunitOpt = None,
-    github_summary: flags.GithubSummaryOpt = None,
+    fail_under: options.FailUnderOpt = None,
+    baseline: options.BaselineOpt = None,
+    max_drop: options.MaxDropOpt = None,
+    max_error_rate: options.ErrorRateOpt = 0.0,
+    junit: options.JunitOpt = None,
+    github_summary: options.GithubSummaryOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
@@ -78,7 +145,7 @@ def gate(
     saved = find_run(run, Path.cwd())
     with session.progress.task(f"Reading {saved.folder.run_id}"):
         summary = saved.summary()
-        judgement = hold_to(gates, session, saved.folder.path, summary)
+        judgement = apply_gates(gates, session, saved.folder.path, summary)
     report = _report(summary, judgement, max_error_rate)
     session.output.show(report, lines=_lines(report))
     if not report.gates:

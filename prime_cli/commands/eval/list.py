@@ -5,21 +5,18 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.eval.pushed import list_pushed
-from prime_cli.commands.eval.views import from_here
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.eval.summary import relative_path
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.request import parse_names
 from prime_cli.models.budget import format_usd
 from prime_cli.runs.listing import RunItem, list_runs
+from prime_cli.session import Session
+from prime_cli.wire.evaluations import EvaluationDetail
 
 _HUB_ROWS = 20
+
 _COLUMNS: tuple[str, ...] = (
     "Run",
     "Environment",
@@ -74,7 +71,7 @@ def list_saved(
     if hub or context is not None:
         if tag:
             raise UsageError("`--tag` looks among the runs that are saved here, not on a hub")
-        list_pushed(session, num=num or _HUB_ROWS, page=page, environment=env)
+        _list_on_hub(session, num=num or _HUB_ROWS, page=page, environment=env)
         return
     wanted = set(parse_names(tag or []))
     found = [
@@ -95,7 +92,7 @@ def list_saved(
 
 
 def _row(item: RunItem) -> list[str]:
-    size = f"{_text(item.num_examples)} x {_text(item.rollouts_per_example)}"
+    size = f"{_count_text(item.num_examples)} x {_count_text(item.rollouts_per_example)}"
     return [
         item.run_id,
         item.environment,
@@ -106,7 +103,7 @@ def _row(item: RunItem) -> list[str]:
         item.status,
         _cost(item),
         item.date,
-        from_here(item.path),
+        relative_path(item.path),
     ]
 
 
@@ -116,5 +113,49 @@ def _cost(item: RunItem) -> str:
     return f">= {format_usd(item.known_cost)}" if item.known_cost else ""
 
 
-def _text(number: int | None) -> str:
+def _count_text(number: object) -> str:
     return "?" if number is None else str(number)
+
+
+_HUB_COLUMNS = ("Evaluation", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date")
+
+_MOST_HUB_ROWS = 100
+
+
+def _list_on_hub(session: Session, *, num: int, page: int, environment: str | None) -> None:
+    """One page of one's own evaluations and those of one's teams; at most 100 at a time."""
+    rows = min(num, _MOST_HUB_ROWS)
+    found = session.hub.evaluations.list(
+        skip=(page - 1) * rows, limit=rows, environment_name=environment
+    )
+    items = found.evaluations
+    remember("evaluations", [item.evaluation_id for item in items])
+    session.output.table(
+        _HUB_COLUMNS, [_hub_row(item) for item in items], records=items, page=found
+    )
+    if not found.total:
+        session.output.hint("push a run that is saved here: `prime eval push`")
+    elif page * rows < found.total:
+        session.output.hint(f"{found.total} in all; see more with `--page {page + 1}`")
+
+
+def _hub_row(item: EvaluationDetail) -> list[str]:
+    size = f"{_count_text(item.metadata.get('num_examples'))} x " + _count_text(
+        item.metadata.get("rollouts_per_example")
+    )
+    return [
+        item.evaluation_id,
+        ", ".join(item.environment_names),
+        item.model_name or "",
+        size,
+        "" if item.avg_score is None else f"{item.avg_score:.3f}",
+        _hub_errors(item),
+        item.status,
+        item.created_at,
+    ]
+
+
+def _hub_errors(item: EvaluationDetail) -> str:
+    if item.summary is None or not item.summary.samples:
+        return ""
+    return f"{item.summary.errors / item.summary.samples:.0%}"

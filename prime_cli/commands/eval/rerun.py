@@ -1,12 +1,13 @@
-"""`prime eval rerun`."""
+"""`prime eval rerun` and `prime eval rescore`."""
 
 import os
 from typing import Annotated
 
+import msgspec
 import typer
 
-from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.again import show_again
+from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,
@@ -16,10 +17,87 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.caps import check_cap
 from prime_cli.evals.planning.given_variables import given_variables
-from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest, parse_object
+from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
+from prime_cli.evals.rerun.source import Source
+from prime_cli.runs.plan import resume_command
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.summary import Summary
 from prime_cli.runs.verdict import check_errors
+from prime_cli.session import Session
+
+
+class RerunReport(msgspec.Struct, frozen=True):
+    """What `--output json` prints; `of` is the run or evaluation that was made again."""
+
+    of: str
+    summary: Summary
+    changes: RewardChanges
+
+    @classmethod
+    def of_result(
+        cls, result: EvalResult, source: Source, only: frozenset[int] | None
+    ) -> "RerunReport":
+        """The report of `result`, whose rows are read once more."""
+        now = open_run(result.folder.path).rows()
+        before = (row for row in source.rows() if only is None or row.example_id in only)
+        return cls(source.name, result.summary, changed_rewards(before, now))
+
+
+def _show_rerun(
+    session: Session,
+    result: EvalResult,
+    source: Source,
+    *,
+    resumable: bool = True,
+    only: frozenset[int] | None = None,
+) -> None:
+    """Print the summary and the changes, and say what to do next; leaves where a signal came.
+
+    `only` are the examples that were made again, None for all of them.
+    """
+    report = RerunReport.of_result(result, source, only)
+    lines = [*summary_lines(report.summary), *_change_lines(report)]
+    session.output.show(report, lines=lines)
+    command = resume_command(result.summary.run_id, result.plan) if resumable else None
+    exit_if_signalled(session, result.signal, command)
+    if report.changes.different and source.folder is not None:
+        session.output.hint(
+            f"see whether that means anything with "
+            f"`prime eval compare {source.name} {result.summary.run_id}`"
+        )
+
+
+def _change_lines(report: RerunReport) -> list[tuple[str, str]]:
+    changes = report.changes
+    common = changes.same + changes.different
+    if not changes.different:
+        told = f"all {common} rewards are the same"
+    else:
+        told = f"{changes.different} of {common} rewards differ"
+    lines = [(f"Against {report.of}", told)]
+    if changes.different and changes.before is not None and changes.now is not None:
+        lines.append(("", f"mean of these was {changes.before:.3f}, is {changes.now:.3f}"))
+    lines.extend(
+        (_place(each), f"{_reward(each.before)} -> {_reward(each.now)}") for each in changes.first
+    )
+    more = changes.different - len(changes.first)
+    if more > 0:
+        lines.append(("", f"and {more} more"))
+    if changes.only_before:
+        lines.append(("", f"{changes.only_before} rollouts were not made again"))
+    return lines
+
+
+def _place(changed: ChangedReward) -> str:
+    return f"  {changed.example_id}.{changed.rollout}"
+
+
+def _reward(value: float | None) -> str:
+    return "error" if value is None else f"{value:.4g}"
 
 
 def rerun(
@@ -31,20 +109,20 @@ def rerun(
             help="A run's id or folder, or an evaluation of the hub by id.",
         ),
     ],
-    model: flags.ModelOpt = None,
-    max_concurrent: flags.PaceOpt = None,
-    api_base_url: flags.BaseUrlOpt = None,
-    api_key_var: flags.KeyVarOpt = None,
-    endpoints_path: flags.EndpointsOpt = None,
-    provider: flags.ProviderOpt = None,
-    header: flags.HeaderOpt = None,
-    env_var: flags.EnvVarOpt = None,
-    max_cost: flags.MaxCostOpt = None,
-    token_budget: flags.TokenBudgetOpt = None,
-    cache: flags.CacheOpt = False,
-    sandbox: flags.SandboxOpt = False,
-    allow_net: flags.AllowNetOpt = False,
-    only_gateway: flags.OnlyGatewayOpt = False,
+    model: options.ModelOpt = None,
+    max_concurrent: options.PaceOpt = None,
+    api_base_url: options.BaseUrlOpt = None,
+    api_key_var: options.KeyVarOpt = None,
+    endpoints_path: options.EndpointsOpt = None,
+    provider: options.ProviderOpt = None,
+    header: options.HeaderOpt = None,
+    env_var: options.EnvVarOpt = None,
+    max_cost: options.MaxCostOpt = None,
+    token_budget: options.TokenBudgetOpt = None,
+    cache: options.CacheOpt = False,
+    sandbox: options.SandboxOpt = False,
+    allow_net: options.AllowNetOpt = False,
+    only_gateway: options.OnlyGatewayOpt = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
@@ -93,6 +171,89 @@ def rerun(
     source = find_source(run, places.cwd, places.hub)
     again = prepare_again(source, request, places, os.environ, session.progress, force=force)
     result = run_again(again, session.surroundings(given=given.values))
-    show_again(session, result, source)
+    _show_rerun(session, result, source)
+    check_cap(result.summary, result.plan)
+    check_errors(result.summary, result.plan)
+
+
+def rescore(
+    ctx: typer.Context,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|EVALUATION",
+            help="A run's id or folder, or an evaluation of the hub by id.",
+        ),
+    ],
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="PATH|REF", help="Whose rewards to give."),
+    ] = None,
+    example: Annotated[
+        list[int] | None, typer.Option("--example", min=0, help="Only this one; repeatable.")
+    ] = None,
+    env_args: options.EnvArgsOpt = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Let the environment go through the turns again.")
+    ] = False,
+    max_concurrent: options.PaceOpt = None,
+    env_var: options.EnvVarOpt = None,
+    endpoints_path: options.EndpointsOpt = None,
+    max_cost: options.MaxCostOpt = None,
+    cache: options.CacheOpt = False,
+    sandbox: options.SandboxOpt = False,
+    allow_net: options.AllowNetOpt = False,
+    only_gateway: options.OnlyGatewayOpt = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Score on the packages and data of today.")
+    ] = False,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Give rewards anew to what a run has saved.
+
+    The rewards are those of the run's own version, or of `--environment`; its model is not called,
+    but judges that the rewards ask are. The result is a run of its own.
+
+    \b
+    Example:
+      prime eval rescore 1f2e3d4c --environment ./my-env
+      prime eval rescore 1f2e3d4c --example 3 --replay
+    \b
+    See also: `prime eval rerun`, `prime eval compare`, `prime eval show`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    given = given_variables(env_var or [])
+    from prime_cli.evals.rerun.rescore import Changes, prepare_rescoring
+    from prime_cli.evals.rerun.rescore import rescore as score_again
+    from prime_cli.evals.rerun.source import find_source
+    from prime_cli.models.registry import load_registry
+
+    places = session.places(trust_policy_of(session, yes=yes))
+    told = {
+        "concurrency": max_concurrent,
+        "max_cost": max_cost,
+        "cache": cache or None,
+        "sandbox": sandbox or None,
+        "allow_net": allow_net or None,
+        "only_gateway": only_gateway or None,
+        "env_vars": given.names or None,
+    }
+    changes = Changes(
+        environment=environment,
+        env_args=parse_object(env_args, "-a/--env-args"),
+        examples=frozenset(example) if example else None,
+        replay=replay,
+        force=force,
+        plan={name: value for name, value in told.items() if value is not None},
+    )
+    source = find_source(run, places.cwd, places.hub)
+    rescoring = prepare_rescoring(source, changes, places, session.progress)
+    registry = load_registry(endpoints_path, places.cwd, os.environ)
+    result = score_again(rescoring, registry, session.surroundings(given=given.values))
+    _show_rerun(session, result, source, resumable=False, only=changes.examples)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

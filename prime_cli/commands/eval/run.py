@@ -5,15 +5,12 @@ import os
 
 import typer
 
-from prime_cli.commands.eval import flags
-from prime_cli.commands.eval.costing import announce_cost
-from prime_cli.commands.eval.gating import hold_to, prepare_gates
-from prime_cli.commands.eval.hugging_face import check_dataset_push, push_as_dataset_at_end
-from prime_cli.commands.eval.interruption import leave_if_signalled
+from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.eval.gate import apply_gates, prepare_gates
+from prime_cli.commands.eval.prepare_run import announce_cost, prepare_run
 from prime_cli.commands.eval.push import push_at_end
-from prime_cli.commands.eval.resuming import prepare_run
 from prime_cli.commands.eval.suite import run_suite
-from prime_cli.commands.eval.views import summary_lines
+from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import (
     ContextOpt,
     LongOutputOpt,
@@ -41,57 +38,57 @@ from prime_cli.session import Session
 
 def run(
     ctx: typer.Context,
-    environment: flags.NameArg = None,
-    model: flags.ModelOpt = None,
-    num_examples: flags.ExamplesOpt = None,
-    rollouts_per_example: flags.RolloutsOpt = None,
-    max_concurrent: flags.ConcurrencyOpt = None,
-    max_tokens: flags.MaxTokensOpt = None,
-    temperature: flags.TemperatureOpt = None,
-    sampling_args: flags.SamplingOpt = None,
-    env_args: flags.EnvArgsOpt = None,
-    extra_env_kwargs: flags.ExtraOpt = None,
-    api_base_url: flags.BaseUrlOpt = None,
-    api_key_var: flags.KeyVarOpt = None,
-    endpoints_path: flags.EndpointsOpt = None,
-    provider: flags.ProviderOpt = None,
-    header: flags.HeaderOpt = None,
-    env_var: flags.EnvVarOpt = None,
-    env_file: flags.EnvFileOpt = None,
-    state_columns: flags.StateColumnsOpt = None,
-    independent_scoring: flags.IndependentOpt = False,
-    max_retries: flags.RetriesOpt = 0,
-    max_error_rate: flags.ErrorRateOpt = 0.0,
-    fail_fast: flags.FailFastOpt = None,
-    max_cost: flags.MaxCostOpt = None,
-    token_budget: flags.TokenBudgetOpt = None,
-    call_timeout: flags.CallTimeoutOpt = None,
-    score_timeout: flags.ScoreTimeoutOpt = None,
-    rollout_timeout: flags.RolloutTimeoutOpt = None,
-    cache: flags.CacheOpt = False,
-    resume: flags.ResumeOpt = None,
-    retry_errors: flags.RetryErrorsOpt = False,
-    new: flags.NewOpt = False,
-    fail_under: flags.FailUnderOpt = None,
-    baseline: flags.BaselineOpt = None,
-    max_drop: flags.MaxDropOpt = None,
-    junit: flags.JunitOpt = None,
-    github_summary: flags.GithubSummaryOpt = None,
-    verifiers: flags.VerifiersOpt = None,
+    environment: options.NameArg = None,
+    model: options.ModelOpt = None,
+    num_examples: options.ExamplesOpt = None,
+    rollouts_per_example: options.RolloutsOpt = None,
+    max_concurrent: options.ConcurrencyOpt = None,
+    max_tokens: options.MaxTokensOpt = None,
+    temperature: options.TemperatureOpt = None,
+    sampling_args: options.SamplingOpt = None,
+    env_args: options.EnvArgsOpt = None,
+    extra_env_kwargs: options.ExtraOpt = None,
+    api_base_url: options.BaseUrlOpt = None,
+    api_key_var: options.KeyVarOpt = None,
+    endpoints_path: options.EndpointsOpt = None,
+    provider: options.ProviderOpt = None,
+    header: options.HeaderOpt = None,
+    env_var: options.EnvVarOpt = None,
+    env_file: options.EnvFileOpt = None,
+    state_columns: options.StateColumnsOpt = None,
+    independent_scoring: options.IndependentOpt = False,
+    max_retries: options.RetriesOpt = 0,
+    max_error_rate: options.ErrorRateOpt = 0.0,
+    fail_fast: options.FailFastOpt = None,
+    max_cost: options.MaxCostOpt = None,
+    token_budget: options.TokenBudgetOpt = None,
+    call_timeout: options.CallTimeoutOpt = None,
+    score_timeout: options.ScoreTimeoutOpt = None,
+    rollout_timeout: options.RolloutTimeoutOpt = None,
+    cache: options.CacheOpt = False,
+    resume: options.ResumeOpt = None,
+    retry_errors: options.RetryErrorsOpt = False,
+    new: options.NewOpt = False,
+    fail_under: options.FailUnderOpt = None,
+    baseline: options.BaselineOpt = None,
+    max_drop: options.MaxDropOpt = None,
+    junit: options.JunitOpt = None,
+    github_summary: options.GithubSummaryOpt = None,
+    verifiers: options.VerifiersOpt = None,
     python: PythonOpt = None,
-    sandbox: flags.SandboxOpt = False,
-    allow_net: flags.AllowNetOpt = False,
-    only_gateway: flags.OnlyGatewayOpt = False,
-    hub: flags.HubOnlyOpt = False,
-    tag: flags.TagOpt = None,
-    note: flags.NoteOpt = None,
-    save_results: flags.SaveOpt = False,  # noqa: ARG001 results are always saved
-    push: flags.PushOpt = False,
-    save_to_hf_hub: flags.SaveToHubOpt = False,
-    hf_hub_dataset_name: flags.DatasetNameOpt = None,
-    official: flags.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
-    num_workers: flags.WorkersOpt = None,  # noqa: ARG001 one worker holds all
-    verbose: flags.VerboseOpt = False,
+    sandbox: options.SandboxOpt = False,
+    allow_net: options.AllowNetOpt = False,
+    only_gateway: options.OnlyGatewayOpt = False,
+    hub: options.HubOnlyOpt = False,
+    tag: options.TagOpt = None,
+    note: options.NoteOpt = None,
+    save_results: options.SaveOpt = False,  # noqa: ARG001 results are always saved
+    push: options.PushOpt = False,
+    save_to_hf_hub: options.SaveToHubOpt = False,
+    hf_hub_dataset_name: options.DatasetNameOpt = None,
+    official: options.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
+    num_workers: options.WorkersOpt = None,  # noqa: ARG001 one worker holds all
+    verbose: options.VerboseOpt = False,
     yes: YesOpt = False,
     output: LongOutputOpt = None,
     quiet: QuietOpt = False,
@@ -170,6 +167,8 @@ def run(
         )
         return
     if save_to_hf_hub:
+        from prime_cli.commands.eval.export import check_dataset_push
+
         check_dataset_push(session, os.environ)
     elif hf_hub_dataset_name:
         session.output.warn("`-D` names a data set, which only `-H` pushes")
@@ -184,10 +183,12 @@ def run(
     around = session.surroundings(given=given.values)
     result = _evaluate(session, request, around, resume=resume, new=new, verbose=verbose, yes=yes)
     _show(session, result, verbose=verbose)
-    judgement = hold_to(gates, session, result.folder.path, result.summary)
+    judgement = apply_gates(gates, session, result.folder.path, result.summary)
     if push:
         push_at_end(session, result.folder.path)
     if save_to_hf_hub:
+        from prime_cli.commands.eval.export import push_as_dataset_at_end
+
         push_as_dataset_at_end(session, result.folder.path, hf_hub_dataset_name, environ=os.environ)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)
@@ -240,4 +241,4 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
             session.output.say(f"{error.kind} error {error.type}, {error.count} x, the first:")
             session.output.say(error.traceback.rstrip())
     command = resume_command(result.summary.run_id, result.plan)
-    leave_if_signalled(session, result.signal, command)
+    exit_if_signalled(session, result.signal, command)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from prime_cli.commands.eval.interruption import leave_if_signalled
+from prime_cli.commands.eval.leaderboard import show_leaderboard
+from prime_cli.commands.eval.prepare_run import require_resume
 from prime_cli.commands.eval.push import push_at_end
-from prime_cli.commands.eval.resuming import require_resume
-from prime_cli.commands.eval.standings import show_leaderboard
-from prime_cli.commands.eval.views import from_here
+from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.request import EvalRequest
@@ -56,7 +55,7 @@ def run_suite(
     around = session.surroundings(budget, given=given)
     result = SuiteRun(suite, folder, record, places, around).execute()
     show_leaderboard(session.output, result.leaderboard)
-    session.output.say(f"Saved in {from_here(str(folder.path))}")
+    session.output.say(f"Saved in {relative_path(str(folder.path))}")
     if push:
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
@@ -83,7 +82,7 @@ def _folder(
 def _end(session: Session, result: SuiteResult, suite: Suite, cwd: Path) -> None:
     """Exit as the suite ended; a cap, a failure and too many errors are partial results."""
     command = resume_command(result.record)
-    leave_if_signalled(session, result.signal, command)
+    exit_if_signalled(session, result.signal, command)
     again = f"go on with `{command}`"
     if result.record.status == CAPPED:
         raise PartialResult("The budget of the suite is used up", hint=f"{again} and a higher cap")

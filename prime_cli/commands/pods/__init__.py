@@ -1,6 +1,6 @@
 """`prime pods …`, also `prime pod …`."""
 
-from prime_cli.commands.lazy import group
+from prime_cli.commands.base import group
 
 _HERE = "prime_cli.commands.pods"
 
@@ -11,10 +11,10 @@ app = group(
         "list": (f"{_HERE}.list:list_", "List the pods that are there."),
         "status": (f"{_HERE}.status:status", "Show how a pod is, and what it has come to."),
         "ssh": (f"{_HERE}.ssh:ssh", "Log in to a pod, once it lets you in."),
-        "exec": (f"{_HERE}.exec:exec_", "Run a command in a pod, word for word."),
-        "cp": (f"{_HERE}.cp:cp", "Copy files to a pod or from it."),
-        "logs": (f"{_HERE}.logs:logs", "Print what was said while a pod was made and ran."),
-        "history": (f"{_HERE}.history:history", "List the pods that ended, the last first."),
+        "exec": (f"{_HERE}.ssh:exec_", "Run a command in a pod, word for word."),
+        "cp": (f"{_HERE}.ssh:cp", "Copy files to a pod or from it."),
+        "logs": (f"{_HERE}.status:logs", "Print what was said while a pod was made and ran."),
+        "history": (f"{_HERE}.list:history", "List the pods that ended, the last first."),
         "terminate": (
             f"{_HERE}.terminate:terminate",
             "End pods, and everything on them but their disks.",

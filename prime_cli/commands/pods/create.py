@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import typer
 
-from prime_cli.commands.availability import flags as offer_flags
 from prime_cli.commands.options import (
     ContextOpt,
     DryRunOpt,
@@ -17,12 +16,10 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.pods import create_flags as flags
-from prime_cli.commands.pods.asking import ask_offer, ask_open
-from prime_cli.commands.pods.making import Order, find_key, make, make_and_wait
-from prime_cli.commands.pods.planned import named, plan_lines
-from prime_cli.commands.pods.sharing import Sharing, read_sharing
-from prime_cli.commands.pods.teams import TeamOpt
+from prime_cli.commands.pods import create_options as options
+from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
+from prime_cli.commands.pods.prompts import ask_offer, ask_open
+from prime_cli.commands.pods.teams import Sharing, TeamOpt, read_sharing
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
@@ -49,32 +46,32 @@ class _Named:
 
 def create(
     ctx: typer.Context,
-    id_: flags.IdOpt = None,
-    cloud_id: flags.CloudIdOpt = None,
-    gpu_type: offer_flags.GpuTypeOpt = None,
-    gpu_count: offer_flags.GpuCountOpt = None,
-    regions: offer_flags.RegionsOpt = None,
-    socket: offer_flags.SocketOpt = None,
-    provider: offer_flags.ProviderOpt = None,
-    max_price: offer_flags.MaxPriceOpt = None,
-    spot: flags.SpotOpt = None,
-    name: flags.NameOpt = None,
-    disk_size: flags.DiskSizeOpt = None,
-    vcpus: flags.VcpusOpt = None,
-    memory: flags.MemoryOpt = None,
-    image: flags.ImageOpt = None,
-    custom_template_id: flags.TemplateOpt = None,
-    disks: flags.DisksOpt = None,
-    env: flags.EnvOpt = None,
-    for_: flags.ForOpt = None,
-    nodes: flags.NodesOpt = 1,
-    ssh_key: flags.KeyOpt = None,
+    id_: options.IdOpt = None,
+    cloud_id: options.CloudIdOpt = None,
+    gpu_type: options.GpuTypeOpt = None,
+    gpu_count: options.GpuCountOpt = None,
+    regions: options.RegionsOpt = None,
+    socket: options.SocketOpt = None,
+    provider: options.ProviderOpt = None,
+    max_price: options.MaxPriceOpt = None,
+    spot: options.TakeSpotOpt = None,
+    name: options.NameOpt = None,
+    disk_size: options.DiskSizeOpt = None,
+    vcpus: options.VcpusOpt = None,
+    memory: options.MemoryOpt = None,
+    image: options.ImageOpt = None,
+    custom_template_id: options.TemplateOpt = None,
+    disks: options.DisksOpt = None,
+    env: options.EnvOpt = None,
+    for_: options.ForOpt = None,
+    nodes: options.NodesOpt = 1,
+    ssh_key: options.KeyOpt = None,
     team_id: TeamOpt = None,
-    share_with_team: flags.ShareOpt = False,
-    add_members: flags.AddMembersOpt = False,
-    member: flags.MemberOpt = None,
-    wait: flags.WaitOpt = None,
-    timeout: flags.TimeoutOpt = "30m",
+    share_with_team: options.ShareOpt = False,
+    add_members: options.AddMembersOpt = False,
+    member: options.MemberOpt = None,
+    wait: options.WaitOpt = None,
+    timeout: options.TimeoutOpt = "30m",
     dry_run: DryRunOpt = False,
     yes: YesOpt = False,
     output: OutputOpt = None,

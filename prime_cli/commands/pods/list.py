@@ -1,18 +1,32 @@
-"""`prime pods list`."""
+"""`prime pods list` and `prime pods history`."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.commands.pods.options import LimitOpt, OffsetOpt
-from prime_cli.commands.pods.watching import Columns, WatchOpt, require_lines
-from prime_cli.commands.pods.watching import watch as go_on
-from prime_cli.commands.pods.words import machine_words, price_words, stops_in
+from prime_cli.commands.options import (
+    ContextOpt,
+    LimitOpt,
+    OfflineOpt,
+    OffsetOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.commands.pods.formatting import (
+    countdown,
+    duration_text,
+    machine_text,
+    price_text,
+    short_ids,
+)
+from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
+from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import note
 from prime_cli.core.formatting import pluralize
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
+from prime_cli.pods.past import EndedPod, list_ended
 from prime_cli.pods.prices import hourly
 from prime_cli.terminal.output import Output
 
@@ -56,10 +70,10 @@ def list_(
             session, lambda: ask().pods, _COLUMNS, lambda pods: _sum_up(pods) or "No pod is there"
         )
     else:
-        _show(session.output, ask())
+        _show_pods(session.output, ask())
 
 
-def _show(output: Output, listing: PodListing) -> None:
+def _show_pods(output: Output, listing: PodListing) -> None:
     rows = _COLUMNS.rows(listing.pods, whole_ids=output.mode == "plain")
     output.table(_COLUMNS.titles, rows, records=listing.pods, page=listing)
     if summary := _sum_up(listing.pods):
@@ -82,12 +96,60 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
     return [
         pod.name or "-",
         shown_id,
-        machine_words(pod.gpu, pod.nodes),
+        machine_text(pod.gpu, pod.nodes),
         pod.status,
         pod.created_at,
-        stops_in(pod.stop_at, datetime.now(UTC)),
-        price_words(pod.price_per_hour),
+        countdown(pod.stop_at, datetime.now(UTC)),
+        price_text(pod.price_per_hour),
     ]
 
 
 _COLUMNS = Columns(("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h"), _row)
+
+
+_HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")
+
+
+def history(
+    ctx: typer.Context,
+    limit: LimitOpt = 100,
+    offset: OffsetOpt = 0,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the pods that ended, the last first.
+
+    Each with what it came to.
+
+    \b
+    Example:
+      prime pods history --limit 10
+      prime pods history --output json
+    \b
+    See also: `prime pods list`, `prime pods status`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    found = list_ended(session.hub, offset=offset, limit=limit)
+    ids = [pod.id for pod in found.history]
+    short = ids if session.output.mode == "plain" else short_ids(ids)
+    rows = [_ended_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
+    session.output.table(_HISTORY_COLUMNS, rows, records=found.history, page=found)
+    if not rows and not offset:
+        session.output.say("No pod has ended yet")
+    if found.more:
+        session.output.hint(f"{found.more} more with `--offset {offset + len(rows)}`")
+
+
+def _ended_row(pod: EndedPod, short: str) -> list[str]:
+    return [
+        pod.name or "-",
+        short,
+        pod.gpu,
+        pod.terminated_at or "-",
+        duration_text(pod.created_at, pod.terminated_at),
+        price_text(pod.total_cost),
+        pod.provider,
+        pod.team_id or "-",
+    ]

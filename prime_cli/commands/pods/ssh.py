@@ -1,20 +1,117 @@
-"""`prime pods ssh`, also `prime pods connect`."""
+"""`prime pods ssh`, also `prime pods connect`, `exec` and `cp`."""
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.commands.pods.options import PodArg
-from prime_cli.commands.pods.reaching import IdentityOpt, NodeOpt, TimeoutOpt, find_way
-from prime_cli.core.errors import Offline
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    PodArg,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.errors import NotFound, Offline, PrimeError, Unreachable
+from prime_cli.core.formatting import parse_duration, pluralize
+from prime_cli.pods.identity import find_identity
+from prime_cli.pods.past import Found, find_present_or_past
 from prime_cli.pods.ssh.aliases import keep_alias
+from prime_cli.pods.ssh.copying import copy, plan_copy
+from prime_cli.pods.ssh.executing import execute, remote_line
 from prime_cli.pods.ssh.files import SshFiles
 from prime_cli.pods.ssh.including import include_aliases, plain_command
+from prime_cli.pods.ssh.reaching import Wish, find_route, reach
 from prime_cli.pods.ssh.routes import Route
 from prime_cli.pods.ssh.sessions import become
 from prime_cli.session import Session
+from prime_cli.wire.pods import Pod
+
+IdentityOpt = Annotated[
+    str | None,
+    typer.Option("--identity", "-i", metavar="FILE", help="The private key to log in with."),
+]
+
+NodeOpt = Annotated[
+    int, typer.Option("--node", metavar="N", min=0, help="Which of several nodes, from 0.")
+]
+
+TimeoutOpt = Annotated[
+    str | None,
+    typer.Option("--timeout", metavar="TIME", help="How long to wait.", show_default="10m"),
+]
+
+
+def _find_route(
+    session: Session,
+    word: str,
+    *,
+    identity: str | None,
+    node: int,
+    timeout: str | None,
+    wait: bool = True,
+) -> Route:
+    """The way to the pod that `word` means, once it lets us in; unless `wait`, as it is now."""
+    seconds = None if timeout is None else float(parse_duration(timeout))
+    pod = _find_pod(session, word)
+    config = session.config
+    wish = Wish(
+        home=config.home.value,
+        identity=find_identity(config.home.value, identity, config.ssh_key_path, session.progress),
+        node=node,
+        timeout=seconds,
+        can_type=session.output.is_interactive,
+    )
+    if not wait:
+        return _route_now(session, pod, wish)
+    if config.offline:
+        raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
+    route = reach(session.hub, pod, wish, session.progress)
+    # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
+    keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
+    return route
+
+
+@contextmanager
+def _detecting_the_end(session: Session, route: Route) -> Iterator[None]:
+    """Tell a connection that broke because its pod ended meanwhile as that, as at a deadline."""
+    try:
+        yield
+    except Unreachable as error:
+        if not _has_ended(session, route):
+            raise
+        raise Unreachable(
+            f"`{route.name}` has ended meanwhile", hint="`prime pods history` shows when"
+        ) from error
+
+
+def _has_ended(session: Session, route: Route) -> bool:
+    try:
+        return isinstance(find_present_or_past(session.hub, route.pod_id), Found)
+    except PrimeError:  # nothing is known for certain then
+        return False
+
+
+def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
+    route = find_route(session.hub, pod, wish)
+    if route is None:
+        raise Unreachable(
+            f"`{pod.title}` is {pod.shown_status} and has no address yet",
+            hint="without `--no-wait` it is waited for",
+        )
+    return route
+
+
+def _find_pod(session: Session, word: str) -> Pod:
+    found = find_present_or_past(session.hub, word)
+    if isinstance(found, Found):
+        raise NotFound(
+            f"`{found.pod.title}` has ended", hint="`prime pods history` shows those that ended"
+        )
+    return found
 
 
 def ssh(
@@ -56,7 +153,9 @@ def ssh(
     See also: `prime pods exec`, `prime pods cp`, `prime pods status`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    route = find_way(session, pod, identity=identity, node=node, timeout=timeout, wait=not no_wait)
+    route = _find_route(
+        session, pod, identity=identity, node=node, timeout=timeout, wait=not no_wait
+    )
     argv = [*route.ssh(), *(arguments or [])]
     if printed or session.output.is_json:
         _print(session, route, argv)
@@ -88,3 +187,79 @@ def _keep(session: Session, route: Route, *, tells: bool) -> None:
     alias = keep_alias(files, session.hub.base_url, route)
     if include_aliases(files, session.progress) and tells:
         session.output.say(f"Plain ssh knows it as `{plain_command(alias)}`")
+
+
+def exec_(
+    ctx: typer.Context,
+    pod: PodArg,
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its words.")
+    ],
+    tty: Annotated[bool, typer.Option("--tty", "-t", help="Give the command a terminal.")] = False,
+    identity: IdentityOpt = None,
+    node: NodeOpt = 0,
+    timeout: TimeoutOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Run a command in a pod, word for word.
+
+    Its stdin, stdout and exit code are those of this command; a connection that breaks ends with
+    5. No shell reads the words: for `|` or `$HOME` of the pod, name one, as `sh -c '…'`.
+
+    \b
+    Example:
+      prime pods exec my-pod -- nvidia-smi
+      prime pods exec my-pod -- sh -c 'ls $HOME | wc -l'
+      tar c data | prime pods exec my-pod -- tar x
+    \b
+    See also: `prime pods ssh`, `prime pods cp`.
+    """
+    session = open_session(ctx, quiet=quiet, context=context, offline=offline)
+    remote_line(command)
+    route = _find_route(session, pod, identity=identity, node=node, timeout=timeout)
+    with _detecting_the_end(session, route):
+        ended = execute(route, command, tty=tty)
+    if ended.by_signal:
+        session.output.warn("The command was ended by a signal")
+    raise typer.Exit(ended.code)
+
+
+def cp(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[POD:]PATH... [POD:]PATH", help="One side is in a pod: `POD:PATH`."
+        ),
+    ],
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="Copy folders, and what is in them.")
+    ] = False,
+    identity: IdentityOpt = None,
+    node: NodeOpt = 0,
+    timeout: TimeoutOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Copy files to a pod or from it.
+
+    A path in a pod begins at your home there. `*` in it is looked up there; quote it here. A file
+    of this machine with a colon in its name is `./a:b`.
+
+    \b
+    Example:
+      prime pods cp train.py my-pod:
+      prime pods cp -r my-pod:results/run-1 .
+    \b
+    See also: `prime pods ssh`, `prime pods exec`.
+    """
+    session = open_session(ctx, quiet=quiet, context=context, offline=offline)
+    plan = plan_copy(paths)
+    route = _find_route(session, plan.pod, identity=identity, node=node, timeout=timeout)
+    with _detecting_the_end(session, route):
+        copy(route, plan, recursive=recursive, quiet=quiet)
+    where = f"`{plan.pod}`" if plan.uploads else "here"
+    session.output.done(f"Copied {pluralize(len(plan.sources), 'path')} to {where}")

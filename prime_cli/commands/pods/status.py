@@ -1,14 +1,28 @@
-"""`prime pods status`."""
+"""`prime pods status` and `prime pods logs`."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.commands.pods.options import PodArg
-from prime_cli.commands.pods.words import deadline_words, lived_words, machine_words, price_words
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    PodArg,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.commands.pods.formatting import (
+    deadline_text,
+    duration_text,
+    machine_text,
+    price_text,
+)
+from prime_cli.commands.pods.watch import require_lines
 from prime_cli.pods.details import PodDetails, read_details
 from prime_cli.pods.listing import moment
+from prime_cli.pods.logs import Piece, follow_log, read_log
 from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
 from prime_cli.pods.prices import hourly
 from prime_cli.session import Session
@@ -67,12 +81,12 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("status", pod.status),
         ("team", pod.team_id or _PERSONAL),
         ("provider", pod.provider),
-        ("gpu", machine_words(pod.gpu, pod.nodes)),
+        ("gpu", machine_text(pod.gpu, pod.nodes)),
         ("image", pod.image or "-"),
         ("created", pod.created_at),
         *_restarted(pod, now),
-        ("stops", deadline_words(when, now) if (when := moment(pod.stop_at)) else "-"),
-        ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.billed)} so far"),
+        ("stops", deadline_text(when, now) if (when := moment(pod.stop_at)) else "-"),
+        ("price", f"{hourly(pod.price_per_hour)}, {price_text(pod.billed)} so far"),
         ("ip", pod.ip),
         ("ssh", pod.ssh),
     ]
@@ -118,6 +132,56 @@ def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
         ("gpu", pod.gpu),
         ("created", pod.created_at),
         ("ended", pod.terminated_at or "-"),
-        ("duration", lived_words(pod.created_at, pod.terminated_at)),
-        ("price", f"{hourly(pod.price_per_hour)}, {price_words(pod.total_cost)} in all"),
+        ("duration", duration_text(pod.created_at, pod.terminated_at)),
+        ("price", f"{hourly(pod.price_per_hour)}, {price_text(pod.total_cost)} in all"),
     ]
+
+
+def logs(
+    ctx: typer.Context,
+    pod: PodArg,
+    tail: Annotated[
+        int, typer.Option("--tail", "-n", min=1, max=10_000, help="How many lines, the last ones.")
+    ] = 1000,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what comes, until the pod ends.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Print what was said while a pod was made and ran.
+
+    \b
+    Example:
+      prime pods logs my-pod --tail 20
+      prime pods logs my-pod --follow
+    \b
+    See also: `prime pods status`, `prime eval logs`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if follow:
+        require_lines(session.output, "--follow")
+    hub = session.hub
+    found = find_present_or_past(hub, pod)
+    if not follow:
+        piece = read_log(hub, found, tail)
+        _print_log(session, piece)
+        if not piece.logs:
+            session.output.say(
+                f"`{pod}` has ended, and no log of it was kept"
+                if isinstance(found, Found)
+                else "Nothing was said yet"
+            )
+        return
+    for piece in follow_log(hub, found, tail):
+        if piece.logs:
+            _print_log(session, piece)
+        if not session.output.is_read():
+            return
+    session.output.say(f"`{pod}` has ended")
+
+
+def _print_log(session: Session, piece: Piece) -> None:
+    session.output.text(piece.logs, record=piece)

@@ -1,13 +1,17 @@
-"""The team that what is rented is for: the same choice for pods and for disks."""
+"""Whose a new pod or disk is, and which members of a team may use the pod."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from prime_cli.accounts.teams import find_team
+from prime_cli.accounts.teams import find_team, list_members
+from prime_cli.commands.pods.prompts import ask_members
 from prime_cli.core.config.contexts import PERSONAL
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
-from prime_cli.wire.accounts import Team
+from prime_cli.wire.accounts import Member, Team
 
 TeamOpt = Annotated[
     str | None,
@@ -34,3 +38,67 @@ def choose_team(session: Session, said: str | None) -> Team | None:
     if not said:
         session.output.say(f"For the team `{team.slug}` (from {context.team_source})")
     return team
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What the flags say: a team (its slug or id), everybody in it, some of them, or to ask."""
+
+    team: str | None
+    everybody: bool
+    asked: bool
+    members: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The team's id and its slug, and with whom in it the pod is shared."""
+
+    team_id: str | None = None
+    team: str | None = None
+    everybody: bool = False
+    member_ids: tuple[str, ...] = ()
+
+
+def read_sharing(session: Session, said: Sharing) -> Shared:
+    """What the flags mean on this hub; raises UsageError, and NotFound for a team or a member."""
+    shares = sum((said.everybody, said.asked, bool(said.members)))
+    if shares > 1:
+        raise UsageError(
+            "`--share-with-team`, `--add-members` and `--member` say who may use it, each in its "
+            "own way",
+            hint="give one of them",
+        )
+    team = choose_team(session, said.team)
+    if team is None:
+        if shares:
+            raise UsageError(
+                "A pod is shared within a team, and none is named",
+                hint="name it with `--team-id`, or choose it with `prime switch`",
+            )
+        return Shared()
+    if said.everybody or not shares:
+        return Shared(team.team_id, team.slug, said.everybody)
+    picked = _pick_members(session, team, said)
+    return Shared(team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked))
+
+
+def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
+    me = session.hub.accounts.whoami().id
+    others = [each for each in list_members(session.hub, team) if each.user_id != me]
+    if said.asked:
+        if not others:
+            session.output.warn(f"There is nobody else in `{team.slug}`")
+            return []
+        return ask_members(session.output, others)
+    return [_find_member(word, others, team) for word in dict.fromkeys(said.members)]
+
+
+def _find_member(word: str, members: Sequence[Member], team: Team) -> Member:
+    for member in members:
+        if word in (member.user_id, member.user_name, member.user_email):
+            return member
+    raise NotFound(
+        f"There is no `{word[:80]}` beside you in `{team.slug}`",
+        hint=f"`prime teams members {team.slug}` shows who is",
+    )

@@ -14,7 +14,7 @@ from prime_cli.commands.options import (
     YesOpt,
     open_session,
 )
-from prime_cli.commands.pods.words import described, price_words
+from prime_cli.commands.pods.formatting import described, price_text
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import first_few, pluralize
@@ -142,5 +142,5 @@ def _record(ending: Ending) -> dict[str, object]:
 def _sentence(ending: Ending) -> str:
     if ending.status != TERMINATED:
         return f"{ending.title} is being ended"
-    billed = "" if ending.billed is None else f", after about {price_words(ending.billed)}"
+    billed = "" if ending.billed is None else f", after about {price_text(ending.billed)}"
     return f"{ending.title} is gone{billed}"

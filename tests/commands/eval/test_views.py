@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prime_cli.commands.eval.views import summary_lines
+from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
 from prime_cli.runs.labels import Labels, Revision
 from prime_cli.runs.served_models import ServedModel

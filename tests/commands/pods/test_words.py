@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from prime_cli.commands.pods.words import deadline_words, stops_in
+from prime_cli.commands.pods.formatting import countdown, deadline_text
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -24,10 +24,10 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 )
 def test_a_deadline_is_as_far_away_as_it_was_set(left: dict[str, float], words: str) -> None:
     when = NOW + timedelta(**left)
-    assert stops_in(when.isoformat(), NOW) == words
-    assert deadline_words(when, NOW).endswith(f"(in {words})")
+    assert countdown(when.isoformat(), NOW) == words
+    assert deadline_text(when, NOW).endswith(f"(in {words})")
 
 
 def test_a_deadline_that_has_passed_is_overdue() -> None:
-    assert stops_in((NOW - timedelta(seconds=1)).isoformat(), NOW) == "overdue"
-    assert deadline_words(NOW, NOW).endswith("(overdue)")
+    assert countdown((NOW - timedelta(seconds=1)).isoformat(), NOW) == "overdue"
+    assert deadline_text(NOW, NOW).endswith("(overdue)")

@@ -1,0 +1,225 @@
+"""`prime availability …`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.pods.create_options import (
+    GpuCountOpt,
+    GpuTypeOpt,
+    MaxPriceOpt,
+    ProviderOpt,
+    RegionsOpt,
+    SocketOpt,
+    SpotOpt,
+)
+from prime_cli.commands.pods.formatting import price_text
+from prime_cli.pods.choosing import why_none
+from prime_cli.pods.disks import find_disks
+from prime_cli.pods.offers import Wanted, fetch_offers, narrow, read_regions, read_words
+from prime_cli.pods.shown_offers import (
+    NOT_TOLD,
+    ShownDisk,
+    ShownOffer,
+    show_disks,
+    show_offers,
+    show_types,
+)
+
+_HERE = "prime_cli.commands.availability"
+
+app = group(
+    "See which machines can be rented, and at what price.",
+    {
+        "list": (f"{_HERE}:list_", "List the machines that can be rented now."),
+        "gpu-types": (f"{_HERE}:gpu_types", "List the types of GPUs there are."),
+        "disks": (f"{_HERE}:disks", "List the disks that can be rented now."),
+    },
+    aliases={"ls": "list"},
+)
+
+
+_OFFER_COLUMNS = (
+    "Id", "GPU", "$/h", "Provider", "Place", "Stock", "vCPUs", "RAM GB", "Disk GB", "Socket",
+    "Security",
+)  # fmt: skip
+
+
+def list_(
+    ctx: typer.Context,
+    gpu_type: GpuTypeOpt = None,
+    gpu_count: GpuCountOpt = None,
+    regions: RegionsOpt = None,
+    socket: SocketOpt = None,
+    provider: ProviderOpt = None,
+    max_price: MaxPriceOpt = None,
+    spot: SpotOpt = None,
+    disks: Annotated[
+        list[str] | None,
+        typer.Option("--disks", metavar="DISK", help="Where this disk is; may be repeated."),
+    ] = None,
+    group_similar: Annotated[
+        bool,
+        typer.Option(
+            "--group-similar/--no-group-similar",
+            help="One row for offers that differ in vCPUs and memory alone.",
+        ),
+    ] = True,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the machines that can be rented now.
+
+    The cheapest comes first; prices are in USD for the whole machine. The id is what
+    `prime pods create --id` takes.
+
+    \b
+    Example:
+      prime availability list
+      prime availability list --gpu-type h100 --gpu-count 8 --max-price 20
+    \b
+    See also: `prime pods create`, `prime availability disks`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    wanted = Wanted(
+        gpu_type=gpu_type,
+        gpu_count=gpu_count,
+        regions=read_regions(regions or ()),
+        socket=socket,
+        provider=provider,
+        disks=tuple(disk.id for disk in find_disks(hub, read_words(disks or ()))),
+        max_price=max_price,
+        spot=spot,
+    )
+    offers = fetch_offers(hub, wanted)
+    found = show_offers(narrow(offers, wanted), group=group_similar)
+    page = {
+        "gpu_resources": found,
+        "total_count": len(found),
+        "filters": {
+            "gpu_type": gpu_type,
+            "gpu_count": gpu_count,
+            "regions": list(wanted.regions) or None,
+            "socket": socket,
+            "provider": provider,
+            "group_similar": group_similar,
+            "max_price": max_price,
+            "spot": spot,
+        },
+    }
+    session.output.table(
+        _OFFER_COLUMNS, [_offer_row(each) for each in found], records=found, page=page
+    )
+    if found:
+        session.output.hint("rent one with `prime pods create --id ID`")
+    else:
+        reason = why_none(offers, wanted)
+        session.output.say(reason.message)
+        if reason.hint:
+            session.output.hint(reason.hint)
+
+
+def _offer_row(offer: ShownOffer) -> list[str]:
+    # As `--gpu-type` takes it.
+    name = offer.gpu_type.removesuffix(" (Spot)").replace(" ", "_")
+    cells = [
+        offer.id,
+        f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}",
+        price_text(offer.price_value),
+        offer.provider,
+        offer.location,
+        offer.stock_status,
+        offer.vcpus,
+        offer.memory_gb,
+        offer.disk_gb,
+        offer.socket,
+        offer.security,
+    ]
+    return ["-" if cell == NOT_TOLD else cell for cell in cells]
+
+
+_GPU_COLUMNS = ("GPU", "How many", "From $/h")
+
+
+def gpu_types(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the types of GPUs there are.
+
+    \b
+    Example:
+      prime availability gpu-types
+    \b
+    See also: `prime availability list`, `prime pods create`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    found = show_types(session.hub.availability.summary())
+    names = [each.gpu_type for each in found]
+    rows = [
+        [each.gpu_type, ", ".join(each.gpu_counts), price_text(each.cheapest)] for each in found
+    ]
+    page = {"gpu_types": names, "total_count": len(names)}
+    session.output.table(_GPU_COLUMNS, rows, records=found, page=page)
+    if not found:
+        session.output.say("There is nothing to rent on this hub now")
+
+
+_DISK_COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "Several nodes")
+
+
+def disks(
+    ctx: typer.Context,
+    regions: RegionsOpt = None,
+    data_center_id: Annotated[
+        str | None,
+        typer.Option("--data-center-id", metavar="ID", help="Only in this data center."),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the disks that can be rented now.
+
+    A disk outlives the pods that it is attached to, and is paid for until it is terminated.
+
+    \b
+    Example:
+      prime availability disks --regions united_states
+    \b
+    See also: `prime availability list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    places = read_regions(regions or ())
+    found = show_disks(session.hub.availability.disks(places, data_center_id))
+    filters = {"regions": list(places) or None, "data_center_id": data_center_id}
+    page = {"disks": found, "total_count": len(found), "filters": filters}
+    session.output.table(
+        _DISK_COLUMNS, [_disk_row(each) for each in found], records=found, page=page
+    )
+    if found:
+        session.output.hint("rent one with `prime disks create --id ID --size GB`")
+    else:
+        session.output.say("There are no such disks on this hub now")
+
+
+def _disk_row(disk: ShownDisk) -> list[str]:
+    cells = [
+        disk.short_id,
+        disk.provider,
+        disk.location,
+        price_text(disk.price_value),
+        disk.max_size,
+        disk.stock_status,
+        disk.is_multinode.lower(),
+    ]
+    return ["-" if cell == NOT_TOLD else cell for cell in cells]

@@ -1,0 +1,204 @@
+"""`prime cache …`."""
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
+from prime_cli.envs.cache.entries import DESCRIPTIONS, CacheEntry, CacheKind, list_entries
+from prime_cli.envs.cache.maintenance import BrokenEntry, prune, select_unused, verify_entries
+from prime_cli.session import Session
+from prime_cli.terminal.words import age
+
+_HERE = "prime_cli.commands.cache"
+
+app = group(
+    "See what is kept on this disk, check it, and remove what is old.",
+    {
+        "list": (f"{_HERE}:list_kept", "List what is kept, how big it is and its last use."),
+        "prune": (f"{_HERE}:prune_kept", "Remove what was not used for some time."),
+        "verify": (f"{_HERE}:verify_kept", "Check that what is kept is what it was."),
+    },
+    aliases={"ls": "list"},
+)
+
+
+KindOpt = Annotated[
+    list[CacheKind] | None, typer.Option("--kind", help="Only of this kind; several.")
+]
+
+
+def _chosen_kinds(kinds: list[CacheKind] | None) -> frozenset[CacheKind] | None:
+    """The kinds that were named; None where none was."""
+    return frozenset(kinds) if kinds else None
+
+
+def _entry_record(entry: CacheEntry) -> dict[str, Any]:
+    """An entry as JSON shows it."""
+    return {
+        "kind": entry.kind.value,
+        "name": entry.name,
+        "size": entry.size,
+        "used": _iso_time(entry.used),
+    }
+
+
+def _iso_time(used: float) -> str:
+    """Seconds since 1970 as an ISO 8601 time; empty for never."""
+    return datetime.fromtimestamp(used, UTC).isoformat(timespec="seconds") if used else ""
+
+
+def list_kept(
+    ctx: typer.Context,
+    kind: KindOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """List what is kept, how big it is and its last use.
+
+    Everything here can be fetched or made again. Published environments of the hub in the box,
+    settings, keys and runs are not among it. With --kind each entry is listed.
+
+    \b
+    Example:
+      prime cache list
+      prime cache list --kind interpreters --output json
+    \b
+    See also: `prime cache prune`, `prime cache verify`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    home = session.config.home.value
+    kinds = _chosen_kinds(kind)
+    entries = list(list_entries(home, kinds or frozenset(CacheKind)))
+    if kinds is None:
+        _show_kinds(entries, session)
+    else:
+        _show_entries(entries, session)
+    session.output.say(f"{format_bytes(sum(each.size for each in entries))} in {home}")
+
+
+def _show_kinds(entries: list[CacheEntry], session: Session) -> None:
+    records: list[dict[str, Any]] = []
+    for kind in CacheKind:
+        own = [each for each in entries if each.kind is kind]
+        used = _iso_time(max((each.used for each in own), default=0.0))
+        size = sum(each.size for each in own)
+        records.append({"kind": kind, "entries": len(own), "size": size, "used": used})
+    now = datetime.now(UTC)
+    rows = [
+        [
+            each["kind"], str(each["entries"]), format_bytes(each["size"]),
+            age(each["used"], now) or "-", DESCRIPTIONS[each["kind"]],
+        ]
+        for each in records
+    ]  # fmt: skip
+    session.output.table(["Kind", "Entries", "Size", "Last use", "What"], rows, records=records)
+
+
+def _show_entries(entries: list[CacheEntry], session: Session) -> None:
+    now = datetime.now(UTC)
+    rows = [
+        [each.name, format_bytes(each.size), age(_iso_time(each.used), now)] for each in entries
+    ]
+    records = [_entry_record(each) for each in entries]
+    session.output.table(["Entry", "Size", "Last use"], rows, records=records)
+
+
+def prune_kept(
+    ctx: typer.Context,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than", metavar="TIME", help="Not used for that long.", show_default="30d"
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="However lately it was used.")] = False,
+    kind: KindOpt = None,
+    dry_run: DryRunOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Remove what was not used for some time.
+
+    What a running command uses stays. So do locks and bundles, unless --kind names them: without
+    them an environment may run with other packages, or not at all.
+
+    \b
+    Example:
+      prime cache prune --older-than 2w --dry-run
+      prime cache prune --all --kind interpreters
+    \b
+    See also: `prime cache list`, `prime cache verify`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    if everything and older_than is not None:
+        raise UsageError("`--all` and `--older-than` exclude each other")
+    seconds = None if everything else parse_duration(older_than or "30d")
+    home, show = session.config.home.value, session.output
+    old = select_unused(home, now=time.time(), older_than=seconds, kinds=_chosen_kinds(kind))
+    done = prune(home, old, session.progress, dry_run=dry_run)
+    for entry in done.busy:
+        show.say(f"{entry.name} stays, because a running command uses it")
+    if dry_run and not show.is_json:
+        rows = [[each.name, format_bytes(each.size)] for each in done.removed]
+        show.table(["Entry", "Size"], rows, records=[_entry_record(each) for each in done.removed])
+    count = len(done.removed)
+    said = f"{pluralize(count, 'entry', 'entries')}, {format_bytes(done.size)}"
+    show.done(
+        f"Would remove {said}" if dry_run else f"Removed {said}",
+        value={
+            "dry_run": dry_run,
+            "size": done.size,
+            "removed": [_entry_record(each) for each in done.removed],
+            "in_use": [_entry_record(each) for each in done.busy],
+        },
+    )
+
+
+def verify_kept(
+    ctx: typer.Context,
+    fix: Annotated[bool, typer.Option("--fix", help="Remove what is broken.")] = False,
+    kind: KindOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Check that what is kept is what it was.
+
+    The sha256 of wheels and of what came in bundles is computed anew, interpreters are started,
+    and notes are read. It ends with 8 when something is broken and stays; what --fix removes is
+    fetched or made again when it is needed.
+
+    \b
+    Example:
+      prime cache verify
+      prime cache verify --fix --kind interpreters
+    \b
+    See also: `prime cache list`, `prime cache prune`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    home, show = session.config.home.value, session.output
+    entries = list_entries(home, _chosen_kinds(kind) or frozenset(CacheKind))
+    count, broken = verify_entries(entries, session.progress)
+    removed = prune(home, [b.entry for b in broken] if fix else [], session.progress, dry_run=False)
+    names = {entry.name for entry in removed.removed}
+    records = [_broken_record(each, removed=each.entry.name in names) for each in broken]
+    if show.is_json or broken:
+        page = {"checked": count, "broken": records}
+        rows = [[each.entry.name, each.why] for each in broken]
+        show.table(["Broken", "Why"], rows, records=records, page=page)
+    left = [each.entry.name for each in broken if each.entry.name not in names]
+    if left:
+        raise IntegrityError(
+            f"{len(left)} of {count} kept things are broken: {', '.join(left)}",
+            hint="remove them with `prime cache verify --fix`",
+        )
+    show.done(f"Checked {count}; removed {len(names)}" if names else f"Checked {count}: all whole")
+
+
+def _broken_record(broken: BrokenEntry, *, removed: bool) -> dict[str, object]:
+    return {**_entry_record(broken.entry), "why": broken.why, "removed": removed}

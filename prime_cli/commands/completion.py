@@ -1,0 +1,210 @@
+"""`prime completion …`."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, YesOpt, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.session import Session
+from prime_cli.shells.detection import CompletionPaths, completion_paths, detect_shell
+from prime_cli.shells.installation import Change, apply_change, plan_installation, plan_removal
+from prime_cli.static_help import completion_script
+
+_HERE = "prime_cli.commands.completion"
+
+app = group(
+    "Complete commands, options and names with Tab.",
+    {
+        "install": (f"{_HERE}:install", "Have a shell complete prime's words."),
+        "uninstall": (f"{_HERE}:uninstall", "Undo what install did."),
+        "bash": (f"{_HERE}:bash", "Print the script for bash."),
+        "zsh": (f"{_HERE}:zsh", "Print the script for zsh."),
+        "fish": (f"{_HERE}:fish", "Print the script for fish."),
+        "powershell": (f"{_HERE}:powershell", "Print the script for PowerShell."),
+    },
+    aliases={"pwsh": "powershell"},
+)
+
+
+class Shell(StrEnum):
+    """The shells that there is a script for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+    POWERSHELL = "powershell"
+
+
+ShellArg = Annotated[
+    Shell | None,
+    typer.Argument(
+        metavar="[SHELL]", help="bash, zsh, fish or powershell.", show_default="the one in use"
+    ),
+]
+
+
+def _paths_for(session: Session, shell: Shell | None) -> CompletionPaths:
+    """Where completion of `shell` belongs, by default of the one that is typed into."""
+    name = str(shell) if shell else detect_shell(os.environ)
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise UsageError("There is no home folder", hint="set HOME") from error
+    return completion_paths(
+        name, home=home, prime_home=session.config.home.value, environ=os.environ
+    )
+
+
+def _apply(
+    session: Session, changes: tuple[Change, ...], *, dry_run: bool, yes: bool, done: str
+) -> None:
+    """Show what would change; unless that is all, ask about the user's own files, and do it."""
+    users = [change.path for change in changes if change.is_users]
+    if dry_run or (users and not yes):
+        _show(session, changes, as_data=dry_run)
+    if dry_run:
+        session.output.say("Nothing was written" if changes else "Nothing would change")
+        return
+    if users:
+        session.output.confirm(f"Change {users[0]}?", yes=yes, otherwise="Nothing was changed")
+    for change in changes:
+        apply_change(change)
+    session.output.done(done, value={"changed": [str(change.path) for change in changes]})
+
+
+def _show(session: Session, changes: tuple[Change, ...], *, as_data: bool) -> None:
+    if not as_data:
+        for change in changes:
+            session.output.tell(f"{change.path}: {change.told}")
+            if change.line:
+                session.output.tell(f"  {change.line}")
+        return
+    records = [{"path": str(change.path), "change": _describe(change)} for change in changes]
+    rows = [[record["path"], record["change"]] for record in records]
+    session.output.table(["File", "Change"], rows, records=records)
+
+
+def _describe(change: Change) -> str:
+    return f"{change.told}: {change.line}" if change.line else change.told
+
+
+def install(
+    ctx: typer.Context,
+    shell: ShellArg = None,
+    yes: YesOpt = False,
+    dry_run: DryRunOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Have a shell complete prime's words.
+
+    fish finds the script by itself; for bash, zsh and PowerShell one line is added to .bashrc,
+    .zshrc or the profile, once it was shown. After an upgrade of prime, run it again.
+
+    \b
+    Example:
+      prime completion install
+      prime completion install zsh --dry-run
+
+    See also: `prime completion uninstall`, `prime completion bash`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    place = _paths_for(session, shell)
+    changes = plan_installation(place, completion_script(place.shell))
+    if not changes and not dry_run:
+        session.output.done(
+            f"Completion for {place.shell} is installed already", value={"changed": []}
+        )
+        return
+    done = f"Completion for {place.shell} is installed: start a new shell to have it"
+    _apply(session, changes, dry_run=dry_run, yes=yes, done=done)
+
+
+def uninstall(
+    ctx: typer.Context,
+    shell: ShellArg = None,
+    yes: YesOpt = False,
+    dry_run: DryRunOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Undo what install did.
+
+    The script is removed, and the line that was added to the shell's own file.
+
+    \b
+    Example:
+      prime completion uninstall zsh
+
+    See also: `prime completion install`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    place = _paths_for(session, shell)
+    changes = plan_removal(place)
+    if not changes and not dry_run:
+        session.output.done(f"Completion for {place.shell} is not installed", value={"changed": []})
+        return
+    done = f"Completion for {place.shell} is gone from new shells"
+    _apply(session, changes, dry_run=dry_run, yes=yes, done=done)
+
+
+def bash() -> None:
+    """Print the script for bash.
+
+    It is static: no Python is started while you type.
+
+    \b
+    Example:
+      eval "$(prime completion bash)"     # in ~/.bashrc
+
+    See also: `prime completion install`.
+    """
+    typer.echo(completion_script("bash"), nl=False)
+
+
+def zsh() -> None:
+    """Print the script for zsh.
+
+    It is static: no Python is started while you type. It can also be saved as `_prime` in a folder
+    of fpath.
+
+    \b
+    Example:
+      eval "$(prime completion zsh)"      # in ~/.zshrc
+
+    See also: `prime completion install`.
+    """
+    typer.echo(completion_script("zsh"), nl=False)
+
+
+def fish() -> None:
+    """Print the script for fish.
+
+    It is static: no Python is started while you type.
+
+    \b
+    Example:
+      prime completion fish | source      # in config.fish
+
+    See also: `prime completion install`.
+    """
+    typer.echo(completion_script("fish"), nl=False)
+
+
+def powershell() -> None:
+    """Print the script for PowerShell.
+
+    It is static: no Python is started while you type.
+
+    \b
+    Example:
+      prime completion powershell | Out-String | Invoke-Expression
+
+    See also: `prime completion install`.
+    """
+    typer.echo(completion_script("powershell"), nl=False)

@@ -1,0 +1,351 @@
+"""`prime config …`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.context import file_config
+from prime_cli.commands.context import use as context_use
+from prime_cli.commands.options import (
+    ContextOpt,
+    DryRunOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.config import DEFAULT, Setting, load_config
+from prime_cli.core.config.contexts import PERSONAL
+from prime_cli.core.config.edit import (
+    save_context,
+    set_entry,
+    set_value,
+    unset_value,
+    use_context,
+)
+from prime_cli.core.config.settings import (
+    CONTEXT,
+    ENV_VARS,
+    TEAM,
+    as_text,
+    env_vars_of,
+    environment_in,
+    find_setting,
+    refuse_secret,
+    unknown_setting,
+)
+from prime_cli.core.credentials import Storage
+from prime_cli.core.credentials.store import credentials_file
+from prime_cli.core.errors import NotFound
+from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.accounts.official_import import ContextImport, ImportPlan
+
+
+app = group(
+    "See and change what prime is set to.",
+    {
+        "show": ("prime_cli.commands.config:show", "Show every setting and its source."),
+        "get": ("prime_cli.commands.config:get", "Print one setting."),
+        "set": ("prime_cli.commands.config:set_", "Write a setting into config.toml."),
+        "unset": ("prime_cli.commands.config:unset", "Take a setting out of config.toml."),
+        "use": ("prime_cli.commands.config:use", "Make a hub the current one."),
+        "path": ("prime_cli.commands.config:path", "Print where config.toml is."),
+        "import": (
+            "prime_cli.commands.config:import_",
+            "Take over contexts and keys of the official client.",
+        ),
+    },
+    aliases={"view": "show"},
+)
+
+
+def _team_context(session: Session) -> str:
+    """The context whose team is written; raises UsageError where config.toml has none."""
+    from prime_cli.accounts.teams import require_team_setting
+
+    require_team_setting(session.config)
+    return session.config.context.name
+
+
+def _report(session: Session, name: str, written: object) -> None:
+    """Say what is set now, and who has the last word if that is not config.toml."""
+    config = load_config(context=None if name == CONTEXT.name else session.context_name or None)
+    unset = Setting(name, None, DEFAULT)
+    now = next((each for each in config.settings() if each.name == name), unset)
+    told = f"{name} is {as_text(written)} now" if written is not None else f"{name} is unset"
+    session.output.done(told, value=now)
+    if now.source.startswith("PRIME_"):
+        session.output.warn(
+            f"{now.source} is set, and wins: {name} is {as_text(now.value)}",
+            hint=f"unset {now.source}",
+        )
+
+
+def show(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show every setting and its source.
+
+    A flag wins over a variable, a variable over config.toml, and that over the default.
+    A key is never shown.
+
+    \b
+    Example:
+      prime config show --output json
+
+    See also: `prime config set`, `prime context list`, `prime whoami`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    credential = session.credential
+    if credential.trouble:
+        session.output.warn(credential.trouble)
+    key = Setting("key", "set" if credential.key else None, credential.source)
+    settings = [*session.config.settings(), key]
+    session.output.table(
+        ["Setting", "Value", "Source"],
+        [[each.name, as_text(each.value) or "-", _source(each)] for each in settings],
+        records=settings,
+        page={
+            each.name: {"value": each.value, "source": each.source, "shadows": each.shadows}
+            for each in settings
+        },
+    )
+
+
+def _source(setting: Setting[object]) -> str:
+    if setting.shadows is None:
+        return setting.source
+    return f"{setting.source}, not `{setting.shadows}` of config.toml"
+
+
+def get(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Print one setting.
+
+    The value alone, for scripts; an empty line where there is none. `--output json` has the
+    source too.
+
+    \b
+    Example:
+      prime config get hub --context team
+
+    See also: `prime config show`, `prime config set`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    refuse_secret(name)
+    settings = {each.name: each for each in session.config.settings()}
+    environment = environment_in(name)
+    wanted = name.replace("-", "_").lower()
+    if environment is not None:
+        wanted = env_vars_of(environment).name
+        settings.setdefault(wanted, Setting(wanted, None, DEFAULT))
+    found = settings.get(wanted)
+    if found is None:
+        raise unknown_setting(name, list(settings))
+    session.output.text(as_text(found.value) or "\n", record=found)
+
+
+def set_(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+) -> None:
+    """Write a setting into config.toml.
+
+    Comments and order of the file stay. `context` is the current hub, `team` belongs to the
+    context; `env-vars.owner/name` are variables that this environment may read although they look
+    like secrets. A key is no setting: `prime login --token-stdin` keeps one.
+
+    \b
+    Example:
+      prime config set owner ada
+      prime config set upstream none
+      prime config set env-vars.ada/wordle SERPER_KEY,JUDGE_KEY
+
+    See also: `prime config show`, `prime config unset`, `prime switch`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    known = find_setting(name)
+    value = value.strip()
+    written = known.to_toml(value)
+    file = file_config().file
+    if known is CONTEXT:
+        use_context(file, value)
+    elif known is TEAM:
+        save_context(file, _team_context(session), {"team": None if value == PERSONAL else value})
+    elif environment := environment_in(known.name):
+        set_entry(file, ENV_VARS, environment, list(known.parse(value, known.name)))
+    else:
+        set_value(file, known.name, written)
+    _report(session, known.name, written)
+
+
+def unset(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+) -> None:
+    """Take a setting out of config.toml.
+
+    The default holds then, or a variable. It is no error if nothing was there.
+
+    \b
+    Example:
+      prime config unset upstream
+
+    See also: `prime config show`, `prime config set`, `prime logout`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    known = find_setting(name)
+    file = file_config().file
+    if known is TEAM:
+        save_context(file, _team_context(session), {"team": None})
+    elif environment := environment_in(known.name):
+        set_entry(file, ENV_VARS, environment, None)
+    else:
+        unset_value(file, known.name)
+    _report(session, known.name, None)
+
+
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a hub the current one.
+
+    The same as `prime context use`.
+
+    \b
+    Example:
+      prime config use team
+
+    See also: `prime context list`, `prime login`.
+    """
+    context_use(ctx, name, output, quiet)
+
+
+def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+    """Print where config.toml is.
+
+    It need not be there yet. JSON names the file of keys and prime's home as well.
+
+    \b
+    Example:
+      $EDITOR "$(prime config path)"
+
+    See also: `prime config show`, `prime config set`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    home = config.home.value
+    record = {"config": config.file, "credentials": credentials_file(home), "home": home}
+    session.output.text(str(config.file), record=record)
+
+
+def import_(
+    ctx: typer.Context,
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="The official config.json, or its folder.",
+            show_default="~/.prime/config.json",
+        ),
+    ] = None,
+    storage: Annotated[
+        Storage | None,
+        typer.Option("--storage", help="Where to keep the keys.", show_default="as set, or auto"),
+    ] = None,
+    dry_run: DryRunOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Take over contexts and keys of the official client.
+
+    Its files are read and never changed. What is set here already stays as it is: a context of
+    the same name, its team, a key. The client's current context becomes the current one if none
+    has been chosen here.
+
+    \b
+    Example:
+      prime config import --dry-run
+      prime config import ~/old-home/.prime
+
+    See also: `prime login`, `prime context list`, `prime config show`.
+    """
+    from prime_cli.accounts.official_import import plan_import, read_official, run_import
+
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    plan = plan_import(read_official(path or _official_file()), config)
+    _show_import(session, plan, dry_run=dry_run)
+    if dry_run:
+        session.output.done("Nothing was written; without `--dry-run` it would be taken")
+        return
+    kept = run_import(plan, config, storage or Storage(config.storage.value))
+    session.output.done(f"Took over what {plan.file} has")
+    if kept:
+        session.output.say(kept.sentence)
+
+
+def _official_file() -> Path:
+    try:
+        return Path.home() / ".prime" / "config.json"
+    except RuntimeError as error:
+        raise NotFound("There is no home folder to look in", hint="name the file") from error
+
+
+def _show_import(session: Session, plan: "ImportPlan", *, dry_run: bool) -> None:
+    records = [
+        {
+            "name": each.name,
+            "hub": each.hub,
+            "team": each.team,
+            "key": each.key.value,
+            "current": each.name == plan.current,
+            "refused": each.refused,
+        }
+        for each in plan.imports
+    ]
+    session.output.table(
+        ["Context", "Hub", "Team", "Key", ""],
+        [
+            [
+                each.name,
+                each.hub,
+                each.team or "",
+                each.key.value,
+                _import_remark(each, plan.current),
+            ]
+            for each in plan.imports
+        ],
+        records=records,
+        page={"source": plan.file, "dry_run": dry_run, "contexts": records},
+    )
+
+
+def _import_remark(each: "ContextImport", current: str | None) -> str:
+    if each.refused:
+        return f"left out: {each.refused}"
+    return "becomes the current one" if each.name == current else ""

@@ -1,0 +1,287 @@
+"""`prime context …`, and what other commands need of contexts."""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import NoQuestionOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.config import LOCAL, Config, Context, load_config
+from prime_cli.core.config.contexts import find_context, read_contexts
+from prime_cli.core.config.edit import use_context
+from prime_cli.core.credentials.store import KEY_VARIABLE
+from prime_cli.core.errors import Conflict, PrimeError
+from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.core.credentials.store import CredentialEntry
+
+
+HttpOpt = Annotated[
+    bool,
+    typer.Option("--allow-http", help="Let keys travel unencrypted, in a network you trust."),
+]
+
+app = group(
+    "See, choose and change the hubs that are known here.",
+    {
+        "list": ("prime_cli.commands.context:list_", "List the hubs that are known here."),
+        "use": ("prime_cli.commands.context:use", "Make a hub the current one."),
+        "show": ("prime_cli.commands.context:show", "Show a context."),
+        "add": (
+            "prime_cli.commands.context:add",
+            "Make a hub known, without logging in to it.",
+        ),
+        "rename": (
+            "prime_cli.commands.context:rename",
+            "Call a context otherwise, with its key.",
+        ),
+        "delete": ("prime_cli.commands.context:delete", "Forget a hub and its key."),
+    },
+)
+
+
+def file_config() -> Config:
+    """The settings without what the current context says, which may be the one to be mended."""
+    return load_config(context=LOCAL)
+
+
+def _current_name(session: Session) -> str | None:
+    """The context that commands here use; None where what is named is not there."""
+    try:
+        return session.config.context.name
+    except PrimeError:
+        return None
+
+
+def _stored_keys(config: Config) -> "dict[str, CredentialEntry]":
+    """For which contexts a key is kept; no key is read from a keyring."""
+    from prime_cli.core.credentials.store import read_entries
+
+    return read_entries(config.home.value)
+
+
+def _key_storage(context: Context, kept: "dict[str, CredentialEntry]") -> str | None:
+    """`keyring` or `file`, None where no key is kept for the context's own address."""
+    entry = kept.get(context.name)
+    if entry is None or entry.hub != context.base_url:
+        return None
+    return "keyring" if entry.account else "file"
+
+
+def _context_record(
+    context: Context, kept: "dict[str, CredentialEntry]", current: str | None
+) -> dict[str, Any]:
+    """A context as JSON shows it; never a key."""
+    return {
+        "name": context.name,
+        "current": context.name == current,
+        "base_url": context.base_url,
+        "web_url": context.web_url,
+        "team": context.team,
+        "key": _key_storage(context, kept),
+    }
+
+
+def warn_if_overridden(session: Session, name: str, *, has_key: bool = True) -> None:
+    """Warn where the next command would not use the context `name`, or not the key kept for it."""
+    now = load_config()
+    if now.context.name != name:
+        session.output.warn(
+            f"{now.context.source} is set, so commands here use {_title(now)}",
+            hint=f"unset {now.context.source}, or add `--context {name}`",
+        )
+    elif has_key and now.context.takes_key_variable and os.environ.get(KEY_VARIABLE):
+        session.output.warn(
+            f"{KEY_VARIABLE} is set, and is used instead of the key that was kept",
+            hint=f"unset {KEY_VARIABLE}",
+        )
+
+
+def _title(config: Config) -> str:
+    named = config.context.name
+    return f"{config.context.base_url}" if named == config.context.source else f"`{named}`"
+
+
+def list_(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+    """List the hubs that are known here.
+
+    `*` is the one that commands use now. Keys are never shown, only where they are kept.
+
+    \b
+    Example:
+      prime context list
+    \b
+    See also: `prime context use`, `prime login`, `prime config show`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    kept, current = _stored_keys(config), _current_name(session)
+    records = [_context_record(each, kept, current) for each in read_contexts(config.file)]
+    session.output.table(
+        ["", "Context", "Hub", "Team", "Key"],
+        [
+            [
+                "*" if each["current"] else "",
+                each["name"],
+                each["base_url"] or "in this process",
+                each["team"] or "",
+                each["key"] or "",
+            ]
+            for each in records
+        ],
+        records=records,
+        page={"contexts": records, "current": current},
+    )
+
+
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a hub the current one.
+
+    \b
+    Example:
+      prime context use team
+      prime context use local
+    \b
+    See also: `prime context list`, `prime login`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    use_context(file_config().file, name)
+    session.output.done(f"`{name}` is the current hub now", value={"context": name})
+    warn_if_overridden(session, name, has_key=False)
+
+
+def show(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[CONTEXT]", help="The context.", show_default="the current one"),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Show a context.
+
+    That is its addresses, its team, and where its key is kept; never the key.
+
+    \b
+    Example:
+      prime context show team
+    \b
+    See also: `prime context list`, `prime whoami`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    found = find_context(name, config.file) if name else session.config.context
+    record = _context_record(found, _stored_keys(config), _current_name(session))
+    session.output.show(
+        record,
+        lines=[
+            ("context", f"{found.name}{' (current)' if record['current'] else ''}"),
+            ("hub", found.base_url or "in this process"),
+            ("web", found.web_url or "-"),
+            ("team", found.team or "-"),
+            ("key", record["key"] or ("no key needed" if found.embedded else "none is kept")),
+        ],
+    )
+
+
+def add(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    hub: Annotated[str, typer.Argument(metavar="URL", help="The hub's address.")],
+    web_url: Annotated[
+        str | None,
+        typer.Option(
+            "--web-url", metavar="URL", help="Where its pages are.", show_default="the same"
+        ),
+    ] = None,
+    team: Annotated[
+        str | None, typer.Option("--team", metavar="TEAM", help="The team to publish for.")
+    ] = None,
+    allow_http: HttpOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a hub known, without logging in to it.
+
+    \b
+    Example:
+      prime context add team https://hub.example.org
+    \b
+    See also: `prime login --hub`, `prime context use`.
+    """
+    from prime_cli.accounts.contexts import match_context
+    from prime_cli.core.config.edit import save_context
+
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    target = match_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
+    if target.known:
+        raise Conflict(f"`{name}` is {target.base_url} already", hint="see `prime context list`")
+    pages = target.web_url if web_url else None
+    save_context(config.file, name, {"base_url": target.base_url, "web_url": pages, "team": team})
+    session.output.done(
+        f"`{name}` is {target.base_url}", value={"name": name, "base_url": target.base_url}
+    )
+    session.output.hint(f"log in with `prime login --name {name}`")
+
+
+def rename(
+    ctx: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
+    new: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Call a context otherwise, with its key.
+
+    \b
+    Example:
+      prime context rename hub.example.org team
+    \b
+    See also: `prime context list`.
+    """
+    from prime_cli.accounts.contexts import rename_with_key
+
+    session = open_session(ctx, output=output, quiet=quiet)
+    rename_with_key(file_config(), old, new)
+    session.output.done(f"`{old}` is called `{new}` now", value={"name": new, "was": old})
+
+
+def delete(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
+    yes: NoQuestionOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Forget a hub and its key.
+
+    The key stays good on the hub: `prime logout` revokes it first.
+
+    \b
+    Example:
+      prime context delete team --yes
+    \b
+    See also: `prime logout`, `prime context list`.
+    """
+    from prime_cli.accounts.contexts import delete_with_key, require_deletable
+
+    session = open_session(ctx, output=output, quiet=quiet)
+    config = file_config()
+    require_deletable(config, name)
+    if name in _stored_keys(config):
+        session.output.confirm(
+            f"Forget `{name}` and its key?", yes=yes, otherwise="Nothing was changed"
+        )
+    was_current = delete_with_key(config, name)
+    session.output.done(f"`{name}` is forgotten", value={"name": name})
+    if was_current:
+        session.output.say("The hub in this process (`local`) is the current one now")

@@ -1,0 +1,333 @@
+"""`prime disks …`, also `prime disk …`."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import (
+    ContextOpt,
+    LimitOpt,
+    OfflineOpt,
+    OffsetOpt,
+    OutputOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.commands.pods.formatting import price_text
+from prime_cli.commands.pods.teams import TeamOpt, choose_team
+from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
+from prime_cli.commands.pods.watch import watch as go_on
+from prime_cli.core.completion_cache import forget, note, remember
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.formatting import first_few, pluralize
+from prime_cli.pods.disk_plan import DiskPlan, DiskWishes, fitting_offers, ids_of, plan_disk
+from prime_cli.pods.disks import (
+    DiskDetail,
+    DiskListing,
+    ListedDisk,
+    detailed,
+    find_disk,
+    list_disks,
+    place_of,
+)
+from prime_cli.pods.places import place_words
+from prime_cli.pods.prices import hourly
+from prime_cli.session import Session
+from prime_cli.terminal.output import Output
+from prime_cli.wire.disks import Disk, price_of
+from prime_cli.wire.offers import DiskOffer
+
+_HERE = "prime_cli.commands.disks"
+
+app = group(
+    "Rent disks that outlive pods.",
+    {
+        "list": (f"{_HERE}:list_", "List the disks that are there."),
+        "get": (f"{_HERE}:get", "Show all of a disk."),
+        "create": (f"{_HERE}:create", "Rent a disk."),
+        "update": (f"{_HERE}:update", "Call a disk otherwise."),
+        "terminate": (f"{_HERE}:terminate", "Give a disk back, with all that is on it."),
+    },
+    aliases={"ls": "list"},
+)
+
+
+DiskArg = Annotated[
+    str, typer.Argument(metavar="DISK", help="Its name, its id or the beginning of that.")
+]
+
+
+def _row(disk: ListedDisk, shown_id: str) -> list[str]:
+    return [
+        disk.name or "-",
+        shown_id,
+        f"{disk.size} GB",
+        disk.status,
+        disk.provider,
+        disk.place or "-",
+        disk.created_at,
+        price_text(disk.price_hr),
+        str(len(disk.pods)),
+    ]
+
+
+_COLUMNS = Columns(
+    ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"), _row
+)
+
+
+def list_(
+    ctx: typer.Context,
+    limit: LimitOpt = 100,
+    offset: OffsetOpt = 0,
+    watch: WatchOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the disks that are there.
+
+    Yours, and those of your teams: each is billed until it is terminated, also while no pod has
+    it. With --watch the table is drawn anew every five seconds; where there is no terminal, what
+    changes is a line.
+
+    \b
+    Example:
+      prime disks list
+      prime disks list --output json
+    \b
+    See also: `prime disks get`, `prime disks create`, `prime availability disks`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if watch:
+        require_lines(session.output, "--watch")
+    hub = session.hub
+
+    def ask() -> DiskListing:
+        listing = list_disks(hub, offset=offset, limit=limit)
+        names = [name for disk in listing.disks for name in (disk.name, disk.id) if name]
+        note("disks", names, are_all=not (listing.offset or listing.more))
+        return listing
+
+    if watch:
+        go_on(session, lambda: ask().disks, _COLUMNS, _sum_up)
+    else:
+        _show_disks(session.output, ask())
+
+
+def _show_disks(output: Output, listing: DiskListing) -> None:
+    rows = _COLUMNS.rows(listing.disks, whole_ids=output.mode == "plain")
+    output.table(_COLUMNS.titles, rows, records=listing.disks, page=listing)
+    if listing.more:
+        output.hint(f"{listing.more} more with `--offset {listing.offset + len(rows)}`")
+    elif not rows:
+        output.hint("rent one with `prime disks create --size GB`")
+
+
+def _sum_up(disks: Sequence[ListedDisk]) -> str:
+    return pluralize(len(disks), "disk") if disks else "No disk is there"
+
+
+def get(
+    ctx: typer.Context,
+    disk: DiskArg,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show all of a disk.
+
+    \b
+    Example:
+      prime disks get data
+      prime disks get data --output json
+    \b
+    See also: `prime disks list`, `prime disks terminate`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    found = find_disk(session.hub, disk)
+    whole = detailed(found)
+    session.output.show(whole, lines=_disk_lines(whole, place_of(found)))
+
+
+def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
+    told = [
+        ("name", disk.name or "-"),
+        ("id", disk.id),
+        ("status", disk.status),
+        ("size", f"{disk.size} GB"),
+        ("provider", disk.provider),
+        ("place", place),
+        ("price/h", price_text(disk.price_hr)),
+        ("team", disk.team_id or ""),
+        ("created", disk.created_at),
+        ("terminated", disk.terminated_at or ""),
+        ("pods", ", ".join(disk.pods) or "none"),
+        ("clusters", ", ".join(disk.clusters)),
+    ]
+    return [(label, text) for label, text in told if text]
+
+
+def create(
+    ctx: typer.Context,
+    size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="How big it is, in GB.")],
+    offer_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="An offer, by its id in `availability disks`."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What it is called.", show_default="by its id")
+    ] = None,
+    country: Annotated[str | None, typer.Option("--country", help="Where, as US.")] = None,
+    cloud_id: Annotated[
+        str | None, typer.Option("--cloud-id", metavar="ID", help="The offer's own id.")
+    ] = None,
+    data_center_id: Annotated[
+        str | None, typer.Option("--data-center-id", metavar="ID", help="In which data center.")
+    ] = None,
+    team: TeamOpt = None,
+    provider: Annotated[
+        str | None, typer.Option("--provider-type", "--provider", help="Whose offer.")
+    ] = None,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Rent a disk.
+
+    It outlives the pods that it is attached to, and is billed from now on until it is terminated;
+    the price is shown before you are asked.
+
+    \b
+    Example:
+      prime disks create --size 200 --name data
+      prime disks create --id 1f2e3d --size 200 --yes
+    \b
+    See also: `prime availability disks`, `prime pods create`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    wishes = DiskWishes(size, offer_id, name, country, cloud_id, data_center_id, provider)
+    hub = session.hub
+    offer = _choose_offer(session, fitting_offers(hub, wishes), size)
+    chosen = choose_team(session, team)
+    plan = plan_disk(offer, wishes, chosen.team_id if chosen else None)
+    session.output.confirm(_question(plan), yes=yes, otherwise="Nothing was rented")
+    made = hub.disks.create(plan.creation)
+    remember("disks", [made.name, made.id])
+    session.output.done(
+        f"Rented the disk `{made.name}` ({made.id}): {made.size} GB at {hourly(made.price_hr)}",
+        value=detailed(made),
+    )
+    session.output.hint(f"attach it with `prime pods create --disks {made.name or made.id}`")
+
+
+def _choose_offer(session: Session, offers: Sequence[DiskOffer], size: int) -> DiskOffer:
+    if len(offers) == 1:
+        return offers[0]
+    ids = ids_of(offers)
+    if not session.output.is_interactive:
+        raise UsageError(
+            f"{len(offers)} kinds of disks may be meant: {', '.join(ids)}",
+            hint="name one with `--id`; `prime availability disks` says what they are",
+        )
+    told = [
+        f"{each} {_offer_text(offer)}, {hourly(price_of(offer.spec, size))}"
+        for each, offer in zip(ids, offers, strict=True)
+    ]
+    return offers[told.index(session.output.choose("Which disk?", told, flag="--id"))]
+
+
+def _question(plan: DiskPlan) -> str:
+    until = f"{hourly(plan.price)} until it is terminated"
+    return f"Rent a disk of {plan.creation.disk.size} GB, {_offer_text(plan.offer)}, at {until}?"
+
+
+def _offer_text(offer: DiskOffer) -> str:
+    place = place_words(offer.country, offer.data_center)
+    return f"{offer.provider} in {place}" if place else offer.provider
+
+
+def update(
+    ctx: typer.Context,
+    disk: DiskArg,
+    name: Annotated[str, typer.Option("--name", help="What it is called from now on.")],
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Call a disk otherwise.
+
+    \b
+    Example:
+      prime disks update disk-1f2e3d4c --name data
+    \b
+    See also: `prime disks list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    found = find_disk(hub, disk)
+    hub.disks.rename(found.id, name)
+    forget("disks", [found.name])
+    remember("disks", [name, found.id])
+    session.output.done(
+        f"The disk `{found.name}` is called `{name}` now", value={"id": found.id, "name": name}
+    )
+
+
+def terminate(
+    ctx: typer.Context,
+    disk: DiskArg,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Give a disk back, with all that is on it.
+
+    Nobody can bring that back. A disk that a pod has is left alone: end the pod first.
+
+    \b
+    Example:
+      prime disks terminate data
+      prime disks terminate data --yes
+    \b
+    See also: `prime disks list`, `prime pods terminate`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    found = find_disk(hub, disk)
+    _require_free(found)
+    described = f"the disk `{found.name}` ({found.size} GB of {found.provider_type})"
+    session.output.confirm(
+        f"Terminate {described} and all that is on it?",
+        yes=yes,
+        otherwise="Nothing was terminated",
+    )
+    ended = hub.disks.terminate(found.id)
+    forget("disks", [found.name, found.id])
+    session.output.done(
+        f"Terminated {described}",
+        value={"id": found.id, "name": found.name, "status": ended.status},
+    )
+
+
+def _require_free(disk: Disk) -> None:
+    """Raise Conflict while a pod or a cluster has it."""
+    if disk.pods:
+        raise Conflict(
+            f"The disk `{disk.name}` is attached to the pod {first_few(disk.pods)}",
+            hint=f"end that first: `prime pods terminate {disk.pods[0]}`",
+        )
+    if disk.clusters:
+        raise Conflict(
+            f"The disk `{disk.name}` is attached to a cluster: {first_few(disk.clusters)}"
+        )

@@ -1,0 +1,119 @@
+"""`prime env init` and `prime env build`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.digests import digest_file
+from prime_cli.envs.build import DIST, build_checked
+from prime_cli.envs.project import ENVIRONMENTS, find_project, load_project
+from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
+
+
+def init(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The environment's name, such as my-env.")],
+    template: Annotated[
+        TemplateKind, typer.Option("--template", help="What the model does in it.")
+    ] = TemplateKind.SINGLE_TURN,
+    v1: Annotated[
+        bool, typer.Option("--v1", help="A v1 Taskset instead of load_environment.")
+    ] = False,
+    multi_file: Annotated[
+        bool, typer.Option("--multi-file", help="A package instead of a single module.")
+    ] = False,
+    path: Annotated[
+        Path, typer.Option("--path", "-p", help="The folder in which the project is made.")
+    ] = ENVIRONMENTS,
+    force: ForceOpt = False,
+    rewrite_readme: Annotated[
+        bool, typer.Option("--rewrite-readme", help="Of a project that exists, write README.md.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Start a new environment that runs as it is.
+
+    \b
+    Example:
+      prime env init my-env --template tool
+      prime eval run my-env -m builtin/oracle -n 3
+    \b
+    See also: `prime env build`, `prime env upload`, `prime eval run`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    scaffold = plan_scaffold(name, path, kind=template, v1=v1, multi_file=multi_file)
+    if rewrite_readme and scaffold.root.exists():
+        scaffold, force = only_readme(scaffold), True
+    written = write_scaffold(scaffold, force=force)
+    record = {
+        "name": scaffold.name,
+        "module": scaffold.module,
+        "path": str(scaffold.root),
+        "files": [str(file) for file in written],
+    }
+    session.output.done(f"Made {scaffold.root} with {len(written)} files", value=record)
+    typed = name if path == ENVIRONMENTS else scaffold.root
+    session.output.hint(
+        f"run it with `prime eval run {typed} -m builtin/oracle -n 3`, then publish it with "
+        f"`prime env upload {typed}`"
+    )
+
+
+def build(
+    ctx: typer.Context,
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FOLDER|PROJECT]", help="A folder, or a name below ./environments."
+        ),
+    ] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--out-dir", metavar="FOLDER", help="Where the wheel goes.", show_default="FOLDER/dist"
+        ),
+    ] = None,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
+    ] = False,
+    offline: OfflineOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Build a wheel and check that it can be used.
+
+    \b
+    Example:
+      prime env build my-env
+      prime env build ./my_env --out-dir wheels --no-check
+    \b
+    See also: `prime env upload`, `prime env install`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, offline=offline)
+    project = load_project(find_project(target, Path.cwd()))
+    wheel, facts = build_checked(
+        project,
+        out_dir or project.root / DIST,
+        session.progress,
+        check=not no_check,
+        offline=session.config.offline,
+    )
+    record = {
+        "name": facts.name,
+        "version": facts.version,
+        "path": str(wheel),
+        "sha256": digest_file(wheel),
+        "size": wheel.stat().st_size,
+        "module": facts.module,
+        "generation": facts.exposes,
+        "files": list(facts.members),
+    }
+    session.output.done(f"Built {wheel}", value=record)
+    session.output.hint(
+        f"publish it with `prime env upload {target}`"
+        if target
+        else "publish it with `prime env upload`"
+    )

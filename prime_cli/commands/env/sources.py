@@ -1,0 +1,134 @@
+"""`prime env pull` and `prime env inspect`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.env.bundle import show_bundle
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    VersionOpt,
+    at_version,
+    open_session,
+)
+from prime_cli.core.completion_cache import remember
+from prime_cli.envs.bundles.archive import is_bundle, verify_bundle
+from prime_cli.envs.names import resolve_name
+from prime_cli.envs.pull import pull_sources
+from prime_cli.session import Session
+from prime_cli.wire.environments import InspectEntry, Inspection
+
+
+def pull(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option("--target", "-t", metavar="FOLDER", help="The folder to put its files into."),
+    ] = None,
+    version: VersionOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Fetch the sources of an environment.
+
+    They go to ./environments/NAME where there is an ./environments, else to ./NAME, and never
+    into a folder that is there already unless `--target` names it.
+
+    \b
+    Example:
+      prime env pull starter/alphabet-sort
+      prime env pull ada/wordle@0.1.0 --target wordle
+    \b
+    See also: `prime env inspect`, `prime env upload`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
+    pulled = pull_sources(
+        session.hub,
+        ref,
+        folder=Path(),
+        target=target,
+        home=session.config.home.value,
+        progress=session.progress,
+    )
+    remember("environments", [pulled.ref.slug])
+    record = {
+        "environment": pulled.ref.slug,
+        "version": pulled.ref.version,
+        "path": str(pulled.path),
+        "content_hash": pulled.content_hash,
+        "files": pulled.files,
+    }
+    session.output.done(
+        f"Pulled {pulled.ref} into {pulled.path} ({len(pulled.files)} files)", value=record
+    )
+    session.output.hint(f"run it with `prime eval run {pulled.path}`")
+
+
+_COLUMNS = ("Path", "Size")
+
+
+def inspect(
+    ctx: typer.Context,
+    environment: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment, or a bundle.")
+    ],
+    path: Annotated[
+        str | None, typer.Argument(metavar="[PATH]", help="A file or folder in it.")
+    ] = None,
+    version: VersionOpt = None,
+    max_bytes: Annotated[
+        int, typer.Option("--max-bytes", min=1, max=500_000, help="How much of a file to print.")
+    ] = 100_000,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Look into the files of a published version.
+
+    Without PATH, or with that of a folder, its files are listed; a file is printed. The file of a
+    bundle is checked, and its parts are listed.
+
+    \b
+    Example:
+      prime env inspect starter/alphabet-sort
+      prime env inspect starter/alphabet-sort README.md
+    \b
+    See also: `prime env pull`, `prime env bundle`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if is_bundle(Path(environment)):
+        file = Path(environment)
+        show_bundle(verify_bundle(file, session.progress), file, session.output)
+        return
+    ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
+    found = session.hub.of(ref.owner).environments.inspect(ref, path, max_bytes)
+    if found.kind == "file":
+        _print_file(session, found, max_bytes)
+        return
+    entries = found.entries or []
+    session.output.table(_COLUMNS, [_row(each) for each in entries], records=entries, page=found)
+
+
+def _print_file(session: Session, found: Inspection, max_bytes: int) -> None:
+    session.output.text(found.content or "", record=found)
+    if found.truncated:
+        total = f" of {found.total_bytes}" if found.total_bytes else ""
+        session.output.warn(
+            f"Only the first {max_bytes}{total} bytes are shown", hint="see more with `--max-bytes`"
+        )
+
+
+def _row(each: InspectEntry) -> list[str]:
+    name = f"{each.path}/" if each.is_directory else each.path
+    return [name, "" if each.size is None else str(each.size)]

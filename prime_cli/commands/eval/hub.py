@@ -1,0 +1,300 @@
+"""Evaluations on a hub: `prime eval get`, `samples`, `logs` and `delete`."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from prime_cli.commands.eval.summary import relative_path
+from prime_cli.commands.options import (
+    ContextOpt,
+    NoQuestionOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    open_session,
+)
+from prime_cli.core.completion_cache import forget
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.session import Session
+from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
+
+EvaluationArg = Annotated[
+    str, typer.Argument(metavar="EVALUATION", help="An id, as `prime eval list --hub` prints it.")
+]
+
+
+def get(
+    ctx: typer.Context,
+    evaluation: EvaluationArg,
+    save: Annotated[
+        bool, typer.Option("--save", help="Save it below ./outputs/evals, as if it was run here.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --save: replace what was saved.")
+    ] = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show an evaluation of the hub, or save it here.
+
+    One that was saved is shown, compared and run again like a run of one's own.
+
+    \b
+    Example:
+      prime eval get ev_1f2e3d4c
+      prime eval get ev_1f2e3d4c --save
+    \b
+    See also: `prime eval list --hub`, `prime eval samples`, `prime eval push`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    if save:
+        _save_evaluation(session, evaluation, force=force)
+        return
+    if force:
+        raise UsageError("`--force` replaces what `--save` has saved: add `--save`")
+    detail = session.hub.evaluations.get(evaluation)
+    session.output.show(
+        detail, lines=_evaluation_lines(detail, has_pages=not session.hub.in_process)
+    )
+
+
+def _save_evaluation(session: Session, evaluation: str, *, force: bool) -> None:
+    from prime_cli.evals.sharing.download import save_evaluation
+
+    run = save_evaluation(session.hub, evaluation, Path.cwd(), session.progress, force=force)
+    path = str(run.folder.path)
+    session.output.done(
+        f"Saved {evaluation} in {relative_path(path)}",
+        value={"run_id": run.folder.run_id, "path": path},
+    )
+    session.output.hint(f"see it with `prime eval show {run.folder.run_id}`")
+
+
+def _evaluation_lines(detail: EvaluationDetail, *, has_pages: bool) -> list[tuple[str, str]]:
+    lines = [
+        ("Evaluation", detail.evaluation_id),
+        ("Name", detail.name),
+        ("Environment", ", ".join(_environments(detail)) or "none"),
+        ("Model", detail.model_name or "unknown"),
+        ("Status", detail.status + (f": {detail.error_message}" if detail.error_message else "")),
+        ("Rollouts", _rollouts(detail)),
+    ]
+    if detail.summary is not None:
+        lines.extend((name, _metric(each)) for name, each in detail.summary.metrics.items())
+    else:
+        lines.extend((name, str(value)) for name, value in detail.metrics.items())
+    lines.append(("Seen by", "everybody" if detail.is_public else "its owner"))
+    lines.append(("Owner", detail.owner or "unknown"))
+    lines.append(("Made", detail.created_at))
+    if detail.viewer_url and has_pages:
+        lines.append(("Page", detail.viewer_url))
+    return lines
+
+
+def _environments(detail: EvaluationDetail) -> list[str]:
+    if not detail.environments:
+        return detail.environment_names
+    return [
+        each.slug + (f"@{each.semantic_version}" if each.semantic_version else "")
+        for each in detail.environments
+    ]
+
+
+def _rollouts(detail: EvaluationDetail) -> str:
+    if detail.summary is None or not detail.summary.errors:
+        return str(detail.total_samples)
+    return f"{detail.total_samples}, {detail.summary.errors} of them errored"
+
+
+def _metric(metric: MetricSummary) -> str:
+    if metric.mean is None:
+        return "none"
+    spread = "" if metric.std is None else f", std {metric.std:.3f}"
+    return f"avg {metric.mean:.3f}{spread}, {metric.min} to {metric.max}"
+
+
+_COLUMNS = ("Example", "Rollout", "Reward", "Error", "Completion")
+
+_MOST_CHARACTERS = 200
+
+"""Characters of a completion in the table."""
+
+
+def samples(
+    ctx: typer.Context,
+    evaluation: EvaluationArg,
+    num: Annotated[int, typer.Option("--num", "-n", min=1, max=1000, help="Rows on a page.")] = 100,
+    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
+    errors: Annotated[bool, typer.Option("--errors", help="Only those that errored.")] = False,
+    above: Annotated[float | None, typer.Option("--above", help="With a larger reward.")] = None,
+    below: Annotated[float | None, typer.Option("--below", help="With a smaller reward.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", "-s", help="With this text somewhere.")
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Show the samples of an evaluation on the hub.
+
+    With `--output json` or `jsonl` whole, as they were pushed.
+
+    \b
+    Example:
+      prime eval samples ev_1f2e3d4c --below 0.5
+      prime eval samples ev_1f2e3d4c --output jsonl
+    \b
+    See also: `prime eval get`, `prime eval list --hub`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    filtered = errors or above is not None or below is not None or search is not None
+    if filtered and not hub.evaluations.knows_batches:
+        raise UsageError(
+            f"{hub.host} cannot pick samples",
+            hint=f"save them: `prime eval get {evaluation} --save`, then use `prime eval show`",
+        )
+    found = hub.evaluations.samples(
+        evaluation,
+        page=page,
+        limit=num,
+        errors_only=errors,
+        reward_above=above,
+        reward_below=below,
+        search=search,
+    )
+    records = [msgspec.json.decode(each, type=dict[str, Any]) for each in found.samples]
+    whole = msgspec.to_builtins(msgspec.structs.replace(found, samples=[])) | {"samples": records}
+    rows = [_sample_row(each) for each in records]
+    session.output.table(_COLUMNS, rows, records=records, page=whole)
+    if found.has_more:
+        session.output.hint(f"{found.total} in all; see more with `--page {page + 1}`")
+
+
+def _sample_row(sample: Mapping[str, Any]) -> list[str]:
+    reward, error = sample.get("reward"), sample.get("error")
+    return [
+        str(sample.get("example_id", "")),
+        str(sample.get("rollout_number", "")),
+        f"{reward:.3f}" if isinstance(reward, int | float) else "none",
+        _sample_error(error) if error else "",
+        _last_words(sample.get("completion"))[:_MOST_CHARACTERS],
+    ]
+
+
+def _sample_error(error: Any) -> str:
+    named = error.get("error") or error.get("type") if isinstance(error, dict) else error
+    return str(named or "error")
+
+
+def _last_words(completion: Any) -> str:
+    """The end of a conversation, which is what was scored."""
+    last = completion[-1] if isinstance(completion, list) and completion else completion
+    text = last.get("content") if isinstance(last, dict) else last
+    if text is None:
+        return ""
+    return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+
+
+def logs(
+    ctx: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN|EVALUATION]",
+            help="A run saved here, else an evaluation of the hub.",
+            show_default="the newest here",
+        ),
+    ] = None,
+    tail: Annotated[
+        int, typer.Option("--tail", "-n", min=1, help="How many lines, the last ones.")
+    ] = 1000,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Print what the environment of an evaluation printed.
+
+    With `--context` it is looked for on that hub alone.
+
+    \b
+    Example:
+      prime eval logs
+      prime eval logs ev_1f2e3d4c --tail 20
+    \b
+    See also: `prime eval show --errors`, `prime eval get`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    text = None if run is not None and context is not None else _saved_here(run)
+    if text is None:
+        text = _on_the_hub(session, run or "")
+    shown = "".join(text.splitlines(keepends=True)[-tail:])
+    session.output.text(shown, record={"logs": shown})
+    if not text:
+        session.output.say("Nothing was printed, or it was not kept")
+
+
+def _saved_here(run: str | None) -> str | None:
+    """The log of a run of this folder; None where there is no such run."""
+    from prime_cli.evals.sharing.logs import find_log, read_log
+    from prime_cli.runs.listing import find_run
+
+    try:
+        folder = find_run(run, Path.cwd()).folder
+    except NotFound:
+        if run is None:
+            raise
+        return None
+    path = find_log(folder)
+    return "" if path is None else read_log(path)
+
+
+def _on_the_hub(session: Session, evaluation: str) -> str:
+    try:
+        return session.hub.evaluations.logs(evaluation)
+    except NotFound as missing:
+        raise NotFound(
+            f"There is neither a run `{evaluation}` here nor an evaluation of that id on "
+            f"{session.hub.host}",
+            hint="see the ones saved here with `prime eval list`, the hub's with `--hub`",
+        ) from missing
+
+
+def delete(
+    ctx: typer.Context,
+    evaluation: EvaluationArg,
+    yes: NoQuestionOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Delete an evaluation from the hub, with its samples.
+
+    A run that is saved here stays.
+
+    \b
+    Example:
+      prime eval delete ev_1f2e3d4c
+    \b
+    See also: `prime eval list --hub`, `prime eval push`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    detail = hub.evaluations.get(evaluation)
+    rollouts = "1 rollout" if detail.total_samples == 1 else f"{detail.total_samples} rollouts"
+    described = f"{detail.evaluation_id} ({detail.name}, {rollouts})"
+    session.output.confirm(
+        f"Delete {described} from {hub.host}?", yes=yes, otherwise="Nothing was deleted"
+    )
+    hub.evaluations.delete(detail.evaluation_id)
+    forget("evaluations", [detail.evaluation_id])
+    session.output.done(f"Deleted {described}", value={"evaluation_id": detail.evaluation_id})

@@ -1,0 +1,182 @@
+"""Before `prime eval run` starts: which run it resumes, and what it will cost."""
+
+import os
+from pathlib import Path
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.http import is_loopback
+from prime_cli.evals.planning.estimate import Estimate, estimate
+from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.prepare import Prepared, prepare
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.resume.candidates import interrupted_run, is_complete, newest_run, scored_of
+from prime_cli.evals.resume.request import manifest_of, recalled
+from prime_cli.models.budget import format_usd
+from prime_cli.models.price_book import load_prices
+from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.spending import spend_of
+from prime_cli.session import Session
+
+
+def prepare_run(
+    session: Session, request: EvalRequest, places: Places, *, resume: str | None, new: bool
+) -> tuple[Prepared, SavedRun | None]:
+    """What is to be run, and the run that it goes on with, if any.
+
+    `resume` is None where the flag was not given, and empty where it named no run.
+    """
+    if resume is not None and new:
+        raise UsageError("`--resume` and `--new` exclude each other")
+    require_resume(request, resume)
+    if resume:
+        return _prepare_named(session, request, places, resume)
+    if not request.environment:
+        raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(places))
+    prepared = prepare(request, places, os.environ, session.progress)
+    if new:
+        return prepared, None
+    if resume is None:
+        return prepared, _offered(session, prepared, places)
+    return _find(session, request, prepared, places)
+
+
+def require_resume(request: EvalRequest, resume: str | None) -> None:
+    """Raise UsageError for what only a resume can do."""
+    if resume is None and request.retry_errors:
+        raise UsageError(
+            "`--retry-errors` asks again for rollouts of a run that is there",
+            hint="name it: `prime eval run --resume RUN --retry-errors`",
+        )
+
+
+def _what_to_name(places: Places) -> str:
+    from prime_cli.runs.listing import list_runs
+    from prime_cli.runs.manifest import CAPPED, INTERRUPTED, STOPPED
+
+    stopped = [run for run in list_runs(places.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
+    if not stopped:
+        return "or a run to go on with: `--resume RUN`"
+    return f"or a run to go on with, the newest is `prime eval run --resume {stopped[0].run_id}`"
+
+
+def _prepare_named(
+    session: Session, request: EvalRequest, places: Places, name: str
+) -> tuple[Prepared, SavedRun]:
+    from prime_cli.runs.listing import find_run
+
+    run = find_run(name, places.cwd)
+    manifest = manifest_of(run)
+    request = recalled(request, manifest)
+    before = manifest.plan.environment
+    prepared = prepare(request, places, os.environ, session.progress, before=before)
+    _say_what_goes_on(session, run, prepared)
+    return prepared, run
+
+
+def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> None:
+    manifest, plan = manifest_of(run), prepared.plan
+    retry = prepared.retry_errors
+    if is_complete(run, plan, retry_errors=retry):
+        return
+    verb, size = "Resuming", ""
+    if is_complete(run, manifest.plan, retry_errors=retry):
+        examples = "all" if plan.num_examples < 0 else plan.num_examples
+        verb, size = "Growing", f", {examples} x {plan.rollouts_per_example} wanted"
+    session.output.say(f"{verb} {run.folder.run_id} ({_done(run)} done{size})")
+
+
+def _find(
+    session: Session, request: EvalRequest, prepared: Prepared, places: Places
+) -> tuple[Prepared, SavedRun | None]:
+    run = newest_run(prepared.plan, places.cwd, retry_errors=request.retry_errors)
+    if run is None:
+        session.output.say("No run of this plan is here to be resumed: a new one begins")
+        return prepared, None
+    _say_what_goes_on(session, run, prepared)
+    before = manifest_of(run).plan.environment
+    if before.ref and before.sha256 != prepared.plan.environment.sha256:
+        prepared = prepare(request, places, os.environ, session.progress, before=before)
+    return prepared, run
+
+
+def _offered(session: Session, prepared: Prepared, places: Places) -> SavedRun | None:
+    """The unfinished run of this very plan, if the user wants it: it is never resumed unasked."""
+    run = interrupted_run(prepared.plan, places.cwd)
+    if run is None or session.quiet:
+        return None
+    name = run.folder.run_id
+    if session.output.is_interactive:
+        resumed = session.output.ask(
+            f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?",
+            flag="--resume",
+        )
+        return run if resumed else None
+    session.output.hint(
+        f"{name} of this very plan is unfinished ({_done(run)} done): `--resume {name}` goes on "
+        "with it, `--new` says nothing of it"
+    )
+    return None
+
+
+def _done(run: SavedRun) -> str:
+    scored, planned = scored_of(run)
+    return f"{scored} of {planned}"
+
+
+def announce_cost(
+    session: Session,
+    prepared: Prepared,
+    resumed: SavedRun | None,
+    cwd: Path,
+    *,
+    verbose: bool,
+    yes: bool = False,
+) -> None:
+    """Say the estimate; ask on a terminal where it is above `--max-cost`, unless `yes`.
+
+    Built-in models cost nothing, and of servers on this machine nobody knows what they cost:
+    those are told with the plan alone. Raises Declined when the user would rather not start.
+    """
+    endpoint = prepared.endpoint
+    if endpoint.builtin or session.quiet:
+        return
+    price = (prepared.prices or load_prices()).price_of(endpoint)
+    if price is None:
+        if verbose or not is_loopback(endpoint.url):
+            session.output.say(f"Cost: unknown, as nobody says what `{endpoint.model}` costs")
+        return
+    if price.source.startswith("stated by"):
+        costs = f"{format_usd(price.input)} and {format_usd(price.output)}"
+        session.output.say(f"A million tokens read and written are {costs}, {price.source}")
+    done = 0 if resumed is None else scored_of(resumed)[0]
+    expected = estimate(prepared.plan, price, cwd, done=done)
+    session.output.say(f"Cost: {expected.words()}")
+    _check_cap(session, prepared, resumed, expected, yes=yes)
+
+
+def _check_cap(
+    session: Session,
+    prepared: Prepared,
+    resumed: SavedRun | None,
+    expected: Estimate,
+    *,
+    yes: bool,
+) -> None:
+    cap = prepared.plan.max_cost
+    if cap is None or expected.cost is None:
+        return
+    spent = 0.0
+    if resumed is not None and resumed.manifest is not None:
+        spent = spend_of(resumed.manifest.usage).known_usd
+    if spent + expected.cost <= cap:
+        return
+    told = f"that is more than is left of {format_usd(cap)}"
+    if not session.output.is_interactive:
+        session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
+    else:
+        session.output.confirm(
+            f"{told.capitalize()}. Start, and stop there?",
+            yes=yes,
+            otherwise="The run was not started",
+            hint="give a higher `--max-cost`, or fewer examples: `-n`",
+        )

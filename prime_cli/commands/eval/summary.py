@@ -1,0 +1,192 @@
+"""How a run's summary is shown, and how a command ends that a signal has stopped."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from prime_cli.models.budget import format_cost
+from prime_cli.runs.labels import Labels
+from prime_cli.runs.served_models import served_words
+from prime_cli.runs.spending import spend_of
+from prime_cli.runs.summary import Reward, Summary
+from prime_cli.session import Session
+from prime_cli.statistics.reducers import THRESHOLD, Reduced
+
+_MOST_SHOWN = 12
+
+"""Rewards of one rollout index that are printed; the rest is in the files."""
+
+_MOST_HOSTS = 5
+
+_USAGE = ("calls", "input", "cached", "output", "reasoning", "input_tokens", "output_tokens")
+
+
+def summary_lines(summary: Summary) -> list[tuple[str, str]]:
+    """What vf-eval shows, and more: counts, rewards, bounds, metrics, usage, errors."""
+    counts = summary.counts
+    lines = [
+        ("Environment", _environment(summary)),
+        ("Model", summary.model),
+        *(("  answered by", words) for words in served_words(summary.served)),
+        *_labels(summary.labels),
+        ("Rollouts", _rollouts(summary)),
+    ]
+    if summary.status != "finished":
+        why = f": {summary.failure}" if summary.failure else ""
+        lines.append(("Status", summary.status + why))
+    lines.append(
+        ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
+    )
+    if summary.reward.stderr is not None:
+        lines.extend(("", words) for words in _precision(summary.reward))
+    if counts.errored:
+        low, high = _number(summary.reward.low), _number(summary.reward.high)
+        lines.append(("", f"between {low} and {high}, as errors are pluralize as 0 or left out"))
+    lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
+    for reduced in summary.reduced:
+        lines.extend(_reduced(reduced))
+    lines.extend(
+        (name, f"avg {_number(metric.mean)}, std {_number(metric.std)}")
+        for name, metric in summary.metrics.items()
+    )
+    lines.extend(
+        (f"{error.kind} error", f"{error.count} x {error.type}: {error.message}")
+        for error in summary.errors
+    )
+    lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
+    if summary.asked_again_words:
+        lines.append(("Asked again", summary.asked_again_words))
+    if summary.usage:
+        lines.extend(_spent(summary.usage, summary.uncounted))
+    elif summary.uncounted:
+        lines.append(("Cost", f"unknown{_beside(summary.uncounted)}"))
+    if summary.refused:
+        lines.append(("Refused", f"connections to {_listed(summary.refused)}"))
+    if summary.seconds is not None:
+        lines.append(("Time", f"{summary.seconds:.1f} s"))
+    lines.append(("Saved in", relative_path(summary.path)))
+    return lines
+
+
+def _environment(summary: Summary) -> str:
+    facts = summary.environment
+    on = f" on verifiers {facts.verifiers}" if facts.verifiers else ""
+    walls = ", in a sandbox" if facts.sandbox else ""
+    return facts.ref + on + (f", harness {facts.harness}" if facts.harness else "") + walls
+
+
+def _labels(labels: Labels) -> list[tuple[str, str]]:
+    commit = str(labels.revision or "")
+    lines = [("Tags", ", ".join(labels.tags)), ("Note", labels.note or ""), ("Commit", commit)]
+    return [(name, text) for name, text in lines if text]
+
+
+def _rollouts(summary: Summary) -> str:
+    counts = summary.counts
+    parts = [f"{counts.planned} planned", f"{counts.scored} scored", f"{counts.errored} errored"]
+    if counts.truncated:
+        parts.append(f"{counts.truncated} truncated")
+    return ", ".join(parts)
+
+
+def _precision(reward: Reward) -> list[str]:
+    told = [f"standard error {_number(reward.stderr)} over examples"]
+    if reward.stderr == 0:
+        equal = "all rewards are equal" if reward.std == 0 else "all examples earned the same"
+        told[0] += f", as {equal}"
+    if reward.interval is not None:
+        low, high = reward.interval
+        told.append(f"95 % interval {_number(low)} to {_number(high)} ({reward.interval_method})")
+    if reward.interval is not None and reward.stderr == 0:
+        told.append("which allows for what examples that were not drawn might earn")
+    return told
+
+
+def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
+    told = _number(reduced.value)
+    if reduced.interval is not None:
+        low, high = reduced.interval
+        told += f", 95 % interval {_number(low)} to {_number(high)} ({reduced.interval_method})"
+    lines = [(reduced.name, told)]
+    if reduced.threshold not in (None, THRESHOLD):
+        lines.append(("", f"a rollout passes from a reward of {_number(reduced.threshold)} on"))
+    if reduced.left_out:
+        short = f"with fewer than {reduced.k} scored rollouts left out"
+        lines.append(("", f"{reduced.left_out} of {_examples(reduced)} {short}"))
+    return lines
+
+
+def _examples(reduced: Reduced) -> str:
+    count = reduced.examples + reduced.left_out
+    return f"{count} example" + ("s" if count > 1 else "")
+
+
+def _rewards(rewards: Sequence[float | None]) -> str:
+    shown = ", ".join("error" if r is None else _number(r) for r in rewards[:_MOST_SHOWN])
+    more = len(rewards) - _MOST_SHOWN
+    return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
+
+
+def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str, str]]:
+    """Tokens and cost in all; below them the judges' part, and that of each model of several."""
+    lines = [("Tokens", _tokens(usage))]
+    roles = {role: counts for role, counts in usage.get("roles", {}).items() if role != "policy"}
+    parts = [*roles.items(), *usage.get("models", {}).items()]
+    lines.extend((f"  {name}", f"{_tokens(counts)}; {_cost_of(counts)}") for name, counts in parts)
+    if usage.get("hits"):
+        calls = usage["hits"] + usage.get("calls", 0)
+        lines.append(("Cache", f"{usage['hits']:,} of {calls:,} calls from the cache"))
+    if "cost" in usage:
+        lines.append(("Cost", format_cost(spend_of(usage)) + _beside(uncounted)))
+    return lines
+
+
+def _beside(uncounted: Sequence[str]) -> str:
+    return f", and calls to {_listed(uncounted)} that were not pluralize" if uncounted else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`, the first few of many."""
+    shown = list(names[:_MOST_HOSTS])
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _tokens(usage: Mapping[str, Any]) -> str:
+    known = [(name, usage[name]) for name in _USAGE if usage.get(name)]
+    pluralize = ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known)
+    return (pluralize or "none") + (" (estimated)" if usage.get("estimated") else "")
+
+
+def _cost_of(usage: Mapping[str, Any]) -> str:
+    words = format_cost(spend_of(usage))
+    return f"cost {words}" if words == "unknown" else words
+
+
+def relative_path(path: str) -> str:
+    """`path` as it is typed in this folder, whole when it lies elsewhere."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+_SIGNALLED = 128
+
+"""What a shell adds to the number of the signal that ended a process."""
+
+
+def exit_if_signalled(session: Session, signal: int | None, command: str | None) -> None:
+    """Name the `command` that goes on, if there is one, and exit; nothing without a `signal`."""
+    if signal is None:
+        return
+    if command is not None:
+        session.output.hint(f"what was finished is kept; go on with `{command}`")
+    raise typer.Exit(_SIGNALLED + signal)

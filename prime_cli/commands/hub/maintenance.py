@@ -1,0 +1,199 @@
+"""Look after a hub: `prime hub audit`, `migrate`, `gc`, `backup` and `restore`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, open_hub_data
+from prime_cli.commands.options import DryRunOpt, ForceOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.errors import Conflict
+
+_COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
+
+
+def audit(
+    ctx: typer.Context,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="What this user did.")
+    ] = None,
+    action: Annotated[
+        str | None,
+        typer.Option("--action", metavar="WHAT", help="Actions that begin so, as `version.`."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="ID", help="Only this key and the keys made with it."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--on", metavar="WHAT", help="What was done to things that begin so."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=100_000, help="How many at most.")
+    ] = 100,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Show what was done on a hub, the newest first.
+
+    Publishing, deleting, changes of visibility, keys, users, teams and logins are noted with who
+    did it, with which key and from where; `cli` is a command on the machine of the hub.
+
+    \b
+    Example:
+      prime hub audit --action version.publish --on ada/
+      prime hub audit --key key_0f1e2d3c4b5a6978
+    \b
+    See also: `prime hub token list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.services.audit import list_entries
+
+    found = list_entries(hub, actor=user, action=action, key=key, target=target, limit=limit)
+    rows = [
+        [
+            entry.at,
+            entry.actor,
+            entry.action,
+            entry.target,
+            entry.key_id or "",
+            entry.address or "",
+            " ".join(f"{name}={_shown(value)}" for name, value in entry.detail.items() if value),
+        ]
+        for entry in found
+    ]
+    session.output.table(_COLUMNS, rows, records=found)
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def migrate(
+    ctx: typer.Context,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Bring a hub's database to the schema of this release.
+
+    `prime hub serve` does so itself when it starts; of several that start at once, one does. Run
+    it alone to see that it works before the hub is started anew.
+
+    \b
+    Example:
+      prime hub migrate --database postgresql://hub@db/hub
+    \b
+    See also: `prime hub backup`, `prime hub serve`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    with session.progress.task("Migrating"):
+        hub = open_hub_data(data, database, new=True)
+
+    from prime_cli.hub.db.tables import SCHEMA
+
+    record = {"database": hub.database.name, "schema": SCHEMA}
+    session.output.done(f"{hub.database.name} has schema {SCHEMA}", value=record)
+
+
+def gc(
+    ctx: typer.Context,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    storage: StorageOpt = None,
+    dry_run: DryRunOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Delete what nobody needs any more.
+
+    That is blobs which no version names, uploads and logins that were never finished. May be run
+    while the hub serves; blobs of the last hour are left alone.
+
+    \b
+    Example:
+      prime hub gc --dry-run
+    \b
+    See also: `prime hub backup`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database, storage)
+
+    from prime_cli.hub.maintenance.garbage import collect_garbage, find_garbage
+
+    garbage = (find_garbage if dry_run else collect_garbage)(hub, session.progress)
+    verb = "Would delete" if dry_run else "Deleted"
+    session.output.done(f"{verb} {garbage.blobs} blobs with {garbage.bytes} bytes", value=garbage)
+
+
+def backup(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The tar file to write.")],
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    storage: StorageOpt = None,
+    force: ForceOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Write everything of a hub to one file, while it serves.
+
+    The file holds digests of keys and encrypted secrets, and what is private: keep it like the
+    hub itself.
+
+    \b
+    Example:
+      prime hub backup /backups/hub.tar
+    \b
+    See also: `prime hub restore`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    if file.exists() and not force:
+        raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
+    hub = open_hub_data(data, database, storage)
+
+    from prime_cli.hub.maintenance.backup import write_backup
+
+    manifest = write_backup(hub, file, session.progress)
+    versions = manifest.rows["versions"]
+    session.output.done(
+        f"Wrote {versions} versions and {manifest.blobs} blobs to {file}", value=manifest
+    )
+
+
+def restore(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `prime hub backup` wrote.")],
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    storage: StorageOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Fill an empty hub from a backup.
+
+    It may have another kind of database or storage than the hub that was backed up.
+
+    \b
+    Example:
+      prime hub restore hub.tar --database postgresql://hub@db/hub
+    \b
+    See also: `prime hub backup`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database, storage, new=True)
+
+    from prime_cli.hub.maintenance.restore import read_backup
+
+    manifest = read_backup(hub, file, session.progress)
+    versions = manifest.rows["versions"]
+    session.output.done(
+        f"Restored {versions} versions and {manifest.blobs} blobs into {hub.database.name}",
+        value=manifest,
+    )

@@ -1,0 +1,130 @@
+"""`prime hub team …`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
+
+_HERE = "prime_cli.commands.hub.teams"
+
+app = group(
+    "Let several users publish as one owner.",
+    {
+        "add": (f"{_HERE}:add", "Make a team, or add members to one."),
+        "list": (f"{_HERE}:list_", "List teams and their members."),
+        "remove": (f"{_HERE}:remove", "Remove members of a team, or the team."),
+    },
+)
+
+
+MembersOpt = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--member", metavar="USER[:admin]", help="A user; `:admin` may change who is in the team."
+    ),
+]
+
+
+def add(
+    ctx: typer.Context,
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
+    member: MembersOpt = None,
+    name: Annotated[str, typer.Option("--name", help="What people call a new team.")] = "",
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a team, or add members to one.
+
+    With `--member`, a team that is there already is added to, and a member who is in it already
+    gets the role that is given. Members publish as the team, and see what is private of it.
+
+    \b
+    Example:
+      prime hub team add lab --member ada:admin --member bob
+    \b
+    See also: `prime hub team list`, `prime hub user add`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.teams import add_to_team
+
+    made = add_to_team(hub, Caller.operator(), team, member or [], name=name)
+    members = ", ".join(made.members) or "nobody yet"
+    session.output.done(f"The team `{team}` has: {members}", value=made)
+
+
+_COLUMNS = ("Team", "Name", "Members", "Id", "Since")
+
+
+def list_(
+    ctx: typer.Context,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """List teams and their members.
+
+    \b
+    Example:
+      prime hub team list
+    \b
+    See also: `prime hub team add`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.services.teams import list_teams
+
+    found = list_teams(hub)
+    rows = [
+        [team.slug, team.name, ", ".join(team.members), team.id, team.created_at] for team in found
+    ]
+    session.output.table(_COLUMNS, rows, records=found)
+
+
+def remove(
+    ctx: typer.Context,
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
+    member: Annotated[
+        list[str] | None,
+        typer.Option("--member", metavar="USER", help="Remove this member and keep the team."),
+    ] = None,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Remove members of a team, or the team.
+
+    Members lose what is private of the team at once. A team that owns environments or evaluations
+    is not removed.
+
+    \b
+    Example:
+      prime hub team remove lab --member bob
+    \b
+    See also: `prime hub team list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+    what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
+    session.output.confirm(f"Remove {what}?", yes=yes, otherwise="Nothing was removed")
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.teams import remove_member, remove_team
+
+    for user in member or []:
+        remove_member(hub, Caller.operator(), team, user)
+    if not member:
+        remove_team(hub, Caller.operator(), team)
+    value = {"team": team, "members": member or [], "removed": True}
+    session.output.done(f"Removed {what}", value=value)

@@ -1,0 +1,229 @@
+"""`prime hub token …` and `prime hub approve`."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import parse_duration
+
+_HERE = "prime_cli.commands.hub.tokens"
+
+app = group(
+    "Make, list and revoke API keys.",
+    {
+        "add": (f"{_HERE}:add", "Make a key and print it."),
+        "list": (f"{_HERE}:list_", "List keys, of which none is shown."),
+        "remove": (f"{_HERE}:remove", "Revoke a key, or all of a user."),
+    },
+)
+
+
+class Scope(StrEnum):
+    """What a key may do; each includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+def add(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whose key it is.")],
+    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "",
+    scope: Annotated[
+        Scope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
+    ] = Scope.WRITE,
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            "--owner",
+            metavar="OWNER",
+            help="Good for this user or team alone.",
+            show_default="the user and all teams",
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            "--expires",
+            metavar="TIME",
+            help="How long it is good, as 30d or 12h.",
+            show_default="for ever",
+        ),
+    ] = None,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a key and print it.
+
+    The key, and nothing else, goes to stdout. It is shown this once.
+
+    \b
+    Example:
+      prime hub token add ada --name ci --scope read --expires 30d
+    \b
+    See also: `prime hub token list`, `prime whoami`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    seconds = None if expires is None else parse_duration(expires)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.key_management import issue_key
+
+    made = issue_key(
+        hub,
+        Caller.operator(),
+        user,
+        name=name,
+        scope=scope.value,
+        owner=owner,
+        seconds=seconds,
+    )
+    session.output.text(made.key, record=made)
+
+
+_COLUMNS = (
+    "Id",
+    "User",
+    "Begins with",
+    "Name",
+    "Scope",
+    "Owner",
+    "Made",
+    "Last used",
+    "Expires",
+    "Parent",
+)
+
+
+def list_(
+    ctx: typer.Context,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="Those of this user.")
+    ] = None,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """List keys, of which none is shown.
+
+    When a key was last used is exact to ten minutes. Its parent is the key that it was made with,
+    or that approved its login; it is revoked with that one.
+
+    \b
+    Example:
+      prime hub token list --user ada
+    \b
+    See also: `prime hub token add`, `prime hub token remove`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.key_management import list_keys
+
+    found = list_keys(hub, Caller.operator(), user)
+    rows = [
+        [
+            key.id,
+            key.user,
+            key.prefix,
+            key.name,
+            key.scope,
+            key.owner or "",
+            key.created_at,
+            key.last_used_at or "never",
+            key.expires_at or "never",
+            key.parent or "",
+        ]
+        for key in found
+    ]
+    session.output.table(_COLUMNS, rows, records=found)
+
+
+def remove(
+    ctx: typer.Context,
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="Its id, or what it begins with.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="USER", help="All keys of this user.")
+    ] = None,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Revoke a key, or all of a user.
+
+    It is worth nothing at once, also while the hub serves, and neither are the keys that were made
+    with it or for logins that it approved.
+
+    \b
+    Example:
+      prime hub token remove key_0f1e2d3c4b5a6978
+    \b
+    See also: `prime hub token list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    if (key is None) == (user is None):
+        raise UsageError("Name a key, or a user with --user", hint="see `prime hub token list`")
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.key_management import revoke_all, revoke_key
+
+    if user is not None:
+        count = revoke_all(hub, Caller.operator(), user)
+        session.output.done(f"Revoked {count} keys of `{user}`", value={"revoked": count})
+    elif key is not None:
+        revoked = revoke_key(hub, Caller.operator(), key)
+        session.output.done(
+            f"Revoked `{key}`{_with_it(len(revoked) - 1)}",
+            value={"revoked": len(revoked), "keys": revoked},
+        )
+        session.output.hint(
+            f"if it leaked, see what was done with it: `prime hub audit --key {revoked[0]}`"
+        )
+
+
+def _with_it(count: int) -> str:
+    return f", and {count} key{'s' if count > 1 else ''} made with it" if count else ""
+
+
+def approve(
+    ctx: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="What the client shows.")],
+    user: Annotated[str, typer.Option("--user", metavar="USER", help="Whom it is let in as.")],
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Let a client in that waits for `prime login`.
+
+    The client gets a new key of the user with the scope `write`, and nobody else sees that key.
+
+    \b
+    Example:
+      prime hub approve K7QXM2WD --user ada
+    \b
+    See also: `prime hub audit`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.logins import approve_login_of
+
+    approve_login_of(hub, Caller.operator(), code, user)
+    session.output.done(f"The client is logged in as `{user}`", value={"user": user})

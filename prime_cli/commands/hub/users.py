@@ -1,0 +1,126 @@
+"""`prime hub user …`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
+
+_HERE = "prime_cli.commands.hub.users"
+
+app = group(
+    "Say who may use a hub.",
+    {
+        "add": (f"{_HERE}:add", "Make a user."),
+        "list": (f"{_HERE}:list_", "List users."),
+        "remove": (f"{_HERE}:remove", "Remove a user, with all keys."),
+    },
+)
+
+
+def add(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
+    name: Annotated[str, typer.Option("--name", help="What people call the user.")] = "",
+    email: Annotated[str | None, typer.Option("--email", help="An e-mail address.")] = None,
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Let the user look after the hub.")
+    ] = False,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Make a user.
+
+    A user has no key yet. May be run while the hub serves.
+
+    \b
+    Example:
+      prime hub user add ada --email ada@example.org
+    \b
+    See also: `prime hub token add`, `prime hub team add`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database, new=True)
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.users import create_user
+
+    made = create_user(hub, Caller.operator(), user, name=name, email=email, admin=admin)
+    session.output.done(f"Made the user `{user}`", value=made)
+    session.output.hint(f"make a key with `prime hub token add {user}`")
+
+
+_COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
+
+
+def list_(
+    ctx: typer.Context,
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """List users.
+
+    \b
+    Example:
+      prime hub user list --output json
+    \b
+    See also: `prime hub user add`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+
+    from prime_cli.hub.services.users import list_users
+
+    found = list_users(hub)
+    rows = [
+        [
+            user.slug,
+            user.name,
+            user.email or "",
+            "yes" if user.admin else "",
+            str(user.teams),
+            str(user.keys),
+            user.created_at,
+        ]
+        for user in found
+    ]
+    session.output.table(_COLUMNS, rows, records=found)
+
+
+def remove(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
+    data: DataOpt = None,
+    database: DatabaseOpt = None,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+) -> None:
+    """Remove a user, with all keys.
+
+    The keys are worth nothing at once. A user who owns environments or evaluations is not
+    removed: they would be gone for everybody who depends on them.
+
+    \b
+    Example:
+      prime hub user remove ada --yes
+    \b
+    See also: `prime hub token remove --user`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet)
+    hub = open_hub_data(data, database)
+    session.output.confirm(
+        f"Remove the user `{user}` with all keys?", yes=yes, otherwise="Nothing was removed"
+    )
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.users import remove_user
+
+    remove_user(hub, Caller.operator(), user)
+    session.output.done(f"Removed the user `{user}`", value={"user": user, "removed": True})

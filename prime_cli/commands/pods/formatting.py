@@ -1,0 +1,70 @@
+"""How pods are put into cells."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from prime_cli.core.formatting import format_duration
+from prime_cli.models.budget import format_usd
+from prime_cli.pods.details import billed_so_far
+from prime_cli.pods.listing import gpu_words, moment
+from prime_cli.wire.pods import Pod
+
+_SHORTEST_ID = 8
+_UNITS = ((24 * 3600 - 30, 3600), (3600 - 1, 60))
+"""From how many seconds on a countdown has no minutes, and no seconds."""
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """Each id's beginning that no other of these shares, eight letters at least."""
+    size = _SHORTEST_ID
+    while len({each[:size] for each in ids}) < len(set(ids)):
+        size += 1
+    return [each[:size] for each in ids]
+
+
+def machine_text(gpu: str, nodes: int) -> str:
+    """`A100_80GB x8`; of several nodes, `2 nodes of A100_80GB x8`."""
+    return gpu if nodes == 1 else f"{nodes} nodes of {gpu}"
+
+
+def price_text(price: float | None) -> str:
+    """An amount in USD; `-` where it is not known."""
+    return "-" if price is None else format_usd(price)
+
+
+def countdown(stop_at: str | None, now: datetime) -> str:
+    """The time until a deadline, `overdue` after it, `-` where there is none."""
+    when = moment(stop_at)
+    if when is None:
+        return "-"
+    left = (when - now).total_seconds()
+    return _left(left) if left > 0 else "overdue"
+
+
+def duration_text(created_at: str, terminated_at: str | None) -> str:
+    """How long a pod was there, `2h 5m`; `-` where either time is not known."""
+    begun, ended = moment(created_at), moment(terminated_at)
+    return format_duration((ended - begun).total_seconds()) if begun and ended else "-"
+
+
+def deadline_text(when: datetime, now: datetime) -> str:
+    """A deadline on the clock of whoever reads it, and how long it is until then."""
+    left = round((when - now).total_seconds())
+    until = f"in {_left(left)}" if left > 0 else "overdue"
+    return f"{when.astimezone():%Y-%m-%d %H:%M %Z} ({until})"
+
+
+def _left(seconds: float) -> str:
+    """A countdown, rounded to what it shows: two hours are not `1h 59m` a second later."""
+    unit = next((unit for least, unit in _UNITS if seconds >= least), 1)
+    return format_duration(round(seconds / unit) * unit)
+
+
+def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
+    """`web: A100_80GB x1, ACTIVE, 2h 5m, $3.40 so far`, or `web of ben: …`."""
+    title = f"{pod.title} of {owner}" if owner else pod.title
+    begun, billed = moment(pod.created_at), billed_so_far(pod, now)
+    since = format_duration((now - begun).total_seconds()) if begun else "of unknown age"
+    price = "at an unknown price" if billed is None else f"{format_usd(billed)} so far"
+    machine = machine_text(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)
+    return f"{title}: {machine}, {pod.shown_status}, {since}, {price}"

@@ -1,0 +1,204 @@
+"""`prime ssh-keys …`, also `prime ssh-key …`."""
+
+from typing import Annotated, Any
+
+import typer
+from msgspec import structs
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import (
+    ContextOpt,
+    OfflineOpt,
+    OutputOpt,
+    QuietOpt,
+    YesOpt,
+    open_session,
+)
+from prime_cli.core.completion_cache import forget, remember, replace
+from prime_cli.core.config import DEFAULT
+from prime_cli.core.ssh_keys import PublicKey, read_public_key
+from prime_cli.pods.public_keys import KnownKey, find_key, known_keys, read_key_file
+from prime_cli.pods.registration import name_of
+from prime_cli.session import Session
+from prime_cli.wire.codec import to_builtins
+
+_HERE = "prime_cli.commands.ssh_keys"
+
+app = group(
+    "Say which keys open your pods.",
+    {
+        "list": (f"{_HERE}:list_", "List the public keys that open your pods."),
+        "add": (f"{_HERE}:add", "Let a public key open your pods."),
+        "remove": (f"{_HERE}:remove", "Let a key open no more pods."),
+        "set-primary": (f"{_HERE}:set_primary", "Choose the key that comes first."),
+    },
+    aliases={"ls": "list", "rm": "remove"},
+)
+
+
+SshKeyArg = Annotated[
+    str,
+    typer.Argument(metavar="SSH_KEY", help="Its name, fingerprint or id, or how the id begins."),
+]
+
+
+def _key_record(key: KnownKey) -> dict[str, Any]:
+    """A key in the hub's own names, with its type and fingerprint."""
+    return {**to_builtins(key.key), "type": key.kind, "fingerprint": key.fingerprint}
+
+
+def _completions(key: KnownKey) -> list[str]:
+    """What the Tab key offers for it."""
+    return [key.name, key.id]
+
+
+_COLUMNS = ("", "Name", "Fingerprint", "Type")
+
+
+def list_(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List the public keys that open your pods.
+
+    The primary one, marked with a star, comes first. Ids are in `--output json`.
+
+    \b
+    Example:
+      prime ssh-keys list
+      prime ssh-keys list --output json
+    \b
+    See also: `prime ssh-keys add`, `prime ssh-keys set-primary`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    keys = known_keys(session.hub)
+    replace("ssh-keys", [name for key in keys for name in _completions(key)])
+    rows = [
+        ["*" if key.key.is_primary else "", key.name, key.fingerprint, key.kind] for key in keys
+    ]
+    records = [_key_record(key) for key in keys]
+    page = {"ssh_keys": records, "total_count": len(records)}
+    session.output.table(_COLUMNS, rows, records=records, page=page)
+    if not keys:
+        session.output.hint("add yours with `prime ssh-keys add`")
+
+
+def add(
+    ctx: typer.Context,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A public key's file; `-` reads stdin.",
+            show_default="the key that `prime pods ssh` uses",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="What it is called.", show_default="the key's comment"),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Let a public key open your pods.
+
+    It opens those that are made from now on. Without FILE it is the public half of the key that
+    `prime pods ssh` logs in with. A private key is refused, and neither sent nor printed.
+
+    \b
+    Example:
+      prime ssh-keys add
+      prime ssh-keys add ~/.ssh/work.pub --name work
+      ssh-add -L | head -1 | prime ssh-keys add -
+    \b
+    See also: `prime ssh-keys list`, `prime pods create`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    key = _own_key(session) if file is None else read_key_file(file)
+    hub = session.hub
+    made = hub.ssh_keys.add(name_of(key) if name is None else name, key.line)
+    added = KnownKey(made, key.kind, key.fingerprint)
+    remember("ssh-keys", _completions(added))
+    first = ", as the primary key" if made.is_primary else ""
+    session.output.done(
+        f"Added `{made.name}` ({key.fingerprint}) to {hub.host}{first}", value=_key_record(added)
+    )
+
+
+def _own_key(session: Session) -> PublicKey:
+    from prime_cli.pods.identity import find_identity, public_line
+
+    config = session.config
+    found = find_identity(config.home.value, None, config.ssh_key_path, session.progress)
+    said_by = "" if found.source == DEFAULT else f" (from {found.source})"
+    session.output.say(f"The key is {found.file}{said_by}")
+    return read_public_key(public_line(found))
+
+
+def remove(
+    ctx: typer.Context,
+    key: SshKeyArg,
+    yes: YesOpt = False,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Let a key open no more pods.
+
+    Pods that run keep it until they end. If it was the primary key, the newest of the others
+    becomes that.
+
+    \b
+    Example:
+      prime ssh-keys remove laptop
+      prime ssh-keys remove 26d18d91 --yes
+    \b
+    See also: `prime ssh-keys list`, `prime pods terminate`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    found = find_key(hub, key)
+    session.output.confirm(
+        f"Remove the SSH key {found.described} from {hub.host}?",
+        yes=yes,
+        otherwise="Nothing was removed",
+    )
+    hub.ssh_keys.remove(found.id)
+    forget("ssh-keys", _completions(found))
+    session.output.done(
+        f"Removed {found.described}: it opens no pod that is made from now on",
+        value=_key_record(found),
+    )
+
+
+def set_primary(
+    ctx: typer.Context,
+    key: SshKeyArg,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Choose the key that comes first.
+
+    Hubs that open a pod with one key alone take the primary one where none is named; ours let in
+    all keys of those who see a pod.
+
+    \b
+    Example:
+      prime ssh-keys set-primary work
+    \b
+    See also: `prime ssh-keys list`.
+    """
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    hub = session.hub
+    found = find_key(hub, key)
+    hub.ssh_keys.set_primary(found.id)
+    now = KnownKey(structs.replace(found.key, is_primary=True), found.kind, found.fingerprint)
+    session.output.done(f"The primary key is {found.described}", value=_key_record(now))

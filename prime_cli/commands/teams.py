@@ -1,0 +1,172 @@
+"""`prime teams …`, also `prime team …`, and `prime switch`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.core.config.contexts import PERSONAL
+from prime_cli.core.errors import UsageError
+from prime_cli.session import Session
+from prime_cli.wire.codec import to_builtins
+
+if TYPE_CHECKING:
+    from prime_cli.wire.accounts import Team
+
+
+app = group(
+    "See the teams that you are in.",
+    {
+        "list": ("prime_cli.commands.teams:list_", "List your teams on the current hub."),
+        "members": ("prime_cli.commands.teams:members", "List who is in a team."),
+    },
+)
+
+
+def list_(
+    ctx: typer.Context,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List your teams on the current hub.
+
+    \b
+    Example:
+      prime teams list
+    \b
+    See also: `prime switch`, `prime teams members`.
+    """
+    from prime_cli.accounts.teams import is_team, list_teams
+
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    teams = list_teams(session.hub)
+    now = session.config.context.team
+    rows = [
+        [
+            "*" if is_team(team, now) else "",
+            team.slug,
+            team.name,
+            team.role.lower(),
+            team.team_id,
+            team.created_at,
+        ]
+        for team in teams
+    ]
+    records = [{**to_builtins(team), "current": is_team(team, now)} for team in teams]
+    session.output.table(
+        ["", "Team", "Name", "Role", "Id", "Created"],
+        rows,
+        records=records,
+        page={"teams": records, "total_count": len(records)},
+    )
+
+
+def members(
+    ctx: typer.Context,
+    team: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TEAM]", help="Its slug or id.", show_default="the team you work for"
+        ),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """List who is in a team.
+
+    \b
+    Example:
+      prime teams members acme
+    \b
+    See also: `prime teams list`, `prime hub team add`.
+    """
+    from prime_cli.accounts.teams import find_team, list_members
+
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    wanted = team or session.config.context.team
+    if wanted is None:
+        raise UsageError("No team is chosen", hint="name one, as `prime teams list` shows them")
+    found = list_members(session.hub, find_team(session.hub, wanted))
+    rows = [
+        [
+            each.user_name or "",
+            each.user_email or "",
+            each.role.lower(),
+            each.user_id,
+            each.joined_at,
+        ]
+        for each in found
+    ]
+    session.output.table(
+        ["Name", "Email", "Role", "Id", "Joined"],
+        rows,
+        records=found,
+        page={"members": found, "total_count": len(found)},
+    )
+
+
+def switch(
+    ctx: typer.Context,
+    team: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[personal|TEAM]",
+            help="The team's slug or id.",
+            show_default="asked for on a terminal",
+        ),
+    ] = None,
+    output: OutputOpt = None,
+    quiet: QuietOpt = False,
+    context: ContextOpt = None,
+    offline: OfflineOpt = None,
+) -> None:
+    """Choose the team that you work for, or yourself.
+
+    What you upload to the current hub and push there is the team's then, unless you say
+    otherwise. A variable PRIME_TEAM or PRIME_TEAM_ID wins over it.
+
+    \b
+    Example:
+      prime switch acme
+      prime switch personal
+    \b
+    See also: `prime teams list`, `prime env upload --team`, `prime whoami`.
+    """
+    from prime_cli.accounts.teams import (
+        choose_team,
+        list_teams,
+        pick_team,
+        require_team_setting,
+        team_title,
+    )
+
+    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    require_team_setting(session.config)
+    wanted = team
+    chosen: Team | None = None
+    if wanted != PERSONAL:
+        teams = list_teams(session.hub)
+        wanted = wanted or _ask_for_team(session, teams)
+        chosen = None if wanted == PERSONAL else pick_team(teams, wanted, session.hub.host)
+    choose_team(session.config, chosen)
+    record = {"context": session.config.context.name, "team": chosen and chosen.slug}
+    told = f"the team {team_title(chosen)}" if chosen else "yourself"
+    session.output.done(f"On {session.hub.host} you work for {told} now", value=record)
+
+
+def _ask_for_team(session: Session, teams: "list[Team]") -> str:
+    from prime_cli.accounts.teams import team_title
+
+    if not teams:
+        session.output.say(f"You are in no team on {session.hub.host}")
+        return PERSONAL
+    named = {f"{team_title(each)}, {each.role.lower()}": each.slug for each in teams}
+    if not session.output.is_interactive:
+        named = {each.slug: each.slug for each in teams}
+    options = {PERSONAL: PERSONAL, **named}
+    return options[session.output.choose("Whom do you work for?", list(options))]
