@@ -9,8 +9,7 @@ from typing import Self
 import msgspec
 
 from prime_cli.core.paths import open_descriptor, storage_errors
-from prime_cli.runs.index.file import IndexWriter
-from prime_cli.runs.index.lines import ROWS, read_line, whole_lines
+from prime_cli.runs.index.file import ROWS, IndexWriter, read_line, whole_lines
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
 

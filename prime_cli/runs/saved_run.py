@@ -12,9 +12,7 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
 from prime_cli.runs.connections import refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written
-from prime_cli.runs.index.results_index import ResultsIndex
-from prime_cli.runs.index.run_index import RunIndex, index_journal
-from prime_cli.runs.index.traces_index import TracesIndex
+from prime_cli.runs.index.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.runs.retries import AskedAgain

@@ -11,7 +11,7 @@ from prime_cli.runs.served_models import ServedModel
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.withheld_variables import WithheldVariable
 from prime_cli.runtime.protocol import Seat
-from prime_cli.statistics.precision import bounds, precision, spread
+from prime_cli.statistics.intervals import bounds, precision, spread
 from prime_cli.statistics.reducers import Reduced, Reducer, reduce, usual_reducers
 
 

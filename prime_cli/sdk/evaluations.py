@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from prime_cli.envs.trust import trust_policy_from
-from prime_cli.evals.comparison.compare import Terms, compare_all, require_statistics
-from prime_cli.evals.comparison.records import Comparison
+from prime_cli.evals.comparison.compare import Comparison, Terms, compare_all, require_statistics
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.prepare import prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.resume.request import manifest_of, recalled
-from prime_cli.evals.sharing.options import PushOptions, PushResult
+from prime_cli.evals.resume.candidates import manifest_of, recalled
 from prime_cli.evals.sharing.push import push_run
-from prime_cli.evals.sharing.scrubbing import scrubber_for
+from prime_cli.evals.sharing.push_options import PushOptions, PushResult, scrubber_for
 from prime_cli.runs.listing import RunItem, find_run, list_runs
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.session import Session

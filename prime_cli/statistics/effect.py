@@ -11,8 +11,7 @@ import numpy as np
 from scipy import stats
 
 from prime_cli.statistics.pairs import Pairs
-from prime_cli.statistics.power import POWER, power_of_mcnemar, smallest_difference
-from prime_cli.statistics.power_simulation import power_of_normal
+from prime_cli.statistics.power import POWER, power_of_mcnemar, power_of_normal, smallest_difference
 from prime_cli.statistics.resampling import Floats, bootstrap_t, is_flat, sign_flip
 
 MCNEMAR = "exact McNemar"

@@ -1,7 +1,8 @@
-"""The 95 % interval of a run's mean reward, by the kind of rewards that it has.
+"""Means, spreads and bounds of rewards, and the 95 % interval of a mean by the kind of its rewards.
 
 Examples are what was sampled, so all of it is about examples, of which each has the sum of its
-residuals. How often each interval holds the true mean is in benchmarks/README.md.
+residuals. How often each interval holds the true mean is in benchmarks/README.md. Quantiles are
+computed without scipy, which no run must need.
 """
 
 import math
@@ -9,7 +10,57 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from prime_cli.statistics.quantiles import beta_quantile, t_quantile
+_TINY = 1e-300
+_TERMS = 100_000
+_EXACT = 1e-15
+
+
+def t_quantile(probability: float, degrees: float) -> float:
+    """The quantile of Student's t at `probability` in [0.5, 1); `degrees` may be a fraction.
+
+    P(|T| <= t) is the incomplete beta function of 1/2 and degrees / 2 at t² / (degrees + t²):
+    Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.1 and 26.5.27.
+    """
+    share = beta_quantile(2 * probability - 1, 0.5, degrees / 2)
+    return math.sqrt(degrees * share / (1 - share))
+
+
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """The quantile of the beta distribution at `probability` in (0, 1), for a, b > 0."""
+    low, high = 0.0, 1.0
+    while high - low > _EXACT * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _beta_cdf(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function at x in (0, 1)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_cdf(1 - x, b, a)
+    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    logs += a * math.log(x) + b * math.log1p(-x)
+    return math.exp(logs) / (a * _continued_fraction(x, a, b))
+
+
+def _continued_fraction(x: float, a: float, b: float) -> float:
+    """That of DLMF 8.17.22 by Lentz's method as modified by Thompson and Barnett (1986)."""
+    numerator, denominator, found = 1.0, 0.0, 1.0
+    for term in range(1, _TERMS):
+        half, odd = divmod(term, 2)
+        if odd:
+            step = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            step = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        denominator = 1 / ((1 + step * denominator) or _TINY)
+        numerator = (1 + step / numerator) or _TINY
+        found *= numerator * denominator
+        if abs(numerator * denominator - 1) < _EXACT:
+            break
+    return found
+
 
 CONFIDENCE = 0.95
 
@@ -153,3 +204,59 @@ def _unbend(quantile: float, bend: float) -> float:
     if abs(bend) < _STRAIGHT:
         return quantile
     return 3 / bend * (math.cbrt(1 + bend * (quantile - bend / 6)) - 1)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and population standard deviation (divided by n, as vf-eval prints it)."""
+
+    mean: float | None
+    std: float | None
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The Spread of `values`; both parts are None when there are none."""
+    if not values:
+        return Spread(None, None)
+    mean = math.fsum(values) / len(values)
+    variance = math.fsum((value - mean) ** 2 for value in values) / len(values)
+    return Spread(mean, math.sqrt(variance))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The mean with errors left out and with errors counted as 0, the smaller one first."""
+
+    low: float | None
+    high: float | None
+
+
+def bounds(rewards: Sequence[float], errored: int) -> Bounds:
+    """Bounds of the mean reward when `errored` further rollouts have none."""
+    finished = len(rewards) + errored
+    if not finished:
+        return Bounds(None, None)
+    total = math.fsum(rewards)
+    as_zero = total / finished
+    left_out = total / len(rewards) if rewards else as_zero
+    return Bounds(min(as_zero, left_out), max(as_zero, left_out))
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exactly a mean is known: its standard error and its 95 % interval, where there is one."""
+
+    stderr: float | None = None
+    interval: Interval | None = None
+
+
+def precision(examples: Sequence[Sequence[float]]) -> Precision:
+    """The Precision of the mean over all rewards; `examples` holds those of one example each.
+
+    Fewer than two examples with a reward tell nothing.
+    """
+    clusters = [rewards for rewards in examples if rewards]
+    if len(clusters) <= 1:
+        return Precision()
+    moments = moments_of(clusters)
+    return Precision(moments.stderr, interval_of(clusters, moments))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.statistics.precision import precision
+from prime_cli.statistics.intervals import precision
 
 THRESHOLD = 0.5
 """The reward from which a rollout passes, as for vf-eval 0.1.14."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.export.exports import Format, export_run
-from prime_cli.evals.gate.junit import write_junit
+from prime_cli.evals.gate.reports import write_junit
 from prime_cli.evals.sharing.samples import sample_of
 from prime_cli.runs.saved_run import open_run
 from prime_cli.terminal.words import as_json

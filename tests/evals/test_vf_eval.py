@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.sharing.fetched import rows_of_evaluation
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.saved_run import open_run
 from tests.evals.sharing.pushing import open_way, push

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.sharing.fetched import rows_of_evaluation
-from prime_cli.evals.sharing.options import PushOptions
 from prime_cli.evals.sharing.push import push_run
+from prime_cli.evals.sharing.push_options import PushOptions
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.saved_run import open_run

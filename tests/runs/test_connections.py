@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.sandbox import namespace_for
+from prime_cli.evals.execution.worker_setup import namespace_for
 from prime_cli.runs.connections import Connection, Connections, refused, uncounted
 from prime_cli.runtime.protocol import Network
 from tests.evals.live import PLAN

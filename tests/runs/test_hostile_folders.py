@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prime_cli.commands.eval.list import _row as line_of
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.core.errors import PrimeError
-from prime_cli.evals.sharing.records import load_record as load_push
+from prime_cli.evals.sharing.push_record import load_record as load_push
 from prime_cli.evals.suites.definition import load_suite
 from prime_cli.evals.suites.record import SuiteFolder, SuiteRecord, list_suites, load_record
 from prime_cli.models.price_table import user_table

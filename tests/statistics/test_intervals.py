@@ -1,8 +1,10 @@
 import math
+import statistics
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import binomtest
 
 from prime_cli.statistics.intervals import (
@@ -11,8 +13,13 @@ from prime_cli.statistics.intervals import (
     KORN_GRAUBARD,
     WILSON,
     Interval,
+    beta_quantile,
+    bounds,
     interval_of,
     moments_of,
+    precision,
+    spread,
+    t_quantile,
 )
 
 
@@ -102,3 +109,93 @@ def test_rewards_without_skewness_have_students_interval() -> None:
     """t of 0.975 at 3 degrees of freedom is 3.182; the residuals -2, -1, 0, 1, 2."""
     found = interval(*([10 + step] for step in (-2.0, -1.0, 0.0, 1.0, 2.0)))
     assert found.high - 10 == pytest.approx(3.182446 * math.sqrt(2.5 / 5), rel=1e-6)
+
+
+rewards = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+
+
+@given(rewards)
+def test_mean_and_std_agree_with_the_standard_library(values: list[float]) -> None:
+    found = spread(values)
+    assert found.mean is not None
+    assert found.std is not None
+    assert math.isclose(found.mean, statistics.fmean(values), rel_tol=1e-9, abs_tol=1e-6)
+    assert math.isclose(found.std, statistics.pstdev(values), rel_tol=1e-6, abs_tol=1e-3)
+
+
+@given(rewards)
+def test_order_does_not_change_the_mean(values: list[float]) -> None:
+    assert spread(values).mean == spread(values[::-1]).mean
+
+
+@given(rewards, st.integers(0, 50))
+def test_the_bounds_hold_both_ways_to_count_errors(values: list[float], errored: int) -> None:
+    found = bounds(values, errored)
+    assert found.low is not None
+    assert found.high is not None
+    left_out = math.fsum(values) / len(values)
+    as_zero = math.fsum([*values, *[0.0] * errored]) / (len(values) + errored)
+    assert (found.low, found.high) == (min(left_out, as_zero), max(left_out, as_zero))
+
+
+@given(rewards)
+def test_without_errors_the_bounds_are_the_mean(values: list[float]) -> None:
+    found = bounds(values, 0)
+    assert found.low == found.high == spread(values).mean
+
+
+def test_only_errors_is_a_score_of_zero_and_not_more() -> None:
+    assert (bounds([], 3).low, bounds([], 3).high) == (0.0, 0.0)
+    assert spread([]).mean is None
+
+
+def test_nothing_finished_has_no_bounds() -> None:
+    assert (bounds([], 0).low, bounds([], 0).high) == (None, None)
+
+
+def test_std_is_the_population_one_that_vf_eval_prints() -> None:
+    assert spread([0.0, 1.0]).std == 0.5
+
+
+@given(rewards)
+def test_with_one_rollout_the_standard_error_is_the_textbook_one(values: list[float]) -> None:
+    found = precision([[value] for value in values])
+    if len(values) < 2:
+        assert found.stderr is None
+    else:
+        expected = statistics.stdev(values) / math.sqrt(len(values))
+        assert found.stderr is not None
+        assert math.isclose(found.stderr, expected, rel_tol=1e-6, abs_tol=1e-3)
+
+
+def test_rollouts_that_repeat_each_other_tell_nothing_new() -> None:
+    once = precision([[0.1], [0.5], [0.3]])
+    thrice = precision([[0.1] * 3, [0.5] * 3, [0.3] * 3])
+    assert once.stderr is not None
+    assert thrice.stderr is not None
+    assert math.isclose(once.stderr, thrice.stderr)
+
+
+def test_one_example_has_neither_standard_error_nor_interval() -> None:
+    found = precision([[0.1, 0.9], []])
+    assert (found.stderr, found.interval) == (None, None)
+
+
+probabilities = st.sampled_from([0.001, 0.025, 0.3, 0.5, 0.9, 0.975])
+shapes = st.floats(0.05, 20_000)
+
+
+@settings(deadline=None, max_examples=30)
+@given(probabilities, shapes, shapes)
+def test_quantiles_of_the_beta_distribution_agree_with_scipy(
+    probability: float, a: float, b: float
+) -> None:
+    expected = float(stats.beta.ppf(probability, a, b))
+    assert beta_quantile(probability, a, b) == pytest.approx(expected, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("degrees", [1, 1.5, 2, 3, 4.25, 30, 199, 200, 5000, 1e6])
+@pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.999])
+def test_quantiles_of_t_agree_with_scipy(probability: float, degrees: float) -> None:
+    expected = float(stats.t.ppf(probability, degrees))
+    assert t_quantile(probability, degrees) == pytest.approx(expected, rel=1e-6)

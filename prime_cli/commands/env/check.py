@@ -25,9 +25,8 @@ from prime_cli.evals.env_check.check import (
     CheckOptions,
     check_environment,
 )
-from prime_cli.evals.env_check.verdict import require_passed
-from prime_cli.evals.planning.given_variables import given_variables
-from prime_cli.evals.planning.request import parse_object
+from prime_cli.evals.env_check.findings import require_passed
+from prime_cli.evals.planning.request import given_variables, parse_object
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.check_reports import CheckReport, in_words, summarize
@@ -129,7 +128,7 @@ def upload_check(session: Session, *, required: bool) -> WheelExaminer:
     GateFailed for one that fails a check.
     """
     from prime_cli.evals.env_check.check import CheckOptions, check_subject
-    from prime_cli.evals.env_check.verdict import require_passed
+    from prime_cli.evals.env_check.findings import require_passed
     from prime_cli.evals.execution.context import Surroundings
     from prime_cli.evals.planning.locate import subject_of
 

@@ -10,13 +10,16 @@ from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.compare import (
     ALPHA,
     SEED,
+    UNDECIDED,
+    Comparison,
+    Report,
+    SideFacts,
     Terms,
     check_alpha,
     compare_all,
     detectable_words,
     require_statistics,
 )
-from prime_cli.evals.comparison.records import UNDECIDED, Comparison, Report, SideFacts
 from prime_cli.evals.comparison.selection import match, runs_meant
 from prime_cli.evals.comparison.sides import Side, side_of
 from prime_cli.runs.saved_run import SavedRun

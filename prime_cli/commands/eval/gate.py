@@ -10,10 +10,8 @@ import typer
 
 from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
-from prime_cli.evals.comparison.compare import require_statistics
-from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.gate.github import append_summary, summary_file
-from prime_cli.evals.gate.junit import write_junit
+from prime_cli.evals.comparison.compare import Comparison, require_statistics
+from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
 from prime_cli.evals.gate.thresholds import (
     Judgement,
     Limits,
@@ -63,7 +61,7 @@ def prepare_gates(
     github = summary_file(github_summary, os.environ)
     side = None
     if baseline is not None:
-        from prime_cli.evals.gate.baseline import read_baseline
+        from prime_cli.evals.gate.thresholds import read_baseline
 
         require_statistics("Comparing with a baseline")
         side = read_baseline(baseline, Path.cwd(), lambda: session.hub)

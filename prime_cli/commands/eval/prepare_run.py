@@ -5,12 +5,18 @@ from pathlib import Path
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.http import is_loopback
-from prime_cli.evals.planning.estimate import Estimate, estimate
+from prime_cli.evals.planning.cost import Estimate, estimate
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.prepare import Prepared, prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.resume.candidates import interrupted_run, is_complete, newest_run, scored_of
-from prime_cli.evals.resume.request import manifest_of, recalled
+from prime_cli.evals.resume.candidates import (
+    interrupted_run,
+    is_complete,
+    manifest_of,
+    newest_run,
+    recalled,
+    scored_of,
+)
 from prime_cli.models.budget import format_usd
 from prime_cli.models.price_book import load_prices
 from prime_cli.runs.saved_run import SavedRun

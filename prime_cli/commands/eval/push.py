@@ -19,7 +19,7 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
 
 if TYPE_CHECKING:
-    from prime_cli.evals.sharing.options import PushOptions, PushResult
+    from prime_cli.evals.sharing.push_options import PushOptions, PushResult
     from prime_cli.runs.saved_run import SavedRun
     from prime_cli.session import Session
 
@@ -77,7 +77,7 @@ def push(
     \b
     See also: `prime eval run --push`, `prime eval get`, `prime env upload`.
     """
-    from prime_cli.evals.sharing.options import PushOptions
+    from prime_cli.evals.sharing.push_options import PushOptions
     from prime_cli.runs.listing import find_run
 
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
@@ -109,7 +109,7 @@ def push(
 def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "PushResult":
     """Push one run with what this invocation knows of hub and keys."""
     from prime_cli.evals.sharing.push import push_run
-    from prime_cli.evals.sharing.scrubbing import scrubber_for
+    from prime_cli.evals.sharing.push_options import scrubber_for
 
     result = push_run(
         session.hub,
@@ -128,7 +128,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
 
 def push_at_end(session: "Session", folder: Path) -> None:
     """Push the run in `folder` when it has ended; its exit code does not change if that fails."""
-    from prime_cli.evals.sharing.options import PushOptions
+    from prime_cli.evals.sharing.push_options import PushOptions
     from prime_cli.runs.saved_run import open_run
 
     try:

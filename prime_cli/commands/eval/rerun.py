@@ -18,9 +18,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.planning.caps import check_cap
-from prime_cli.evals.planning.given_variables import given_variables
-from prime_cli.evals.planning.request import EvalRequest, parse_object
+from prime_cli.evals.planning.cost import check_cap
+from prime_cli.evals.planning.request import EvalRequest, given_variables, parse_object
 from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.rerun.source import Source
 from prime_cli.runs.plan import resume_command

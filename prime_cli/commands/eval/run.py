@@ -26,10 +26,15 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.execution.context import Surroundings
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.gate.thresholds import check_gates
-from prime_cli.evals.planning.caps import check_cap
-from prime_cli.evals.planning.given_variables import given_variables
+from prime_cli.evals.planning.cost import check_cap
 from prime_cli.evals.planning.prepare import Prepared
-from prime_cli.evals.planning.request import EvalRequest, parse_deadlines, parse_names, parse_object
+from prime_cli.evals.planning.request import (
+    EvalRequest,
+    given_variables,
+    parse_deadlines,
+    parse_names,
+    parse_object,
+)
 from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.verdict import check_errors

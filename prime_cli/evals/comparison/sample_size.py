@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.comparison.pairing import pair
-from prime_cli.evals.comparison.sides import Side
+from prime_cli.evals.comparison.sides import Side, pair
 from prime_cli.evals.comparison.variation import (
     ALIKE_HINT,
     ALIKE_UNKNOWN,
@@ -112,7 +111,7 @@ def need_of(question: Question, variation: Variation) -> Need:
 
 def need_of_spread(question: Question, wide: float, source: str, rollouts: int = 1) -> Need:
     """Answer from the standard deviation of per-example differences."""
-    from prime_cli.statistics.power_simulation import power_of_normal
+    from prime_cli.statistics.power import power_of_normal
 
     if not wide:
         raise UsageError(
@@ -153,7 +152,7 @@ def need_of_discordance(question: Question, discordance: float, source: str) -> 
 
 def _need_of_shares(question: Question, variation: Variation, rate: float, rollouts: int) -> Need:
     """Up where there is room; the other way round is the same question."""
-    from prime_cli.statistics.power_simulation import Shares
+    from prime_cli.statistics.power import Shares
 
     most = max(rate, 1 - rate)
     if question.difference is not None and question.difference > most:

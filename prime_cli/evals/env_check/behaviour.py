@@ -2,17 +2,17 @@
 
 from prime_cli.evals.env_check.findings import failed, named, passed, rounded, skipped, warned
 from prime_cli.evals.env_check.probe_run import Sounding
-from prime_cli.evals.env_check.rewards import (
+from prime_cli.evals.env_check.scoring import (
     EPSILON,
     asks_judge,
     golden_examples,
     golden_form,
     is_not_a_number,
     never_ends,
+    of_interest,
     raised,
     scale_of,
 )
-from prime_cli.evals.env_check.scoring import of_interest
 from prime_cli.models.gateway.probes import MOST_TURNS, Probe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check

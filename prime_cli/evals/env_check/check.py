@@ -12,7 +12,6 @@ from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.evals.env_check.dataset import SURVEYED
-from prime_cli.evals.env_check.declaration import Declaration, read_declaration
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
     ORDER,
@@ -20,12 +19,13 @@ from prime_cli.evals.env_check.inspection import (
     inspect_runs,
     loaded,
 )
+from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import Bench, Sounding, sound
 from prime_cli.evals.env_check.scoring import of_interest
 from prime_cli.evals.execution.context import Surroundings
-from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
-from prime_cli.evals.planning.given_variables import with_always_allowed
+from prime_cli.evals.execution.worker_setup import known_keys, passed_keys, shared_variables
 from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.request import with_always_allowed
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.probes import PROBES, Probe

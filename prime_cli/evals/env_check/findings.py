@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from prime_cli.wire.check_reports import Check, Status
+from prime_cli.core.errors import GateFailed
+from prime_cli.wire.check_reports import Check, CheckReport, Status
 
 _LONGEST_SENTENCE = 400
 _MOST_NAMED = 10
@@ -75,3 +76,15 @@ def _bounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_bounded(item) for item in value[:_MOST_NAMED]]
     return value
+
+
+def require_passed(report: CheckReport, *, strict: bool = False) -> None:
+    """Raise GateFailed that names the checks which failed, or with `strict` warned."""
+    bad = ("fail", "warn") if strict else ("fail",)
+    names = [check.id for check in report.checks if check.status in bad]
+    if names:
+        plural = "checks" if len(names) > 1 else "check"
+        raise GateFailed(
+            f"{report.environment} does not pass {len(names)} {plural}: {', '.join(names)}",
+            hint="what each of them looks at is in docs/environments.md",
+        )

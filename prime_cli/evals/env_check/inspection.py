@@ -13,9 +13,8 @@ from prime_cli.evals.env_check.behaviour import (
     check_range,
 )
 from prime_cli.evals.env_check.dataset import check_dataset, check_fingerprint
-from prime_cli.evals.env_check.declaration import Declaration
 from prime_cli.evals.env_check.findings import failed, passed
-from prime_cli.evals.env_check.network import check_network
+from prime_cli.evals.env_check.network import Declaration, check_network
 from prime_cli.evals.env_check.package import (
     check_build,
     check_dependencies,
@@ -24,7 +23,7 @@ from prime_cli.evals.env_check.package import (
 )
 from prime_cli.evals.env_check.probe_run import Sounding
 from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor
-from prime_cli.evals.execution.worker_spec import GATEWAY_KEYS
+from prime_cli.evals.execution.worker_setup import GATEWAY_KEYS
 from prime_cli.evals.planning.locate import Subject
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.wire.check_reports import Check

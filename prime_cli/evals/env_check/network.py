@@ -1,9 +1,56 @@
-"""Which hosts were asked for, and whether the project says so."""
+"""Which hosts an environment connects to, and whether its project declares them.
 
-from prime_cli.evals.env_check.declaration import Declaration
+A project says so in `[tool.prime]` of its pyproject.toml:
+
+[tool.prime]
+network = true                 # or the hosts: ["api.example.org"]
+
+[tool.prime.check]
+skip = ["echo"]                # checks that do not fit what the environment is about
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import BadProject
+from prime_cli.envs.pyproject import FILENAME, get_table, get_texts
 from prime_cli.evals.env_check.findings import failed, passed
 from prime_cli.evals.env_check.probe_run import Sounding
 from prime_cli.wire.check_reports import Check
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """`hosts` that rollouts may ask for, None for any; `skip` are ids of checks."""
+
+    hosts: tuple[str, ...] | None = ()
+    skip: tuple[str, ...] = ()
+
+    def allows(self, host: str) -> bool:
+        """Whether rollouts may ask for `host`; a declared host covers those below it."""
+        if self.hosts is None:
+            return True
+        return any(host == known or host.endswith(f".{known}") for known in self.hosts)
+
+
+def read_declaration(pyproject: Mapping[str, Any]) -> Declaration:
+    """The declaration in a parsed pyproject.toml; raises BadProject for what cannot be meant."""
+    file = Path(FILENAME)
+    prime = get_table(get_table(pyproject, "tool", file), "prime", file)
+    network = prime.get("network", False)
+    hosts = None if network is True else () if network is False else _hosts(prime, file)
+    return Declaration(hosts, get_texts(get_table(prime, "check", file), "skip", file))
+
+
+def _hosts(prime: Mapping[str, Any], file: Path) -> tuple[str, ...]:
+    try:
+        return get_texts(prime, "network", file)
+    except BadProject as error:
+        raise BadProject(
+            f"`network` of [tool.prime] in {file} must be true, false or a list of hosts"
+        ) from error
 
 
 def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check:
@@ -11,8 +58,8 @@ def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check
 
     What is asked for while the environment loads (a dataset, say) is told and not judged.
     """
-    loading = _hosts(runs, "load")
-    asked = _hosts(runs, "rollout")
+    loading = _hosts_reached(runs, "load")
+    asked = _hosts_reached(runs, "rollout")
     undeclared = [host for host in asked if not declaration.allows(host)]
     if undeclared:
         listed = ", ".join(f'"{host}"' for host in undeclared[:3])
@@ -30,5 +77,5 @@ def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check
     return passed("network", f"Rollouts asked for no host{told}", load=loading)
 
 
-def _hosts(runs: tuple[Sounding, ...], phase: str) -> list[str]:
+def _hosts_reached(runs: tuple[Sounding, ...], phase: str) -> list[str]:
     return sorted({host for run in runs for host in run.hosts[phase]})

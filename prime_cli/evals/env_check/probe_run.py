@@ -9,7 +9,7 @@ import msgspec
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.worker_errors import failure_of
-from prime_cli.evals.execution.worker_spec import make_spec, worker_variables
+from prime_cli.evals.execution.worker_setup import make_spec, worker_variables
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.probes import PROBES, Probe

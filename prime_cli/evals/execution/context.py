@@ -1,12 +1,11 @@
-"""What is settled before a run starts."""
+"""What is decided before a run starts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.origin import Origin
 from prime_cli.evals.execution.signals import Switchboard
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
@@ -14,14 +13,40 @@ from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.labels import UNLABELLED, Labels
 from prime_cli.runs.manifest import Asked
 from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import Pair, Tally
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.network_namespace import NetworkNamespace
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables
+
+LayOut = Callable[[RunFolder, Tally, Scrubber], None]
+"""Puts into the folder of a new run, and its tally, what it has from the earlier one."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The run or evaluation that this one makes again, in one of two ways, by its id.
+
+    The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
+    are not made again, `kept` those that `lay_out` takes over as they are. With `is_direct`
+    rewards are given to the completions that `lay_out` saved, whose run asked again `asked_again`.
+    """
+
+    rerun_of: str | None = None
+    rescored_of: str | None = None
+    examples: int = 0
+    fingerprint: str | None = None
+    left_out: frozenset[Pair] = field(default_factory=frozenset)
+    kept: frozenset[Pair] = field(default_factory=frozenset)
+    lay_out: LayOut | None = None
+    is_direct: bool = False
+    asked_again: AskedAgain | None = None
 
 
 @dataclass(frozen=True)

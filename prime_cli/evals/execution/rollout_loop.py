@@ -8,17 +8,25 @@ import msgspec
 from prime_cli.core.errors import PrimeError, WorkerDied
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.context import Setup
-from prime_cli.evals.execution.early_stop import EarlyStop, stopping_early
-from prime_cli.evals.execution.event_filter import Admission
-from prime_cli.evals.execution.first_wave import SMALLEST, FirstWave, hopeless
-from prime_cli.evals.execution.recorder import Recorder
+from prime_cli.evals.execution.earlier_sessions import SavedAnswers
+from prime_cli.evals.execution.early_stop import (
+    SMALLEST,
+    EarlyStop,
+    FirstWave,
+    hopeless,
+    stopping_early,
+)
+from prime_cli.evals.execution.progress import WaitingTask, ticking
+from prime_cli.evals.execution.recorder import Admission, Recorder
 from prime_cli.evals.execution.restart_policy import Lives
-from prime_cli.evals.execution.sandbox import with_file, with_gateway
-from prime_cli.evals.execution.saved_answers import SavedAnswers
 from prime_cli.evals.execution.signals import Interrupt, interruptible
-from prime_cli.evals.execution.waiting import WaitingTask, ticking
 from prime_cli.evals.execution.worker_errors import failure_of
-from prime_cli.evals.execution.worker_spec import make_spec, worker_variables
+from prime_cli.evals.execution.worker_setup import (
+    make_spec,
+    with_file,
+    with_gateway,
+    worker_variables,
+)
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway

@@ -8,15 +8,19 @@ from prime_cli.evals.execution.context import RunInputs, Setup, Surroundings
 from prime_cli.evals.execution.earlier_sessions import Earlier, read_earlier, saved_lock
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import RunRecord, facts_of
-from prime_cli.evals.execution.sandbox import namespace_for, sandbox_for
 from prime_cli.evals.execution.session import LiveSession
-from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
-from prime_cli.evals.planning.caps import budget_of, require_room
+from prime_cli.evals.execution.worker_setup import (
+    known_keys,
+    namespace_for,
+    passed_keys,
+    sandbox_for,
+    shared_variables,
+)
+from prime_cli.evals.planning.cost import budget_of, require_room
 from prime_cli.evals.planning.prepare import Prepared
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.resume.candidates import is_complete
+from prime_cli.evals.resume.candidates import is_complete, manifest_of
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
-from prime_cli.evals.resume.request import manifest_of
 from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.shared_state import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings

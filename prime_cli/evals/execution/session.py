@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.agents import announce_agents
 from prime_cli.evals.execution.context import Setup
-from prime_cli.evals.execution.earlier_sessions import Earlier
+from prime_cli.evals.execution.earlier_sessions import Earlier, SavedAnswers
+from prime_cli.evals.execution.progress import announce_agents
 from prime_cli.evals.execution.restart_policy import Lives
 from prime_cli.evals.execution.rollout_loop import Drive, Outcome
 from prime_cli.evals.execution.run_record import RunRecord
-from prime_cli.evals.execution.saved_answers import SavedAnswers
-from prime_cli.evals.planning.caps import partial_at_cap
+from prime_cli.evals.planning.cost import partial_at_cap
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED

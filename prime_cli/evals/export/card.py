@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 
 from prime_cli import __version__
-from prime_cli.evals.export.spent import spent_of
-from prime_cli.evals.export.texts import as_json, well_formed
+from prime_cli.evals.export.text import as_json, spent_of, well_formed
 from prime_cli.runs.summary import Summary
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

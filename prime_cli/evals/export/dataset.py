@@ -1,17 +1,88 @@
 """A folder that the Hugging Face Hub and its `load_dataset` take: data/*.parquet and a card."""
 
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.export.records import Columns, flat_metrics, record_of, schema_of
+from prime_cli.runs.rows import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+import tempfile
+from collections.abc import Callable, Mapping
 
 from prime_cli.core.extras import require
-from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.paths import write_atomically
 from prime_cli.evals.export.card import make_card
-from prime_cli.evals.export.columns import Columns
-from prime_cli.evals.export.facts import ENDPOINT
-from prime_cli.evals.export.shards import write_shards
-from prime_cli.runs.rows import Row
+from prime_cli.evals.export.text import ENDPOINT
 from prime_cli.runs.summary import Summary
+
+ROWS_IN_A_GROUP = 1000
+BYTES_IN_A_GROUP = 16 << 20
+BYTES_IN_A_SHARD = 256 << 20
+"""Of Arrow data, which is larger than the file; the Hugging Face Hub likes files below 500 MB."""
+
+
+def write_shards(folder: Path, rows: Iterable[Row], columns: Columns) -> list[Path]:
+    """Write `train-00000-of-0000N.parquet` into `folder`; at least one, also without rows.
+
+    Returns the files in order. Raises StorageFailed.
+    """
+    import pyarrow.parquet as pq
+
+    schema = schema_of(columns)
+    unfinished: list[Path] = []
+    writer: Any = None
+    size = 0
+    with storage_errors(folder):
+        for group in _groups(rows, columns, schema):
+            if writer is None:
+                unfinished.append(folder / f"{len(unfinished)}.parquet")
+                writer = pq.ParquetWriter(unfinished[-1], schema, compression="zstd")
+            writer.write_batch(group)
+            size += group.nbytes
+            if size >= BYTES_IN_A_SHARD:
+                writer.close()
+                writer, size = None, 0
+        if writer is not None:
+            writer.close()
+        return [_name(path, at, len(unfinished)) for at, path in enumerate(unfinished)]
+
+
+def _name(path: Path, at: int, of: int) -> Path:
+    return path.rename(path.with_name(f"train-{at:05}-of-{of:05}.parquet"))
+
+
+def _groups(
+    rows: Iterable[Row], columns: Columns, schema: "pa.Schema"
+) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    metrics = flat_metrics(columns)
+    records: list[dict[str, Any]] = []
+    size = 0
+    written = False
+    for row in rows:
+        records.append(record_of(row, metrics))
+        size += _weight(records[-1])
+        if len(records) >= ROWS_IN_A_GROUP or size >= BYTES_IN_A_GROUP:
+            yield pa.RecordBatch.from_pylist(records, schema=schema)
+            records, size, written = [], 0, True
+    if records or not written:
+        yield pa.RecordBatch.from_pylist(records, schema=schema)
+
+
+def _weight(record: dict[str, Any]) -> int:
+    """Roughly the bytes of a record: of the texts in it."""
+    texts = [value for value in record.values() if isinstance(value, str)]
+    for part in ("prompt", "completion"):
+        for message in record[part] or ():
+            texts.extend(value for value in message.values() if isinstance(value, str))
+            texts.extend(message["tool_calls"] or ())
+    return sum(map(len, texts))
+
 
 CARD = "README.md"
 DATA = "data"

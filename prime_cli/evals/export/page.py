@@ -1,26 +1,145 @@
-"""One HTML file of a run that opens from disk: no server, no network, nothing beside it.
-
-What a model or an environment wrote is hostile. It is in the page as JSON alone, whose `<`, `>`
-and `&` are escaped, and the script makes text of it and never markup. The Content-Security-Policy
-of the page allows the one script and the one style sheet by their SHA-256 and nothing else, no
-address either.
-"""
+"""Data inside an HTML page, of which no byte can end its element or begin another."""
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, BinaryIO
 
 import msgspec
 
 from prime_cli import __version__
-from prime_cli.evals.export.chunks import Kept, data_elements
-from prime_cli.evals.export.embedding import data_element
-from prime_cli.evals.export.spent import parts_of, spent_of
-from prime_cli.evals.export.texts import as_json
-from prime_cli.runs.rows import Row
+from prime_cli.evals.export.text import as_json, parts_of, spent_of
+from prime_cli.runs.rows import Row, numeric
 from prime_cli.runs.summary import ErrorCount, Summary
+
+_ESCAPES = {
+    ord("<"): "\\u003c",
+    ord(">"): "\\u003e",
+    ord("&"): "\\u0026",
+    # Line ends in scripts of before 2019.
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
+
+
+def data_element(name: str, content: bytes, *, many: bool = False) -> bytes:
+    """A `<script type="application/json">` that holds the JSON `content`.
+
+    `name` is its id, or its class where there are `many` of them. Browsers never run a script of
+    this type; in JSON the escaped characters mean the same.
+    """
+    escaped = content.decode().translate(_ESCAPES).encode()
+    mark = f'{"class" if many else "id"}="{name}"'.encode()
+    return b'<script type="application/json" ' + mark + b">" + escaped + b"</script>\n"
+
+
+def pack(lines: list[bytes]) -> bytes:
+    """JSON lines as a JSON string: base64 of zlib's format (RFC 1950), one line after another."""
+    return b'"' + base64.b64encode(zlib.compress(b"\n".join(lines))) + b'"'
+
+
+ROWS_IN_A_CHUNK = 64
+BYTES_IN_A_CHUNK = 1 << 20
+STAGES = ("boot", "setup", "agent", "finalize", "scoring")
+"""What verifiers v1 times of a rollout, one after another."""
+
+MOST_PACKED = 256 << 20
+"""Bytes of packed transcripts in one page; browsers open no much larger one at ease."""
+
+
+@dataclass
+class Kept:
+    """How many rollouts a page holds, and of how many of them the transcripts."""
+
+    rollouts: int = 0
+    transcripts: int = 0
+
+    @property
+    def left_out(self) -> int:
+        return self.rollouts - self.transcripts
+
+
+def data_elements(
+    rows: Iterable[Row], metrics: Iterable[str], kept: Kept, *, most: int
+) -> Iterator[bytes]:
+    """The elements of a page that hold `rows`, of the first `most` with their transcripts.
+
+    Also ends with transcripts when MOST_PACKED bytes are packed. Counts in `kept` as it goes.
+    """
+    names = list(metrics)
+    packed = 0
+    for bundle in _bundles(rows, most):
+        yield data_element("index", as_json(index_of(bundle.rows, names)), many=True)
+        content = b"null"
+        if bundle.lines and packed < MOST_PACKED:
+            content = pack(bundle.lines)
+            packed += len(content)
+            kept.transcripts += len(bundle.lines)
+        kept.rollouts += len(bundle.rows)
+        yield data_element("transcripts", content, many=True)
+
+
+@dataclass
+class _Bundle:
+    """Rows, and their JSON where transcripts are kept: of all of them or of none."""
+
+    rows: list[Row] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, row: Row, *, whole: bool) -> None:
+        self.rows.append(row)
+        if whole:
+            self.lines.append(as_json(row))
+            self.size += len(self.lines[-1])
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.rows) >= ROWS_IN_A_CHUNK or self.size >= BYTES_IN_A_CHUNK
+
+
+def _bundles(rows: Iterable[Row], most: int) -> Iterator[_Bundle]:
+    bundle = _Bundle()
+    for position, row in enumerate(rows, 1):
+        bundle.add(row, whole=position <= most)
+        if bundle.is_full or position == most:
+            yield bundle
+            bundle = _Bundle()
+    if bundle.rows:
+        yield bundle
+
+
+def index_of(rows: list[Row], metrics: list[str]) -> dict[str, Any]:
+    """Columns of what the page filters and draws by; `output` is tokens, `seconds` the total."""
+    numbers = [numeric(row.metrics) for row in rows]
+    return {
+        "example": [row.example_id for row in rows],
+        "rollout": [row.rollout for row in rows],
+        "reward": [row.reward for row in rows],
+        "kind": [row.error and row.error.kind for row in rows],
+        "error": [row.error and row.error.type for row in rows],
+        "truncated": [row.is_truncated for row in rows],
+        "stop": [row.stop_condition for row in rows],
+        "output": [_number((row.usage or {}).get("output")) for row in rows],
+        "seconds": [seconds_of(row.timing) for row in rows],
+        "metrics": {name: [of.get(name) for of in numbers] for name in metrics},
+    }
+
+
+def seconds_of(timing: dict[str, Any]) -> float | None:
+    """How long a rollout took: its total (v0), else the sum of its stages (v1)."""
+    if "total" in timing:
+        return _number(timing["total"])
+    stages = [timing[name] for name in STAGES if _number(timing.get(name)) is not None]
+    return sum(stages) if stages else None
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) else None
+
 
 MOST_TRANSCRIPTS = 20_000
 _SCRIPTS = "data summary charts grid transcript list start".split()

@@ -1,15 +1,18 @@
-"""Whether a run keeps the limits it is held to."""
+"""Whether a run keeps the thresholds it is held to, alone or against a baseline."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import Conflict, GateFailed, UsageError
-from prime_cli.evals.comparison.compare import Terms, compare_all
-from prime_cli.evals.comparison.records import Comparison
-from prime_cli.evals.comparison.sides import Side, side_of
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
+from prime_cli.evals.comparison.compare import Comparison, Terms, compare_all
+from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
+from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary
 
@@ -110,3 +113,35 @@ def check_gates(outcomes: Sequence[Outcome], run_id: str) -> None:
             f"Run {run_id} missed {len(missed)} of {len(outcomes)} gates: {', '.join(missed)}",
             hint=f"see the rollouts with `prime eval show {run_id} --output jsonl`",
         )
+
+
+def read_baseline(name: str, cwd: Path, hub: Callable[[], HubClient]) -> Side:
+    """The saved run `name` (id or folder), else the evaluation of that id on the hub.
+
+    Raises NotFound where neither is, and what reaching a hub raises.
+    """
+    try:
+        return side_of(find_run(name, cwd))
+    except NotFound:
+        pass
+    try:
+        return _on_hub(hub(), name)
+    except NotFound as error:
+        raise NotFound(
+            f"There is no run `{name}` here and no such evaluation on the hub",
+            hint="see the saved runs with `prime eval list`",
+        ) from error
+
+
+def _on_hub(hub: HubClient, evaluation_id: str) -> Side:
+    detail = hub.evaluations.get(evaluation_id)
+    examples = gather(rows_of_evaluation(hub, evaluation_id))
+    manifest = manifest_of(detail)
+    if manifest is not None:
+        return replace(own_side(manifest, examples), run=evaluation_id)
+    return Side(
+        run=evaluation_id,
+        environment=next(iter(detail.environment_names), detail.name),
+        model=detail.model_name or "?",
+        examples=examples,
+    )

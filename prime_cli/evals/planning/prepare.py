@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
-from prime_cli.evals.planning.caps import require_prices
-from prime_cli.evals.planning.given_variables import with_always_allowed
+from prime_cli.evals.planning.cost import require_prices
 from prime_cli.evals.planning.locate import Places, Subject, at_version_of, locate, obtain
 from prime_cli.evals.planning.plan import make_plan
 from prime_cli.evals.planning.replay import RunRecording, open_recording, within
-from prime_cli.evals.planning.request import EvalRequest, asked_in
+from prime_cli.evals.planning.request import EvalRequest, asked_in, with_always_allowed
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices

@@ -7,20 +7,22 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunInputs, Surroundings
-from prime_cli.evals.execution.origin import Origin
+from prime_cli.evals.execution.context import Origin, RunInputs, Surroundings
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.sandbox import sandbox_for
-from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.execution.worker_setup import (
+    known_keys,
+    passed_keys,
+    sandbox_for,
+    shared_variables,
+)
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.prepare import Prepared, prepare_with
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.rerun.interpreters import interpreter_again
-from prime_cli.evals.rerun.packages import find_lock, obtain_again
+from prime_cli.evals.rerun.packages import find_lock, interpreter_again, obtain_again
 from prime_cli.evals.rerun.source import Source
+from prime_cli.evals.resume.candidates import recalled
 from prime_cli.evals.resume.compatibility import require_headers
-from prime_cli.evals.resume.request import recalled
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.wire.locks import Lock

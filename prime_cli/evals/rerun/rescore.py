@@ -9,18 +9,19 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunInputs, Surroundings
-from prime_cli.evals.execution.origin import Origin
+from prime_cli.evals.execution.context import Origin, RunInputs, Surroundings
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.sandbox import sandbox_for
-from prime_cli.evals.execution.worker_spec import known_keys, passed_keys, shared_variables
+from prime_cli.evals.execution.worker_setup import (
+    known_keys,
+    passed_keys,
+    sandbox_for,
+    shared_variables,
+)
 from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
 from prime_cli.evals.planning.replay import recording_of
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.rerun.interpreters import interpreter_again
-from prime_cli.evals.rerun.packages import find_lock, obtain_again
-from prime_cli.evals.rerun.selection import select
-from prime_cli.evals.rerun.source import Source
+from prime_cli.evals.rerun.packages import find_lock, interpreter_again, obtain_again
+from prime_cli.evals.rerun.source import Source, select
 from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder

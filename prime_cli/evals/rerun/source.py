@@ -1,4 +1,4 @@
-"""The run or the hub's evaluation that is to be made again."""
+"""The run or the hub's evaluation that is made again, and which of its rollouts can be scored."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +15,18 @@ from prime_cli.runs.saved_run import SavedRun
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from prime_cli.core.paths import storage_errors
+from prime_cli.evals.execution.earlier_sessions import saved_line
+from prime_cli.runs.journal import Journal
+from prime_cli.runs.retries import is_scorable
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.work_list import GROUP
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Source:
 
 
 def _on_hub(hub: "Callable[[], HubClient]", name: str) -> Source:
-    from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
+    from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 
     try:
         detail = hub().evaluations.get(name)
@@ -69,3 +81,81 @@ def _foreign(what: str) -> UsageError:
         f"{what} was not made by prime, and does not say with which packages and data",
         hint="run it anew with `prime eval run`, or replay it with `-m builtin/replay:RUN`",
     )
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class EarlierReward(msgspec.Struct, frozen=True):
+    """A line of before.jsonl: the reward that a rollout had; null with the `error` it ended in."""
+
+    example_id: int
+    rollout: int
+    reward: float | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`scored` are scored again, `kept` stay the errors they are, `left_out` are in no file."""
+
+    rows: Callable[[], Iterable[Row]]
+    scored: frozenset[Pair]
+    kept: frozenset[Pair]
+    left_out: frozenset[Pair]
+
+    def lay_out(self, folder: RunFolder, tally: Tally, scrub: Scrubber) -> None:
+        """Write saved.jsonl for the worker, before.jsonl, and the rows that are kept."""
+        with (
+            storage_errors(folder.path),
+            folder.saved.open("wb") as saved,
+            folder.before.open("wb") as before,
+            Journal(folder.journal, scrub) as journal,
+        ):
+            for row in self.rows():
+                pair = (row.example_id, row.rollout)
+                if pair in self.left_out:
+                    continue
+                error = row.error.type if row.error is not None else None
+                before.write(_line(EarlierReward(*pair, row.reward, error)))
+                if pair in self.scored:
+                    saved.write(_line(saved_line(row)))
+                else:
+                    kept = msgspec.structs.replace(row, attempt=1, again=None, apart={})
+                    journal.append(kept)
+                    tally.add(kept)
+
+
+def select(source: Source, examples: frozenset[int] | None) -> Selection:
+    """Sort the rollouts of `examples`, None for all; groups are scored whole or not at all.
+
+    Raises NotFound where none of them has a completion.
+    """
+    plan, found = source.manifest.plan, defaultdict[int, dict[int, bool]](dict)
+    for row in source.rows():
+        if examples is None or row.example_id in examples:
+            found[row.example_id][row.rollout] = is_scorable(row)
+    if source.manifest.unit == GROUP:
+        for rollouts in found.values():
+            if len(rollouts) < plan.rollouts_per_example or not all(rollouts.values()):
+                rollouts.update(dict.fromkeys(rollouts, False))
+    told = {(e, r): good for e, rollouts in found.items() for r, good in rollouts.items()}
+    scored = frozenset(pair for pair, good in told.items() if good)
+    if not scored:
+        raise NotFound(
+            f"No completion of run {source.name} can be scored",
+            hint=f"see what it has with `prime eval show {source.name} --errors`",
+        )
+    size = source.manifest.examples or 1 + max(example for example, _ in scored)
+    size = max(size, 1 + max(example for example, _ in told))
+    every = ((e, r) for e in range(size) for r in range(plan.rollouts_per_example))
+    return Selection(
+        rows=source.rows,
+        scored=scored,
+        kept=frozenset(told) - scored,
+        left_out=frozenset(pair for pair in every if pair not in told),
+    )
+
+
+def _line(value: object) -> bytes:
+    return _ENCODER.encode(value) + b"\n"

@@ -13,10 +13,9 @@ from prime_cli.core.errors import Conflict, UnsafeContent
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress, Task
 from prime_cli.core.refs import EnvRef, is_reference
-from prime_cli.evals.sharing.described import PUSH_KEY
-from prime_cli.evals.sharing.fetched import manifest_of, rows_of_evaluation
-from prime_cli.evals.sharing.identity import content_of, key_of
-from prime_cli.evals.sharing.records import PushRecord, save_record
+from prime_cli.evals.sharing.description import PUSH_KEY
+from prime_cli.evals.sharing.push_record import PushRecord, content_of, key_of, save_record
+from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 from prime_cli.runs.folder import RunFolder, runs_folder
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.manifest import Manifest, save_manifest

@@ -1,7 +1,9 @@
 """Runs the evaluations of a suite, a few side by side, under one budget."""
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,14 +11,14 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.context import Surroundings
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.signals import Switchboard
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.prepare import Prepared, prepare
-from prime_cli.evals.resume.request import manifest_of
+from prime_cli.evals.resume.candidates import manifest_of
 from prime_cli.evals.suites.definition import Cell, Suite
-from prime_cli.evals.suites.labelled_progress import Labelled
 from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -31,6 +33,40 @@ from prime_cli.evals.suites.record import (
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.manifest import CAPPED as RUN_CAPPED
 from prime_cli.runs.saved_run import SavedRun, open_run
+
+
+class Labelled:
+    """A Progress that names its evaluation; several of them may share `progress` from threads."""
+
+    def __init__(self, progress: Progress, label: str, lock: threading.Lock) -> None:
+        self._progress = progress
+        self._label = label
+        self._lock = lock
+
+    @contextmanager
+    def task(
+        self, description: str, *, total: int | None = None, unit: str = "items"
+    ) -> Iterator[Task]:
+        """A bar under the evaluation's own name, which says more than `description`."""
+        with self._lock:
+            drawn = self._progress.task(self._label, total=total, unit=unit)
+            task = drawn.__enter__()
+        try:
+            yield task
+        finally:
+            with self._lock:
+                drawn.__exit__(None, None, None)
+
+    def say(self, message: str) -> None:
+        """One line, labelled."""
+        with self._lock:
+            self._progress.say(f"[{self._label}] {message}")
+
+    def warn(self, message: str, *, hint: str | None = None) -> None:
+        """One warning, labelled."""
+        with self._lock:
+            self._progress.warn(f"[{self._label}] {message}", hint=hint)
+
 
 FOUND = "found"
 """Status of an evaluation whose run has a folder and did not come to write its end."""

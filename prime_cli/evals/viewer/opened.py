@@ -5,10 +5,9 @@ from collections import Counter
 from dataclasses import dataclass
 from threading import RLock
 
-from prime_cli.evals.viewer.filters import Filter
+from prime_cli.evals.viewer.filters import Filter, Search
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.evals.viewer.page import Page, page_of
-from prime_cli.evals.viewer.search import Search
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
 

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from prime_cli.evals.comparison.compare import Terms, compare_all
-from prime_cli.evals.comparison.records import HIGHER, LOWER, UNDECIDED
+from prime_cli.evals.comparison.compare import HIGHER, LOWER, UNDECIDED, Terms, compare_all
 from tests.evals.comparison.sides import side
 
 ALL_WRONG = side("a", *[[0]] * 20)

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.env_check.declaration import Declaration
 from prime_cli.evals.env_check.inspection import inspect_runs
+from prime_cli.evals.env_check.network import Declaration
 from prime_cli.evals.env_check.probe_run import Bench, Sounding, sound
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.runs.scrubber import Scrubber

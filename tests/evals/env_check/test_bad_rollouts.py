@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.evals.env_check.declaration import Declaration
+from prime_cli.evals.env_check.network import Declaration
 from tests.evals.env_check.small import GOOD, Sounded, sound_twice, with_class
 
 

@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import GateFailed
-from prime_cli.evals.env_check.findings import clip, failed, named, passed, skipped, warned
-from prime_cli.evals.env_check.verdict import require_passed
+from prime_cli.evals.env_check.findings import (
+    clip,
+    failed,
+    named,
+    passed,
+    require_passed,
+    skipped,
+    warned,
+)
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 

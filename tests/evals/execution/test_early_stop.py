@@ -10,7 +10,7 @@ import pytest
 from prime_cli.core.errors import PartialResult
 from prime_cli.evals.execution.earlier_sessions import read_earlier
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.planning.caps import check_cap
+from prime_cli.evals.planning.cost import check_cap
 from prime_cli.models.budget import Budget
 from prime_cli.models.prices import Price
 from prime_cli.runs.folder import RunFolder

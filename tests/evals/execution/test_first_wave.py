@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotLoggedIn, PartialResult, Unreachable
-from prime_cli.evals.execution.first_wave import FirstWave, hopeless
+from prime_cli.evals.execution.early_stop import FirstWave, hopeless
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.listing import list_runs

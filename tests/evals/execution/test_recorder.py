@@ -1,11 +1,20 @@
 """A rollout's row holds what it used, and the note beside the bar what the run did."""
 
-from prime_cli.evals.execution.recorder import progress_note, row_of
+from typing import Any
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.evals.execution.recorder import MOST_ROLLOUTS, Admission, progress_note, row_of
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
+from prime_cli.runs.plan import ALL
 from prime_cli.runs.tally import Tally
-from prime_cli.runtime.protocol import Rollout
+from prime_cli.runs.work_list import Orders
+from prime_cli.runtime.protocol import Rollout, Start
 from prime_cli.runtime.protocol import Usage as Told
 from tests.runs.rows import row
+from tests.runs.saving import PLAN
 
 PRICE = Price(input=1.0, output=10.0)
 POLICY = ChargeKey("policy", "m")
@@ -49,3 +58,78 @@ def test_the_note_shows_a_cost_that_is_known() -> None:
     assert progress_note(tally, ONE) == "reward 1.000, $0.20"
     assert progress_note(tally, ONE + UNKNOWN) == "reward 1.000, at least $0.20"
     assert progress_note(tally, UNKNOWN) == "reward 1.000"
+
+
+START = Start(examples=2, planned=4, owed=4, unit="rollout")
+
+
+def admission(*, started: bool = True, orders: Orders | None = None, **plan: Any) -> Admission:
+    made = Admission(msgspec.structs.replace(PLAN, **plan), orders or Orders(1))
+    if started:
+        made.begin(START)
+    return made
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+def test_rollouts_that_are_owed_are_taken_at_each_attempt(attempt: int) -> None:
+    taken = admission(max_retries=2)
+    for example in (0, 1):
+        taken.check(Rollout(example_id=example, rollout=1, attempt=attempt))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"example_id": 2, "rollout": 0},
+        {"example_id": -1, "rollout": 0},
+        {"example_id": 10**30, "rollout": 0},
+        {"example_id": 0, "rollout": 2},
+        {"example_id": 0, "rollout": -1},
+        {"example_id": 0, "rollout": 0, "attempt": 0},
+        {"example_id": 0, "rollout": 0, "attempt": 2},
+        {"example_id": 1, "rollout": 0, "attempt": 1},
+        {"example_id": 1, "rollout": 1},
+    ],
+)
+def test_others_are_refused(told: dict[str, Any]) -> None:
+    orders = Orders(1, done=[(1, 1)], attempts={(1, 0): 2})
+    with pytest.raises(EnvironmentFailed, match="not asked for"):
+        admission(orders=orders).check(Rollout(**told))
+
+
+def test_nothing_is_taken_before_the_start() -> None:
+    with pytest.raises(EnvironmentFailed):
+        admission(started=False).check(Rollout(example_id=0, rollout=0))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"examples": 3, "planned": 6},
+        {"examples": -1, "planned": -2},
+        {"examples": 2, "planned": 5},
+        {"examples": 2, "planned": 4, "owed": 5},
+        {"examples": 2, "planned": 4, "owed": -1},
+    ],
+)
+def test_a_start_that_cannot_be_is_refused(told: dict[str, Any]) -> None:
+    with pytest.raises(EnvironmentFailed):
+        admission(started=False).begin(Start(unit="rollout", **told))
+
+
+def test_a_second_start_and_more_rollouts_than_memory_holds_are_refused() -> None:
+    with pytest.raises(EnvironmentFailed):
+        admission().begin(START)
+    huge = Start(examples=MOST_ROLLOUTS, planned=2 * MOST_ROLLOUTS, unit="rollout")
+    with pytest.raises(EnvironmentFailed):
+        admission(started=False, num_examples=ALL).begin(huge)
+
+
+def test_a_group_that_lacks_a_rollout_is_taken_whole_at_its_latest_attempt() -> None:
+    orders = Orders(1, done=[(0, 0), (1, 0), (1, 1)], attempts={(0, 1): 3})
+    groups = admission(started=False, orders=orders)
+    groups.begin(Start(examples=2, planned=4, owed=2, unit="group"))
+    for rollout in (0, 1):
+        groups.check(Rollout(example_id=0, rollout=rollout, attempt=3))
+    with pytest.raises(EnvironmentFailed):
+        groups.check(Rollout(example_id=1, rollout=0))

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export import chunks
+from prime_cli.evals.export import page as html_page
 from prime_cli.evals.export.page import write_page
-from prime_cli.evals.export.texts import as_json, well_formed
+from prime_cli.evals.export.text import as_json, well_formed
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Metric, Reward, Summary
 from tests.evals.export.hostile import MARKUP, hostile_rows, texts
@@ -147,8 +147,8 @@ def test_transcripts_left_out_are_told_and_their_scores_are_there() -> None:
 
 
 def test_a_page_that_grows_too_large_ends_with_transcripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "MOST_PACKED", 1)
-    monkeypatch.setattr(chunks, "ROWS_IN_A_CHUNK", 2)
+    monkeypatch.setattr(html_page, "MOST_PACKED", 1)
+    monkeypatch.setattr(html_page, "ROWS_IN_A_CHUNK", 2)
     page = Reader(page_of(*(row(example) for example in range(5))))
     assert len(transcripts(page)) == 2
     assert "Only the first 2 of 5 transcripts" in page.data("run")[0]["notes"][0]

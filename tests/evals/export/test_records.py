@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export import shards
-from prime_cli.evals.export.columns import find_columns
-from prime_cli.evals.export.records import flat_metrics, messages_of, record_of, schema_of
-from prime_cli.evals.export.shards import write_shards
+from prime_cli.evals.export import dataset
+from prime_cli.evals.export.dataset import write_shards
+from prime_cli.evals.export.records import (
+    find_columns,
+    flat_metrics,
+    messages_of,
+    record_of,
+    schema_of,
+)
 from prime_cli.runs.rows import Row
 from tests.evals.export.hostile import hostile_rows
 from tests.runs.rows import row
@@ -71,8 +76,8 @@ def test_an_error_has_no_reward_and_tokens_are_named_as_in_vf_eval() -> None:
 def test_shards_are_named_by_number_and_of_how_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "ROWS_IN_A_GROUP", 2)
-    monkeypatch.setattr(shards, "BYTES_IN_A_SHARD", 1)
+    monkeypatch.setattr(dataset, "ROWS_IN_A_GROUP", 2)
+    monkeypatch.setattr(dataset, "BYTES_IN_A_SHARD", 1)
     rows = [row(example) for example in range(5)]
     written = write_shards(tmp_path, rows, find_columns(rows))
     assert [path.name for path in written] == [
@@ -83,7 +88,7 @@ def test_shards_are_named_by_number_and_of_how_many(
 
 
 def test_row_groups_end_by_their_size_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "BYTES_IN_A_GROUP", 1000)
+    monkeypatch.setattr(dataset, "BYTES_IN_A_GROUP", 1000)
     rows = [row(example, completion="a" * 600) for example in range(4)]
     (path,) = write_shards(tmp_path, rows, find_columns(rows))
     assert pq.read_metadata(path).num_row_groups == 2

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export.columns import find_columns
+from prime_cli.evals.export.records import find_columns
 from prime_cli.evals.export.spreadsheet import disarm, header, record, write_spreadsheet
-from prime_cli.evals.export.texts import as_text, well_formed
+from prime_cli.evals.export.text import as_text, well_formed
 from prime_cli.runs.rows import Row
 from tests.evals.export.hostile import hostile_rows, texts
 from tests.runs.rows import row

@@ -6,8 +6,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.planning.locate import Places
 from prime_cli.evals.planning.prepare import Prepared, prepare
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.resume.candidates import recalled
 from prime_cli.evals.resume.compatibility import require_same
-from prime_cli.evals.resume.request import recalled
 from prime_cli.runs.manifest import Manifest
 from tests.helpers.hubs import open_hub, publish
 

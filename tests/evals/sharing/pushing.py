@@ -12,8 +12,8 @@ from prime_cli.api.client import HubClient
 from prime_cli.api.transports import AppTransport
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.sharing.options import PushOptions, PushResult
 from prime_cli.evals.sharing.push import push_run
+from prime_cli.evals.sharing.push_options import PushOptions, PushResult
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runs.folder import RunFolder

@@ -9,7 +9,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Silent
-from prime_cli.evals.sharing.fetched import rows_of_evaluation
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.scrubber import Scrubber

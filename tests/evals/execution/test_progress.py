@@ -1,4 +1,4 @@
-"""What stands beside the bar while calls wait, also when nothing ends."""
+"""Where agents of a v1 environment run is said before a model is called."""
 
 import asyncio
 import re
@@ -6,13 +6,46 @@ import time
 
 import pytest
 
-from prime_cli.evals.execution.waiting import WaitingTask, ticking, waiting_words
+from prime_cli.core.progress import Silent
+from prime_cli.evals.execution.progress import WaitingTask, announce_agents, ticking, waiting_words
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.runtime.protocol import Seat
 from prime_cli.terminal.progress import LineTask
 from tests.helpers.gateway_client import ask, run
 from tests.helpers.scripted_model import ScriptedModel, status
+
+NULL = Seat(name="agent", harness="null", runtime="subprocess", in_process=True)
+BASH = Seat(
+    name="agent", harness="bash", runtime="subprocess", instead_of="prime", runs_commands=True
+)
+MOVED = "Agent `agent` runs on this machine"
+EXPOSED = "The model may run commands on this machine, as you"
+CONTAINED = Seat(name="agent", harness="bash", runtime="docker", runs_commands=True)
+
+
+def said_of(*seats: Seat, sandbox: bool = False) -> tuple[list[str], list[str]]:
+    progress = Silent()
+    announce_agents(seats, progress, sandbox=sandbox)
+    return progress.said, progress.warned
+
+
+def test_commands_on_this_machine_are_a_warning() -> None:
+    said, warned = said_of(BASH)
+    assert said == [f"{MOVED}, not in the runtime `prime`, which verifiers takes by default"]
+    assert warned == [f"{EXPOSED}: `agent` is played by the harness `bash`"]
+
+
+def test_within_the_sandbox_they_are_none() -> None:
+    said, warned = said_of(BASH, sandbox=True)
+    assert said[0].startswith("Agent `agent` runs in the sandbox")
+    assert not warned
+
+
+def test_what_runs_where_it_was_asked_to_is_not_mentioned() -> None:
+    assert said_of(NULL) == ([], [])
+    assert said_of(CONTAINED) == ([], [])
 
 
 @pytest.mark.parametrize(

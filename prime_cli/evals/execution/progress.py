@@ -1,12 +1,41 @@
-"""What a run waits for, beside its bar, also while nothing ends."""
+"""What a run says while it goes on: who plays the agents, and what is waited for."""
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from prime_cli.core.progress import Task
+from prime_cli.core.progress import Progress, Task
 from prime_cli.models.gateway.calls import WaitStatus
+from prime_cli.runtime.protocol import Seat
+
+
+def announce_agents(seats: Sequence[Seat], progress: Progress, *, sandbox: bool) -> None:
+    """Say where agents run that would run elsewhere by default, and whose model runs commands."""
+    moved = [seat for seat in seats if seat.instead_of]
+    if moved:
+        progress.say(
+            f"{_names(moved)} {'runs' if len(moved) == 1 else 'run'} "
+            f"{'in the sandbox' if sandbox else 'on this machine'}, not in the runtime "
+            f"`{moved[0].instead_of}`, which verifiers takes by default"
+        )
+    exposed = [seat for seat in seats if seat.runs_commands and seat.runtime == "subprocess"]
+    if exposed and not sandbox:
+        progress.warn(
+            f"The model may run commands on this machine, as you: {_harnesses(exposed)}",
+            hint="wall it in with `--sandbox`, or choose a runtime: "
+            f'`-x \'{{"{exposed[0].name}": {{"runtime": {{"type": "docker"}}}}}}\'`',
+        )
+
+
+def _names(seats: Sequence[Seat]) -> str:
+    names = ", ".join(f"`{seat.name}`" for seat in seats)
+    return f"{'Agent' if len(seats) == 1 else 'Agents'} {names}"
+
+
+def _harnesses(seats: Sequence[Seat]) -> str:
+    return ", ".join(f"`{seat.name}` is played by the harness `{seat.harness}`" for seat in seats)
+
 
 TICK_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0

@@ -9,8 +9,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.sharing.fetched import MANIFEST, manifest_of, rows_of_evaluation
-from prime_cli.evals.sharing.samples import sample_of
+from prime_cli.evals.sharing.samples import MANIFEST, manifest_of, rows_of_evaluation, sample_of
 from prime_cli.runs.manifest import Asked, Manifest
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.wire.environments import ResolveRequest
