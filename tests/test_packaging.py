@@ -33,7 +33,8 @@ def test_the_build_installs_what_the_commands_import() -> None:
     run = [sys.executable, "-c", _IMPORTED]
     modules = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
     owners = metadata.packages_distributions()
-    used = {owners[name][0] for name in modules.stdout.split() if name in owners}
+    # aiohttp looks in the namespace `backports` for a zstd that need not be there.
+    used = {owners[name][0] for name in owners.keys() & set(modules.stdout.split()) - {"backports"}}
     assert used - known - {"prime-cli"} == set()
 
 
