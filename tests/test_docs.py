@@ -14,11 +14,13 @@ from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, RUNNING
 from prime_cli.runs.rows import Row
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+OUTPUT = (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
 ENVIRONMENTS = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 EVALUATIONS = (ROOT / "docs" / "evaluations.md").read_text(encoding="utf-8")
 
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _READ = re.compile(r'(?:environ(?:\.get)?[\[(]|for variable in \()\s*"((?:PRIME|OPENAI)_[A-Z_]+)"')
 
 
@@ -44,8 +46,9 @@ def test_every_setting_is_documented_as_the_registry_has_it(setting: SettingSpec
 
 
 @pytest.mark.parametrize("code", ExitCode)
-def test_every_exit_code_is_in_readme(code: ExitCode) -> None:
-    table = [line.split("|")[1] for line in README.splitlines() if line.startswith("| ")]
+def test_every_exit_code_is_documented(code: ExitCode) -> None:
+    lines = OUTPUT.partition("## Exit codes")[2].partition("## ")[0].splitlines()
+    table = [line.split("|")[1] for line in lines if line.startswith("| ")]
     assert str(int(code)) in re.findall(r"\d+", " ".join(table))
 
 
@@ -68,3 +71,21 @@ def test_every_status_of_a_run_is_documented(status: str) -> None:
 def test_every_check_of_an_environment_is_documented(check: str) -> None:
     rows = [line.split("|")[1] for line in ENVIRONMENTS.splitlines() if line.startswith("| `")]
     assert any(f"`{check}`" in row for row in rows)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    for name, heading in _LINK.findall(_without_code(page)):
+        target = page.parent / name if name else page
+        assert target.exists(), name
+        if heading:
+            lines = re.findall(r"^#+ (.+)$", _without_code(target), re.MULTILINE)
+            assert heading in map(_anchor, lines), f"{name}#{heading}"
+
+
+def _without_code(page: Path) -> str:
+    return re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

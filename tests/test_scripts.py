@@ -13,7 +13,11 @@ from tests.helpers.scripts import Script, Step, matches, read_script
 from tests.helpers.tools import require
 
 _REACHING_PODS = ("pods",)
-SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
+TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial.md"
+SCRIPTS = [
+    *sorted((Path(__file__).parent / "scripts").glob("*.txt")),
+    pytest.param(TUTORIAL, marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture

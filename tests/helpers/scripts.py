@@ -17,7 +17,7 @@ Built [..].whl
 $MODEL_PORT, in files and commands, is the port of a model server that echoes, and refuses the key
 `wrong-key`. `[..]` stands for
 anything within a line, a line `...` for any lines, and a gap between columns for a gap of any
-width. Only `prime` is run.
+width. Only `prime` is run. Of a Markdown page, the blocks fenced as ```console are the transcript.
 """
 
 import re
@@ -51,7 +51,10 @@ class Script:
 def read_script(path: Path) -> Script:
     """Parse a transcript; raises ValueError for a line that belongs to nothing."""
     script = Script(path, {}, [])
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    text = path.read_text(encoding="utf-8")
+    lines: Iterator[tuple[int, str]] = enumerate(text.splitlines(), start=1)
+    if path.suffix == ".md":
+        lines = _console(lines)
     for number, line in lines:
         if line.startswith("=== "):
             script.files[line[4:].split()[0]] = "".join(_until_end(lines))
@@ -62,6 +65,15 @@ def read_script(path: Path) -> Script:
         elif not line.startswith("#"):
             _expect(script, number, line)
     return script
+
+
+def _console(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    inside = False
+    for number, line in lines:
+        if line.startswith("```"):
+            inside = line == "```console"
+        elif inside:
+            yield number, line
 
 
 def _until_end(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
