@@ -31,7 +31,7 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class OfferFilter:
+class OfferQuery:
     """What the hub itself can leave out of its offers; the rest is for whoever asks."""
 
     gpu_type: str | None = None
@@ -59,13 +59,13 @@ class Availability:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def gpus(self, wanted: OfferFilter | None = None) -> list[GpuOffer]:
+    def gpus(self, wanted: OfferQuery | None = None) -> list[GpuOffer]:
         """Every single machine."""
-        return self._machines("/availability/gpus", wanted or OfferFilter())
+        return self._machines("/availability/gpus", wanted or OfferQuery())
 
-    def multi_node(self, wanted: OfferFilter | None = None) -> list[GpuOffer]:
+    def multi_node(self, wanted: OfferQuery | None = None) -> list[GpuOffer]:
         """Every cluster that is rented as one."""
-        return self._machines("/availability/multi-node", wanted or OfferFilter())
+        return self._machines("/availability/multi-node", wanted or OfferQuery())
 
     def disks(
         self, regions: Sequence[str] = (), data_center_id: str | None = None
@@ -79,7 +79,7 @@ class Availability:
         answer = self._connection.call("GET", "/availability/gpu-summary", most=_MOST_BYTES)
         return answer.convert(answer.body, Summary)
 
-    def _machines(self, path: str, wanted: OfferFilter) -> list[GpuOffer]:
+    def _machines(self, path: str, wanted: OfferQuery) -> list[GpuOffer]:
         query = {
             "regions": tuple(wanted.regions) or None,
             "gpu_count": wanted.gpu_count,

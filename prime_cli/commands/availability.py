@@ -16,17 +16,17 @@ from prime_cli.commands.pods.create_options import (
     SpotOpt,
 )
 from prime_cli.commands.pods.formatting import price_text
-from prime_cli.pods.choosing import why_none
 from prime_cli.pods.disks import find_disks
-from prime_cli.pods.offers import Wanted, fetch_offers, narrow, read_regions, read_words
-from prime_cli.pods.shown_offers import (
-    NOT_TOLD,
-    ShownDisk,
-    ShownOffer,
-    show_disks,
-    show_offers,
-    show_types,
+from prime_cli.pods.offer_choice import explain_no_offer
+from prime_cli.pods.offer_rows import (
+    UNKNOWN,
+    DiskOfferRow,
+    OfferRow,
+    disk_offer_rows,
+    gpu_type_rows,
+    offer_rows,
 )
+from prime_cli.pods.offers import OfferFilter, fetch_offers, filter_offers, read_regions, split_list
 
 _HERE = "prime_cli.commands.availability"
 
@@ -86,18 +86,18 @@ def list_(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     hub = session.hub
-    wanted = Wanted(
+    wanted = OfferFilter(
         gpu_type=gpu_type,
         gpu_count=gpu_count,
         regions=read_regions(regions or ()),
         socket=socket,
         provider=provider,
-        disks=tuple(disk.id for disk in find_disks(hub, read_words(disks or ()))),
+        disks=tuple(disk.id for disk in find_disks(hub, split_list(disks or ()))),
         max_price=max_price,
         spot=spot,
     )
     offers = fetch_offers(hub, wanted)
-    found = show_offers(narrow(offers, wanted), group=group_similar)
+    found = offer_rows(filter_offers(offers, wanted), group=group_similar)
     page = {
         "gpu_resources": found,
         "total_count": len(found),
@@ -118,13 +118,13 @@ def list_(
     if found:
         session.output.hint("rent one with `prime pods create --id ID`")
     else:
-        reason = why_none(offers, wanted)
+        reason = explain_no_offer(offers, wanted)
         session.output.say(reason.message)
         if reason.hint:
             session.output.hint(reason.hint)
 
 
-def _offer_row(offer: ShownOffer) -> list[str]:
+def _offer_row(offer: OfferRow) -> list[str]:
     # As `--gpu-type` takes it.
     name = offer.gpu_type.removesuffix(" (Spot)").replace(" ", "_")
     cells = [
@@ -140,7 +140,7 @@ def _offer_row(offer: ShownOffer) -> list[str]:
         offer.socket,
         offer.security,
     ]
-    return ["-" if cell == NOT_TOLD else cell for cell in cells]
+    return ["-" if cell == UNKNOWN else cell for cell in cells]
 
 
 _GPU_COLUMNS = ("GPU", "How many", "From $/h")
@@ -162,7 +162,7 @@ def gpu_types(
     See also: `prime availability list`, `prime pods create`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    found = show_types(session.hub.availability.summary())
+    found = gpu_type_rows(session.hub.availability.summary())
     names = [each.gpu_type for each in found]
     rows = [
         [each.gpu_type, ", ".join(each.gpu_counts), price_text(each.cheapest)] for each in found
@@ -200,7 +200,7 @@ def disks(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     places = read_regions(regions or ())
-    found = show_disks(session.hub.availability.disks(places, data_center_id))
+    found = disk_offer_rows(session.hub.availability.disks(places, data_center_id))
     filters = {"regions": list(places) or None, "data_center_id": data_center_id}
     page = {"disks": found, "total_count": len(found), "filters": filters}
     session.output.table(
@@ -212,7 +212,7 @@ def disks(
         session.output.say("There are no such disks on this hub now")
 
 
-def _disk_row(disk: ShownDisk) -> list[str]:
+def _disk_row(disk: DiskOfferRow) -> list[str]:
     cells = [
         disk.short_id,
         disk.provider,
@@ -222,4 +222,4 @@ def _disk_row(disk: ShownDisk) -> list[str]:
         disk.stock_status,
         disk.is_multinode.lower(),
     ]
-    return ["-" if cell == NOT_TOLD else cell for cell in cells]
+    return ["-" if cell == UNKNOWN else cell for cell in cells]

@@ -23,18 +23,21 @@ from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import forget, note, remember
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import first_few, pluralize
-from prime_cli.pods.disk_plan import DiskPlan, DiskWishes, fitting_offers, ids_of, plan_disk
 from prime_cli.pods.disks import (
     DiskDetail,
     DiskListing,
+    DiskPlan,
+    DiskSpec,
     ListedDisk,
     detailed,
     find_disk,
+    fitting_offers,
+    ids_of,
     list_disks,
     place_of,
+    plan_disk,
 )
-from prime_cli.pods.places import place_words
-from prime_cli.pods.prices import hourly
+from prime_cli.pods.formatting import hourly, place_words
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.disks import Disk, price_of
@@ -213,7 +216,7 @@ def create(
     See also: `prime availability disks`, `prime pods create`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    wishes = DiskWishes(size, offer_id, name, country, cloud_id, data_center_id, provider)
+    wishes = DiskSpec(size, offer_id, name, country, cloud_id, data_center_id, provider)
     hub = session.hub
     offer = _choose_offer(session, fitting_offers(hub, wishes), size)
     chosen = choose_team(session, team)

@@ -15,8 +15,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.formatting import pluralize
-from prime_cli.pods.extensions import has_extensions
-from prime_cli.pods.leftovers import end_leaks, find_here, find_leaks, remove_here
+from prime_cli.pods.gc import find_local_files, find_orphans, remove_local_files, terminate_orphans
+from prime_cli.pods.lookup import has_extensions
 from prime_cli.session import Session
 from prime_cli.wire.pods import Leak
 
@@ -52,13 +52,13 @@ def gc(
         session.output.say(
             f"{hub.host} cannot be asked for leaks: what `prime pods list` shows is all there is"
         )
-    leaks = find_leaks(hub) if can_be_swept else []
-    here = find_here(hub, home)
+    leaks = find_orphans(hub) if can_be_swept else []
+    here = find_local_files(hub, home)
     if not dry_run:
         if any(leak.failure is None for leak in leaks):
             _confirm(session, leaks, yes=yes)
-            leaks = end_leaks(hub)
-        here = remove_here(home, here)
+            leaks = terminate_orphans(hub)
+        here = remove_local_files(home, here)
     _show(session, [*leaks, *here], dry_run=dry_run)
 
 

@@ -17,8 +17,13 @@ from prime_cli.commands.options import (
 from prime_cli.core.completion_cache import forget, remember, replace
 from prime_cli.core.config import DEFAULT
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
-from prime_cli.pods.public_keys import KnownKey, find_key, known_keys, read_key_file
-from prime_cli.pods.registration import name_of
+from prime_cli.pods.ssh_keys import (
+    RegisteredKey,
+    default_key_name,
+    find_key,
+    list_registered_keys,
+    read_key_file,
+)
 from prime_cli.session import Session
 from prime_cli.wire.codec import to_builtins
 
@@ -42,12 +47,12 @@ SshKeyArg = Annotated[
 ]
 
 
-def _key_record(key: KnownKey) -> dict[str, Any]:
+def _key_record(key: RegisteredKey) -> dict[str, Any]:
     """A key in the hub's own names, with its type and fingerprint."""
     return {**to_builtins(key.key), "type": key.kind, "fingerprint": key.fingerprint}
 
 
-def _completions(key: KnownKey) -> list[str]:
+def _completions(key: RegisteredKey) -> list[str]:
     """What the Tab key offers for it."""
     return [key.name, key.id]
 
@@ -74,7 +79,7 @@ def list_(
     See also: `prime ssh-keys add`, `prime ssh-keys set-primary`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    keys = known_keys(session.hub)
+    keys = list_registered_keys(session.hub)
     replace("ssh-keys", [name for key in keys for name in _completions(key)])
     rows = [
         ["*" if key.key.is_primary else "", key.name, key.fingerprint, key.kind] for key in keys
@@ -121,8 +126,8 @@ def add(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     key = _own_key(session) if file is None else read_key_file(file)
     hub = session.hub
-    made = hub.ssh_keys.add(name_of(key) if name is None else name, key.line)
-    added = KnownKey(made, key.kind, key.fingerprint)
+    made = hub.ssh_keys.add(default_key_name(key) if name is None else name, key.line)
+    added = RegisteredKey(made, key.kind, key.fingerprint)
     remember("ssh-keys", _completions(added))
     first = ", as the primary key" if made.is_primary else ""
     session.output.done(
@@ -131,7 +136,7 @@ def add(
 
 
 def _own_key(session: Session) -> PublicKey:
-    from prime_cli.pods.identity import find_identity, public_line
+    from prime_cli.pods.ssh.identity import find_identity, public_line
 
     config = session.config
     found = find_identity(config.home.value, None, config.ssh_key_path, session.progress)
@@ -200,5 +205,5 @@ def set_primary(
     hub = session.hub
     found = find_key(hub, key)
     hub.ssh_keys.set_primary(found.id)
-    now = KnownKey(structs.replace(found.key, is_primary=True), found.kind, found.fingerprint)
+    now = RegisteredKey(structs.replace(found.key, is_primary=True), found.kind, found.fingerprint)
     session.output.done(f"The primary key is {found.described}", value=_key_record(now))

@@ -1,18 +1,18 @@
-"""What is about to be rented: an offer with all that it leaves open, and what that will cost."""
+"""What is about to be rented: what is asked of a pod, the offer, and what it will cost."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import first_few
-from prime_cli.pods.choosing import title_of
-from prime_cli.pods.extensions import has_extensions
-from prime_cli.pods.offer_ids import offer_id
-from prime_cli.pods.prices import hourly
-from prime_cli.pods.shown_offers import place_of
-from prime_cli.pods.wishes import Wishes, check_name
+from prime_cli.pods.formatting import hourly
+from prime_cli.pods.lookup import has_extensions
+from prime_cli.pods.offer_choice import offer_title
+from prime_cli.pods.offer_rows import place_of
+from prime_cli.pods.offers import offer_id
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
@@ -22,7 +22,79 @@ from prime_cli.wire.pods import (
     PodRequest,
     ProviderChoice,
     TeamChoice,
+    Variable,
 )
+
+_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9-]{1,60}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class PodOptions:
+    """What is asked of a pod beside the offer that it is made of.
+
+    Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
+    nothing was said. `team` is the slug of the team, for people.
+    """
+
+    name: str
+    disk_size: int | None = None
+    vcpus: int | None = None
+    memory: int | None = None
+    image: str | None = None
+    template: str | None = None
+    variables: tuple[Variable, ...] = field(default=(), repr=False)
+    disks: tuple[Disk, ...] = ()
+    team_id: str | None = None
+    team: str | None = None
+    shared: bool = False
+    member_ids: tuple[str, ...] = ()
+    life: timedelta | None = None
+    nodes: int = 1
+    max_price: float | None = None
+
+
+def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Variable, ...]:
+    """Variables of `KEY=VALUE`, or of `KEY` alone, which is taken from `environ`.
+
+    The value may contain `=`. Raises UsageError, which shows no value.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(
+                f"`{name[:40]}` is not the name of an environment variable",
+                hint="write `--env KEY=VALUE`, or `--env KEY` to take it from your environment",
+            )
+        if not has_value and name not in environ:
+            raise UsageError(
+                f"The variable `{name}` is not set here",
+                hint=f"set it, or write `--env {name}=VALUE`",
+            )
+        found[name] = value if has_value else environ[name]
+    return tuple(Variable(name, value) for name, value in found.items())
+
+
+def free_name(offer: GpuOffer, taken: Iterable[str | None]) -> str:
+    """A name that no other pod has: `h100-8`, `h100-8-2`."""
+    base = f"{offer.gpu_type.lower().split('_')[0]}-{offer.gpu_count}"
+    base = re.sub(r"[^a-z0-9-]", "-", base)
+    used, number, name = set(taken), 1, base
+    while name in used:
+        number += 1
+        name = f"{base}-{number}"
+    return name
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what cannot be the name of a pod."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"`{name[:80]}` cannot be the name of a pod",
+            hint="use up to 60 letters, digits and dashes, at least one of them a letter",
+        )
+
 
 TEMPLATE = "custom_template"
 """The image that stands for the user's own template, as the public hub has it."""
@@ -31,7 +103,7 @@ _HOUR = 3600
 
 
 @dataclass(frozen=True)
-class Plan:
+class PodPlan:
     """A pod as it will be asked for.
 
     Prices are in USD per hour, of all nodes, and None where they are not known. `stop_at` (aware,
@@ -39,7 +111,7 @@ class Plan:
     """
 
     offer: GpuOffer
-    wishes: Wishes
+    wishes: PodOptions
     disk_size: int | None
     vcpus: int | None
     memory: int | None
@@ -84,7 +156,9 @@ class Plan:
         }
 
 
-def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: bool) -> Plan:
+def plan_creation(
+    offer: GpuOffer, wishes: PodOptions, *, now: datetime, ends_pods: bool
+) -> PodPlan:
     """Hold the wishes against the offer and count what they cost.
 
     Raises UsageError for the first that it does not leave open, and for a price above the one that
@@ -101,7 +175,7 @@ def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: 
             f"{hourly(wishes.max_price)}",
             hint="ask for less, or allow more",
         )
-    return Plan(
+    return PodPlan(
         offer=offer,
         wishes=wishes,
         disk_size=disk_size,
@@ -115,7 +189,7 @@ def plan_creation(offer: GpuOffer, wishes: Wishes, *, now: datetime, ends_pods: 
     )
 
 
-def request_of(plan: Plan, *, key_id: str | None = None) -> PodCreation:
+def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation:
     """The plan as a hub is asked for it; what only our hubs know is left out for others.
 
     `key_id` is the one public key that opens it, where not all of the user's do.
@@ -184,7 +258,7 @@ def _disks_price(disks: Iterable[Disk]) -> float | None:
     return sum(known) if len(known) == len(prices) else None
 
 
-def _image(offer: GpuOffer, wishes: Wishes) -> str | None:
+def _image(offer: GpuOffer, wishes: PodOptions) -> str | None:
     image = wishes.image
     if (image == TEMPLATE) != (wishes.template is not None):
         raise UsageError(
@@ -196,7 +270,7 @@ def _image(offer: GpuOffer, wishes: Wishes) -> str | None:
     # Of an offer that lists none, the hub knows which there are.
     if offer.images and image not in offer.images and image != TEMPLATE:
         raise UsageError(
-            f"`{image[:80]}` is not an image of {title_of(offer)}",
+            f"`{image[:80]}` is not an image of {offer_title(offer)}",
             hint=f"it has {first_few(offer.images, 12)}",
         )
     return image

@@ -1,4 +1,4 @@
-"""Disks as `prime disks` shows them, in the names of the official client's JSON."""
+"""Disks as `prime disks` lists and creates them, in the names of the official client's JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,13 @@ from typing import Any
 
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
-from prime_cli.pods.finding import meant, only_one
-from prime_cli.pods.listing import timestamp
-from prime_cli.pods.places import place_words
-from prime_cli.wire.disks import Disk
+from prime_cli.core.errors import NotFound
+from prime_cli.pods.formatting import place_words, timestamp
+from prime_cli.pods.lookup import match, require_one
+from prime_cli.pods.offers import disk_offer_id
+from prime_cli.wire.disks import Disk, DiskCreation, DiskRequest, check_size, price_of
+from prime_cli.wire.offers import DiskOffer
+from prime_cli.wire.pods import ProviderChoice, TeamChoice
 
 _NONE = "N/A"
 
@@ -80,15 +83,15 @@ def list_disks(hub: HubClient, *, offset: int = 0, limit: int = 100) -> DiskList
 def find_disk(hub: HubClient, word: str) -> Disk:
     """The disk with this id or name, or whose id is the only one that begins like this.
 
-    Raises NotFound, and UsageError where several are meant.
+    Raises NotFound, and UsageError where several match.
     """
-    return only_one(hub, meant(fetch_all(hub.disks.page), word), word, "disk", told=_told)
+    return require_one(hub, match(fetch_all(hub.disks.page), word), word, "disk", told=_told)
 
 
 def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
     """The disk that each of `words` means, as `find_disk`, every one once."""
     disks = fetch_all(hub.disks.page) if words else []
-    found = [only_one(hub, meant(disks, word), word, "disk", told=_told) for word in words]
+    found = [require_one(hub, match(disks, word), word, "disk", told=_told) for word in words]
     return tuple({disk.id: disk for disk in found}.values())
 
 
@@ -149,3 +152,74 @@ def _location(disk: Disk) -> str:
     """As the official client writes it, with `N/A` for what is not known."""
     country, data_center = _place(disk)
     return f"{country or _NONE} ({data_center or _NONE})"
+
+
+_SEE = "see what there is with `prime availability disks`"
+
+
+@dataclass(frozen=True)
+class DiskSpec:
+    """What is asked for; `offer_id` are the six letters of an offer, `size` is in GB."""
+
+    size: int
+    offer_id: str | None = None
+    name: str | None = None
+    country: str | None = None
+    cloud_id: str | None = None
+    data_center_id: str | None = None
+    provider: str | None = None
+
+    def fits(self, offer: DiskOffer) -> bool:
+        """Whether an offer has all that is asked for; case is no difference."""
+        return self.offer_id in (None, disk_offer_id(offer)) and all(
+            wanted is None or wanted.casefold() == (there or "").casefold()
+            for wanted, there in (
+                (self.country, offer.country),
+                (self.cloud_id, offer.cloud_id),
+                (self.data_center_id, offer.data_center),
+                (self.provider, offer.provider),
+            )
+        )
+
+
+@dataclass(frozen=True)
+class DiskPlan:
+    """A disk to be made; `price` is in USD per hour, None where the hub does not say."""
+
+    offer: DiskOffer
+    creation: DiskCreation
+    price: float | None
+
+
+def fitting_offers(hub: HubClient, wishes: DiskSpec) -> list[DiskOffer]:
+    """The kinds of disks that fit, at least one; raises NotFound."""
+    there = hub.availability.disks()
+    found = [offer for offer in there if wishes.fits(offer)]
+    if not there:
+        raise NotFound(
+            f"There are no disks to rent on {hub.host}", hint="name another hub with `--context`"
+        )
+    if not found:
+        what = f" `{wishes.offer_id}`" if wishes.offer_id else " with all of that"
+        raise NotFound(f"There is no offer of a disk{what} on {hub.host} (any more)", hint=_SEE)
+    return list({disk_offer_id(offer): offer for offer in found}.values())
+
+
+def plan_disk(offer: DiskOffer, wishes: DiskSpec, team_id: str | None) -> DiskPlan:
+    """A disk of this kind; raises UsageError for a size that it does not come in."""
+    check_size(offer.spec, wishes.size)
+    request = DiskRequest(
+        size=wishes.size,
+        name=wishes.name,
+        country=offer.country,
+        cloud_id=offer.cloud_id,
+        data_center_id=offer.data_center,
+    )
+    team = TeamChoice(team_id) if team_id else None
+    creation = DiskCreation(request, ProviderChoice(offer.provider), team)
+    return DiskPlan(offer, creation, price_of(offer.spec, wishes.size))
+
+
+def ids_of(offers: Sequence[DiskOffer]) -> list[str]:
+    """Their six letters."""
+    return [disk_offer_id(offer) for offer in offers]

@@ -1,12 +1,17 @@
-"""Pods as `prime pods list` shows them, in the names of the official client's JSON."""
+"""Pods as `prime pods list` and `status` show them, in the names of the official client's JSON."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from prime_cli.api.client import HubClient
+from prime_cli.pods.formatting import gpu_words, moment, timestamp
 from prime_cli.wire import pods as wire
-from prime_cli.wire.pods import Pod
+from prime_cli.wire.pods import Addresses, Attached, Pod, PodState, PortMapping
 
 RUNNING = frozenset({wire.PROVISIONING, wire.PENDING, wire.INSTALLING, wire.ACTIVE, wire.UNKNOWN})
 """Statuses in which a pod may be billed."""
@@ -67,26 +72,137 @@ def listed(pod: Pod) -> ListedPod:
     )
 
 
-def gpu_words(name: str, count: int) -> str:
-    """`A100_80GB x2`."""
-    return f"{name} x{count}"
-
-
 def hourly_price(pods: Iterable[ListedPod]) -> float:
     """What those that run cost per hour in USD, as far as prices are known."""
     return sum(pod.price_per_hour or 0.0 for pod in pods if pod.runs)
 
 
-def moment(text: str | None) -> datetime | None:
-    """The point in time of an ISO 8601 text, in UTC; None for any other."""
-    try:
-        when = datetime.fromisoformat(text or "")
-    except ValueError:
+_NONE = "N/A"
+_TAKEN = (
+    "provider_type",
+    "status",
+    "ssh_connection",
+    "ip",
+    "price_hr",
+    "prime_port_mapping",
+    "installation_status",
+    "installation_failure",
+    "installation_progress",
+)
+_HOUR = 3600
+
+
+class Port(msgspec.Struct, frozen=True):
+    """A port of a pod, and where it is reached."""
+
+    protocol: str
+    external: str
+    internal: str
+    description: str | None
+    used_by: str | None
+
+
+class AttachedDisk(msgspec.Struct, frozen=True):
+    """A disk of a pod; `size` in GB."""
+
+    id: str
+    type: str | None
+    status: str | None
+    size: int | str | None
+    mount_path: str | None
+
+
+class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod. `stop_at`, `price_per_hour` (USD), `billed` (USD, about), `nodes` and `started_again`
+    are ours.
+
+    What is UNSET is left out of the JSON; `ip` and `ssh` are `N/A` where there is none yet.
+    """
+
+    id: str
+    status: str
+    name: str | None
+    team_id: str | None
+    provider: str
+    gpu: str
+    image: str | None
+    created_at: str
+    ip: str
+    ssh: str
+    stop_at: str | None
+    price_per_hour: float | None
+    billed: float | None
+    nodes: int
+    cost_per_hour: float | UnsetType = UNSET
+    installation_status: str | UnsetType = UNSET
+    installation_progress: int | UnsetType = UNSET
+    installation_error: str | UnsetType = UNSET
+    port_mappings: list[Port] | UnsetType = UNSET
+    attached_resources: list[AttachedDisk] | UnsetType = UNSET
+    started_again: str | UnsetType = UNSET
+
+
+def read_details(hub: HubClient, pod: Pod, now: datetime) -> PodDetails:
+    """The pod as the hub sees it now."""
+    states = hub.pods.states([pod.id])
+    return details(updated(pod, states[0]) if states else pod, now)
+
+
+def updated(pod: Pod, state: PodState) -> Pod:
+    """The pod with what is newer in its state; what that does not say stays."""
+    newer: dict[str, Any] = {
+        name: value for name in _TAKEN if (value := getattr(state, name)) not in (None, "")
+    }
+    return msgspec.structs.replace(pod, **newer)
+
+
+def details(pod: Pod, now: datetime) -> PodDetails:
+    """What is shown of a pod."""
+    return PodDetails(
+        id=pod.id,
+        status=pod.shown_status,
+        name=pod.name,
+        team_id=pod.team_id,
+        provider=pod.provider_type,
+        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
+        image=pod.environment_type if isinstance(pod.environment_type, str) else None,
+        created_at=timestamp(pod.created_at),
+        ip=_shown(pod.ip),
+        ssh=_shown(pod.ssh_connection),
+        stop_at=timestamp(pod.stop_at) if pod.stop_at else None,
+        price_per_hour=pod.price_hr,
+        billed=billed_so_far(pod, now),
+        nodes=pod.nodes,
+        cost_per_hour=pod.price_hr or UNSET,
+        installation_status=pod.installation_status or UNSET,
+        installation_progress=_or_unset(pod.installation_progress),
+        installation_error=pod.installation_failure or UNSET,
+        port_mappings=[_port(each) for each in pod.prime_port_mapping or ()] or UNSET,
+        attached_resources=[_disk(each) for each in pod.attached_resources or ()] or UNSET,
+        started_again=timestamp(pod.started_again) if pod.started_again else UNSET,
+    )
+
+
+def billed_so_far(pod: Pod, now: datetime) -> float | None:
+    """About what a pod has come to in USD: its price for the time since it was asked for."""
+    begun = moment(pod.created_at)
+    if begun is None or pod.price_hr is None:
         return None
-    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    return round(pod.price_hr * max(0.0, (now - begun).total_seconds()) / _HOUR, 4)
 
 
-def timestamp(text: str) -> str:
-    """A time of a hub to the second, in UTC, ending in `Z`; what is none stays as it is."""
-    when = moment(text)
-    return text if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
+def _or_unset(number: int | None) -> int | UnsetType:
+    return UNSET if number is None else number
+
+
+def _shown(addresses: Addresses) -> str:
+    several = [addresses] if isinstance(addresses, str) else addresses or []
+    return ", ".join(each for each in several if each) or _NONE
+
+
+def _port(port: PortMapping) -> Port:
+    return Port(port.protocol, port.external, port.internal, port.description, port.used_by)
+
+
+def _disk(disk: Attached) -> AttachedDisk:
+    return AttachedDisk(str(disk.id), disk.resource_type, disk.status, disk.size, disk.mount_path)

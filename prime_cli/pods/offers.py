@@ -1,6 +1,7 @@
-"""What there is to rent: asked of the hub, narrowed to what is wanted, the cheapest first."""
+"""What there is to rent: fetched from the hub, filtered, the cheapest first."""
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,16 +9,54 @@ from itertools import accumulate
 from math import inf
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.compute import OfferFilter
-from prime_cli.pods.offer_ids import offer_id
-from prime_cli.wire.offers import GpuOffer
+from prime_cli.api.compute import OfferQuery
+from prime_cli.wire.offers import DiskOffer, GpuOffer
+
+_LETTERS = 6
+_NOTHING = "N/A"
+
+
+def offer_id(offer: GpuOffer) -> str:
+    """The first six hex digits of an MD5 over what tells machines apart, as releases 0.3.20 to 0.18
+    of the official client compute it; it names and protects nothing.
+    """
+    location = f"{offer.country or _NOTHING} - {offer.data_center or _NOTHING}"
+    parts = (
+        offer.cloud_id,
+        offer.gpu_type,
+        offer.socket or _NOTHING,
+        location,
+        offer.provider or _NOTHING,
+        offer.memory.default_count,
+        offer.vcpu.default_count,
+        offer.gpu_count,
+    )
+    return _short_digest("-".join(str(part) for part in parts))
+
+
+def disk_offer_id(offer: DiskOffer) -> str:
+    """The same for disks, where what is missing is the word `None`."""
+    parts = (
+        offer.provider,
+        offer.cloud_id,
+        offer.data_center,
+        offer.country,
+        offer.region,
+        offer.spec.default_count,
+    )
+    return _short_digest("".join(f"{part}-" for part in parts))
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_LETTERS]
+
 
 _CLOSE = 0.4
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OfferFilter:
     """What an offer has to be; what is None or empty is left open.
 
     `max_price` is in USD per hour, `spot` says whether only such offers are wanted or none of them;
@@ -45,7 +84,7 @@ class Wanted:
         )
 
 
-def read_words(values: Iterable[str]) -> tuple[str, ...]:
+def split_list(values: Iterable[str]) -> tuple[str, ...]:
     """The words of an option that may be repeated and hold several with commas between."""
     words = (word.strip() for value in values for word in value.split(","))
     return tuple(dict.fromkeys(word for word in words if word))
@@ -53,35 +92,35 @@ def read_words(values: Iterable[str]) -> tuple[str, ...]:
 
 def read_regions(values: Iterable[str]) -> tuple[str, ...]:
     """Regions as hubs spell them: `united_states`."""
-    return tuple(_SEPARATORS.sub("_", word.lower()) for word in read_words(values))
+    return tuple(_SEPARATORS.sub("_", word.lower()) for word in split_list(values))
 
 
-def fetch_offers(hub: HubClient, wanted: Wanted) -> list[GpuOffer]:
+def fetch_offers(hub: HubClient, wanted: OfferFilter) -> list[GpuOffer]:
     """Every machine and cluster in the regions and near the disks that are wanted.
 
-    The rest is left to `narrow`, which reads names leniently and can say what there is instead.
+    The rest is left to `filter_offers`, which matches names leniently and can say what there is.
     """
-    asked = OfferFilter(regions=wanted.regions, disks=wanted.disks)
+    asked = OfferQuery(regions=wanted.regions, disks=wanted.disks)
     return [*hub.availability.gpus(asked), *hub.availability.multi_node(asked)]
 
 
-def narrow(offers: Sequence[GpuOffer], wanted: Wanted) -> list[GpuOffer]:
+def filter_offers(offers: Sequence[GpuOffer], wanted: OfferFilter) -> list[GpuOffer]:
     """Those that are wanted, the cheapest first; what a hub says twice is told once."""
-    types = meant_types({offer.gpu_type for offer in offers}, wanted.gpu_type)
+    types = match_types({offer.gpu_type for offer in offers}, wanted.gpu_type)
     found: dict[tuple[str, bool], GpuOffer] = {}
-    for offer in sorted(offers, key=by_price):
+    for offer in sorted(offers, key=price_key):
         if offer.gpu_type in types and wanted.fits(offer):
             found.setdefault((offer_id(offer), bool(offer.is_spot)), offer)
     return list(found.values())
 
 
-def by_price(offer: GpuOffer) -> tuple[float, int, str]:
+def price_key(offer: GpuOffer) -> tuple[float, int, str]:
     """A key to sort by; what has no price comes last."""
     price = offer.prices.price
     return (inf if price is None else price, offer.gpu_count, offer_id(offer))
 
 
-def meant_types(there: Iterable[str], word: str | None) -> set[str]:
+def match_types(there: Iterable[str], word: str | None) -> set[str]:
     """The types that a word means: that very one, else all that begin with it.
 
     Case and separators do not count, and parts of names do as wholes: `h100` is H100_80GB and
@@ -95,7 +134,7 @@ def meant_types(there: Iterable[str], word: str | None) -> set[str]:
     return same or {name for name in names if wanted in accumulate(_parts(name))}
 
 
-def near_types(there: Iterable[str], word: str) -> list[str]:
+def suggest_types(there: Iterable[str], word: str) -> list[str]:
     """Types that somebody who wrote `word` may have meant, the nearest first."""
     letters: dict[str, str] = {_letters(name): name for name in sorted(there)}
     wanted = _letters(word)

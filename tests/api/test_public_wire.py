@@ -10,7 +10,7 @@ import pytest
 
 from prime_cli.api.accounts import PendingLogin
 from prime_cli.api.client import HubClient
-from prime_cli.api.compute import OfferFilter
+from prime_cli.api.compute import OfferQuery
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.disks import DiskCreation, DiskRequest
@@ -105,7 +105,7 @@ CALLS: dict[str, Call] = {
     "evaluations.delete": lambda hub, _: hub.evaluations.delete("ev_1"),
     "availability.gpus": lambda hub, _: (
         hub.availability.gpus(
-            OfferFilter("A100_80GB", 1, regions=("eu_north", "canada"), disks=("disk_1",))
+            OfferQuery("A100_80GB", 1, regions=("eu_north", "canada"), disks=("disk_1",))
         )[0].prices.price
     ),
     "availability.multi_node": lambda hub, _: hub.availability.multi_node(),

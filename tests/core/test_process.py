@@ -118,12 +118,12 @@ STARTERS = {
 """Names by which Python starts another program, whatever module they are taken from."""
 ALLOWED = {
     "core/process.py": "the one place, which strips credentials",
-    "envs/signing/ssh.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
+    "envs/signatures/ssh.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
     "runtime/launch.py": "the worker, which is given variables by runtime/variables.py",
     "hub/compute/local/launching.py": "a keeper, which outlives us, with a path and its mark alone",
     "hub/compute/local/keeper/server.py": "the sshd of a pod, with a path and its mark alone",
-    "pods/ssh/copying.py": "scp, which shows its progress at the terminal",
-    "pods/ssh/sessions.py": "ssh, which has our terminal, or goes on in our place",
+    "pods/ssh/copy.py": "scp, which shows its progress at the terminal",
+    "pods/ssh/exec.py": "ssh, which has our terminal, or goes on in our place",
     "hub/compute/sky/driver/sky_clusters.py": "for a Python without us, with the variables it got",
 }
 

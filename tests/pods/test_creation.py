@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.pods.creation import Plan, plan_creation, request_of
-from prime_cli.pods.wishes import Wishes, free_name, read_variables
+from prime_cli.pods.creation import (
+    PodOptions,
+    PodPlan,
+    creation_request,
+    free_name,
+    plan_creation,
+    read_variables,
+)
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from prime_cli.wire.pods import Variable
@@ -20,10 +26,10 @@ STEPPED = msgspec.structs.replace(A100, disk=msgspec.structs.replace(A100.disk, 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def planned(offer: GpuOffer = A100, *, ours: bool = True, **wishes: Any) -> Plan:
+def planned(offer: GpuOffer = A100, *, ours: bool = True, **wishes: Any) -> PodPlan:
     return plan_creation(
         offer,
-        msgspec.convert({"name": "web"} | wishes, Wishes),
+        msgspec.convert({"name": "web"} | wishes, PodOptions),
         now=NOW,
         ends_pods=ours,
     )
@@ -43,7 +49,7 @@ def test_it_is_there_for_a_day_where_nothing_is_said() -> None:
 def test_a_hub_that_ends_no_pods_is_told_nothing_that_only_ours_know() -> None:
     plan = planned(ours=False)
     assert (plan.stop_at, plan.bill) == (None, None)
-    sent = msgspec.to_builtins(request_of(plan))
+    sent = msgspec.to_builtins(creation_request(plan))
     assert not {"stopAt", "nodes"} & sent.keys()
 
 
@@ -67,7 +73,7 @@ def test_a_disk_that_is_not_in_the_price_is_paid_from_its_first_gigabyte() -> No
         planned(disks=(Disk("d1"),)),
     ],
 )
-def test_a_price_that_is_not_known_is_no_nought(plan: Plan) -> None:
+def test_a_price_that_is_not_known_is_no_nought(plan: PodPlan) -> None:
     assert plan.bill is None
 
 
@@ -96,7 +102,7 @@ def test_what_an_offer_does_not_leave_open_is_refused_by_its_flag(
 
 
 def test_what_is_asked_for_is_the_offer_with_its_defaults() -> None:
-    request = request_of(planned(), key_id="k1").pod
+    request = creation_request(planned(), key_id="k1").pod
     assert (request.cloud_id, request.data_center_id) == (A100.cloud_id, A100.data_center)
     assert (request.disk_size, request.vcpus, request.memory) == (120, 14, 125)
     assert (request.image, request.ssh_key_id) == ("ubuntu_22_cuda_12", "k1")

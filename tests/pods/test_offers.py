@@ -4,17 +4,22 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables, why_none
-from prime_cli.pods.offer_ids import offer_id
-from prime_cli.pods.offers import (
-    Wanted,
-    meant_types,
-    narrow,
-    near_types,
-    read_regions,
-    read_words,
+from prime_cli.pods.offer_choice import (
+    accepting_variables,
+    choose_cheapest,
+    choose_named,
+    explain_no_offer,
 )
-from prime_cli.pods.shown_offers import show_offers, show_types
+from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
+from prime_cli.pods.offers import (
+    OfferFilter,
+    filter_offers,
+    match_types,
+    offer_id,
+    read_regions,
+    split_list,
+    suggest_types,
+)
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
 from tests.helpers.machines import A100, SPOT
 
@@ -40,7 +45,7 @@ UNPRICED = changed(A100, cloud_id="secret", prices=Prices())
     ],
 )
 def test_names_of_gpus_are_read_leniently_and_never_in_halves(word: str, meant: set[str]) -> None:
-    assert meant_types(TYPES, word) == meant
+    assert match_types(TYPES, word) == meant
 
 
 @pytest.mark.parametrize(
@@ -48,53 +53,53 @@ def test_names_of_gpus_are_read_leniently_and_never_in_halves(word: str, meant: 
     [("H10", "H100_80GB"), ("4090", "RTX4090_24GB"), ("h1000", "H100_80GB")],
 )
 def test_a_name_that_is_none_has_a_near_one(word: str, near: str) -> None:
-    assert near in near_types(TYPES, word)
+    assert near in suggest_types(TYPES, word)
 
 
 def test_the_cheapest_comes_first_and_what_has_no_price_last() -> None:
-    found = narrow([UNPRICED, A100, CHEAP], Wanted())
+    found = filter_offers([UNPRICED, A100, CHEAP], OfferFilter())
     assert [offer.cloud_id for offer in found] == ["cheap", A100.cloud_id, "secret"]
 
 
 def test_what_a_hub_says_twice_is_told_once() -> None:
     dearer = changed(A100, prices=Prices("USD", 2.0))
-    assert narrow([dearer, A100, A100], Wanted()) == [A100]
+    assert filter_offers([dearer, A100, A100], OfferFilter()) == [A100]
 
 
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (Wanted(gpu_count=8), [SPOT.cloud_id]),
-        (Wanted(socket="pcie"), [A100.cloud_id]),
-        (Wanted(provider="PAPER", spot=False), [A100.cloud_id]),
-        (Wanted(max_price=2), [A100.cloud_id]),
-        (Wanted(spot=True), [SPOT.cloud_id]),
-        (Wanted(gpu_type="h100", gpu_count=1), []),
+        (OfferFilter(gpu_count=8), [SPOT.cloud_id]),
+        (OfferFilter(socket="pcie"), [A100.cloud_id]),
+        (OfferFilter(provider="PAPER", spot=False), [A100.cloud_id]),
+        (OfferFilter(max_price=2), [A100.cloud_id]),
+        (OfferFilter(spot=True), [SPOT.cloud_id]),
+        (OfferFilter(gpu_type="h100", gpu_count=1), []),
     ],
 )
-def test_only_what_is_wanted_is_left(wanted: Wanted, ids: list[str]) -> None:
-    assert [offer.cloud_id for offer in narrow([A100, SPOT], wanted)] == ids
+def test_only_what_is_wanted_is_left(wanted: OfferFilter, ids: list[str]) -> None:
+    assert [offer.cloud_id for offer in filter_offers([A100, SPOT], wanted)] == ids
 
 
 def test_what_has_no_price_is_not_below_any() -> None:
-    assert narrow([UNPRICED], Wanted(max_price=1000)) == []
+    assert filter_offers([UNPRICED], OfferFilter(max_price=1000)) == []
 
 
 def test_options_may_be_repeated_and_hold_several() -> None:
-    assert read_words(["a,b", " c ", "a", ","]) == ("a", "b", "c")
+    assert split_list(["a,b", " c ", "a", ","]) == ("a", "b", "c")
     assert read_regions(["United States,eu-north"]) == ("united_states", "eu_north")
 
 
 def test_similar_offers_are_one_with_the_range_of_what_differs() -> None:
     larger = changed(A100, vcpu=Spec(default_count=28), memory=Spec(default_count=250))
-    (one,) = show_offers([A100, larger], group=True)
+    (one,) = offer_rows([A100, larger], group=True)
     assert (one.vcpus, one.memory_gb, one.disk_gb) == ("14-28", "125-250", "120+")
     assert one.id in (offer_id(A100), offer_id(larger))
-    assert len(show_offers([A100, larger], group=False)) == 2
+    assert len(offer_rows([A100, larger], group=False)) == 2
 
 
 def test_a_type_has_its_lowest_price_whichever_kind_of_price_it_is() -> None:
-    (shown,) = show_types(
+    (shown,) = gpu_type_rows(
         {
             "H100_80GB": {
                 "8": {"cheapest": {"onDemand": 20.0, "communityPrice": 18.0}},
@@ -108,23 +113,23 @@ def test_a_type_has_its_lowest_price_whichever_kind_of_price_it_is() -> None:
 
 def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> None:
     offers = [A100, SPOT]
-    assert choose_named(offers, Wanted(), named=offer_id(SPOT), cloud=False) == SPOT
-    assert choose_named(offers, Wanted(), named=A100.cloud_id, cloud=True) == A100
+    assert choose_named(offers, OfferFilter(), named=offer_id(SPOT), cloud=False) == SPOT
+    assert choose_named(offers, OfferFilter(), named=A100.cloud_id, cloud=True) == A100
     with pytest.raises(NotFound, match="no offer `ffffff`"):
-        choose_named(offers, Wanted(), named="ffffff", cloud=False)
-    with pytest.raises(UsageError, match="not what the other flags ask"):
-        choose_named(offers, Wanted(max_price=1), named=offer_id(A100), cloud=False)
+        choose_named(offers, OfferFilter(), named="ffffff", cloud=False)
+    with pytest.raises(UsageError, match="does not match the other flags"):
+        choose_named(offers, OfferFilter(max_price=1), named=offer_id(A100), cloud=False)
 
 
 def test_of_two_with_one_id_nobody_gets_the_spot_one_unasked() -> None:
     spot = changed(A100, is_spot=True, prices=Prices("USD", 0.5))
     named = offer_id(A100)
-    assert choose_named([spot, A100], Wanted(), named=named, cloud=False) == A100
-    assert choose_named([spot, A100], Wanted(spot=True), named=named, cloud=False) == spot
+    assert choose_named([spot, A100], OfferFilter(), named=named, cloud=False) == A100
+    assert choose_named([spot, A100], OfferFilter(spot=True), named=named, cloud=False) == spot
 
 
 def test_the_cheapest_that_fits_is_taken_and_said() -> None:
-    choice = choose_cheapest([A100, CHEAP, SPOT], Wanted(gpu_type="a100"))
+    choice = choose_cheapest([A100, CHEAP, SPOT], OfferFilter(gpu_type="a100"))
     assert choice.offer == CHEAP
     assert choice.why == (
         f"Took {offer_id(CHEAP)}, A100_80GB x1 of paper in US (US-KS-2) at $1.10/h: "
@@ -134,38 +139,42 @@ def test_the_cheapest_that_fits_is_taken_and_said() -> None:
 
 def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None:
     with pytest.raises(NotFound, match="spot") as caught:
-        choose_cheapest([A100, SPOT], Wanted(gpu_type="h100"))
+        choose_cheapest([A100, SPOT], OfferFilter(gpu_type="h100"))
     assert "--spot" in (caught.value.hint or "")
-    assert choose_cheapest([A100, SPOT], Wanted(gpu_type="h100", spot=True)).offer == SPOT
+    assert choose_cheapest([A100, SPOT], OfferFilter(gpu_type="h100", spot=True)).offer == SPOT
 
 
 @pytest.mark.parametrize(
     ("wanted", "message", "hint"),
     [
-        (Wanted(gpu_type="h10"), "no `h10`", "did you mean `H100_80GB`"),
-        (Wanted(gpu_type="a100", gpu_count=3), "`--gpu-count`", "machines with 1 of them"),
-        (Wanted(gpu_type="a100", max_price=1), "`--max-price`", "the cheapest is A100_80GB x1"),
-        (Wanted(provider="aws"), "`--provider`", "there is paper"),
-        (Wanted(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
-        (Wanted(gpu_count=3, max_price=0.1), "No offer fits all", "prime availability list"),
+        (OfferFilter(gpu_type="h10"), "no `h10`", "did you mean `H100_80GB`"),
+        (OfferFilter(gpu_type="a100", gpu_count=3), "`--gpu-count`", "machines with 1 of them"),
+        (
+            OfferFilter(gpu_type="a100", max_price=1),
+            "`--max-price`",
+            "the cheapest is A100_80GB x1",
+        ),
+        (OfferFilter(provider="aws"), "`--provider`", "there is paper"),
+        (OfferFilter(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
+        (OfferFilter(gpu_count=3, max_price=0.1), "No offer fits all", "prime availability list"),
     ],
 )
-def test_the_wish_that_is_to_blame_is_named(wanted: Wanted, message: str, hint: str) -> None:
-    why = why_none([A100, SPOT], wanted)
+def test_the_wish_that_is_to_blame_is_named(wanted: OfferFilter, message: str, hint: str) -> None:
+    why = explain_no_offer([A100, SPOT], wanted)
     assert message in why.message
     assert hint in (why.hint or "")
 
 
 def test_where_it_is_to_be_is_to_blame_when_a_hub_that_was_asked_for_it_has_nothing() -> None:
-    assert "`--regions`" in why_none([], Wanted(regions=("africa",))).message
-    assert "`--disks`" in why_none([], Wanted(disks=("d1",))).message
+    assert "`--regions`" in explain_no_offer([], OfferFilter(regions=("africa",))).message
+    assert "`--disks`" in explain_no_offer([], OfferFilter(disks=("d1",))).message
 
 
 def test_a_hub_without_machines_says_so() -> None:
-    assert "nothing to rent" in why_none([], Wanted(gpu_type="h100")).message
+    assert "nothing to rent" in explain_no_offer([], OfferFilter(gpu_type="h100")).message
 
 
 def test_offers_that_take_no_variables_are_left_out_as_the_official_client_does() -> None:
     other: GpuOffer = changed(A100, provider="runpod")
-    (left,) = taking_variables([A100, SPOT, other])
+    (left,) = accepting_variables([A100, SPOT, other])
     assert left.images == ("cuda_12_6_pytorch_2_7",)

@@ -66,12 +66,12 @@ QUESTIONS = {
     ("commands/switch.py", "Whom do you work for?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
-    ("commands/trusting.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
+    ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
 }
 """By module and how the question begins."""
 
 BARS = {
-    ("accounts/approval.py", "Waiting for "): (
+    ("accounts/browser_login.py", "Waiting for "): (
         f"{_LOGIN}::test_the_page_is_shown_while_a_bar_says_what_is_waited_for"
     ),
     ("api/evaluations.py", "Pushing samples"): _RUNS,
@@ -81,7 +81,7 @@ BARS = {
         f"{_BARS}::test_looking_at_this_machine_is_shown"
     ),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
-    ("envs/locking/updating.py", "Locking"): _INSTALL,
+    ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/outdated.py", "Asking the hub"): _INSTALL,
     ("commands/eval/compare.py", "Comparing"): _RUNS,
     ("commands/eval/gate.py", "Reading "): _RUNS,
@@ -92,16 +92,16 @@ BARS = {
     ("commands/eval/show.py", "Reading "): _RUNS,
     ("commands/hub/migrate.py", "Migrating"): _HUBS,
     ("envs/build.py", "Building "): f"{_BARS}::test_building_is_shown",
-    ("envs/bundles/admission.py", "Unpacking "): _BUNDLE,
+    ("envs/bundles/unpacked.py", "Unpacking "): _BUNDLE,
     ("envs/bundles/packages.py", "Building "): _BUNDLE,
     ("envs/bundles/packages.py", "Fetching packages"): _BUNDLE,
-    ("envs/bundles/reading.py", "Checking "): _BUNDLE,
-    ("envs/bundles/writing.py", "Writing "): _BUNDLE,
+    ("envs/bundles/archive.py", "Checking "): _BUNDLE,
+    ("envs/bundles/archive.py", "Writing "): _BUNDLE,
     ("envs/install.py", "Installing "): _INSTALL,
     ("envs/install.py", "Resolving packages"): _INSTALL,
-    ("envs/keeping/pruning.py", "Removing"): _INSTALL,
-    ("envs/keeping/verifying.py", "Verifying"): _INSTALL,
-    ("envs/seeding.py", "Preparing the starter environments"): (
+    ("envs/cache/maintenance.py", "Removing"): _INSTALL,
+    ("envs/cache/maintenance.py", "Verifying"): _INSTALL,
+    ("envs/upload.py", "Preparing the starter environments"): (
         f"{_BARS}::test_the_first_command_says_what_it_prepares"
     ),
     ("evals/checking/check.py", "Checking "): _CHECKS,
@@ -114,9 +114,9 @@ BARS = {
     ("hub/maintenance/garbage.py", "Looking through the blobs"): _HUBS,
     ("hub/maintenance/restore.py", "Restoring blobs"): _HUBS,
     ("hub/maintenance/restore.py", "Restoring tables"): _HUBS,
-    ("pods/waiting.py", "Waiting for "): f"{_RENTING}::test_it_is_waited_for_at_a_terminal",
-    ("pods/ending.py", "Ending pods"): f"{_PODS}::test_ending_pods_is_shown",
-    ("pods/ssh/reaching.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
+    ("pods/wait.py", "Waiting for "): f"{_RENTING}::test_it_is_waited_for_at_a_terminal",
+    ("pods/terminate.py", "Terminating pods"): f"{_PODS}::test_ending_pods_is_shown",
+    ("pods/ssh/connect.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
 }
 """By module and how the description begins; an expression where it begins with no word."""

@@ -99,7 +99,7 @@ def test_leaks_are_ended_after_a_yes(rented: Rented, tmp_path: Path) -> None:
 
 def test_ending_pods_is_shown(rented: Rented, tmp_path: Path) -> None:
     rented.looks = 1
-    watch("pods", "terminate", "web", "--yes", cwd=tmp_path, shown="Ending pods")
+    watch("pods", "terminate", "web", "--yes", cwd=tmp_path, shown="Terminating pods")
     assert rented.ends == 1
 
 

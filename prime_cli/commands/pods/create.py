@@ -22,12 +22,18 @@ from prime_cli.commands.pods.prompts import ask_offer, ask_open
 from prime_cli.commands.pods.teams import Sharing, TeamOpt, read_sharing
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
-from prime_cli.pods.choosing import choose_cheapest, choose_named, taking_variables
-from prime_cli.pods.creation import Plan, ends_pods, plan_creation
+from prime_cli.pods.creation import (
+    PodOptions,
+    PodPlan,
+    ends_pods,
+    free_name,
+    plan_creation,
+    read_variables,
+)
 from prime_cli.pods.disks import find_disks
-from prime_cli.pods.finding import all_pods
-from prime_cli.pods.offers import Wanted, fetch_offers, read_regions, read_words
-from prime_cli.pods.wishes import Wishes, free_name, read_variables
+from prime_cli.pods.lookup import all_pods
+from prime_cli.pods.offer_choice import accepting_variables, choose_cheapest, choose_named
+from prime_cli.pods.offers import OfferFilter, fetch_offers, read_regions, split_list
 from prime_cli.session import Session
 from prime_cli.wire.offers import GpuOffer
 from prime_cli.wire.pods import LONGEST_LIFE
@@ -97,8 +103,8 @@ def create(
     life = _read_life(for_)
     variables = read_variables(env or (), os.environ)
     hub = session.hub
-    attached = find_disks(hub, read_words(disks or ()))
-    wanted = Wanted(
+    attached = find_disks(hub, split_list(disks or ()))
+    wanted = OfferFilter(
         gpu_type=gpu_type,
         gpu_count=gpu_count,
         regions=read_regions(regions or ()),
@@ -120,7 +126,7 @@ def create(
         offers = _leave_out(session, offers)
     offer = _choose(session, offers, wanted, _Named(id_, cloud_id), asks=asks)
     taken = [pod.name for pod in all_pods(hub)]
-    wishes = Wishes(
+    wishes = PodOptions(
         name=_name(session, name, taken) or free_name(offer, taken),
         disk_size=disk_size,
         vcpus=vcpus,
@@ -164,14 +170,14 @@ def _read_life(text: str | None) -> timedelta | None:
 
 def _leave_out(session: Session, offers: Sequence[GpuOffer]) -> list[GpuOffer]:
     """The offers without those whose pods can have no variables."""
-    usable = taking_variables(offers)
+    usable = accepting_variables(offers)
     if left_out := len(offers) - len(usable):
         session.output.say(f"Left out {pluralize(left_out, 'offer')} without variables")
     return usable
 
 
 def _choose(
-    session: Session, offers: Sequence[GpuOffer], wanted: Wanted, meant: _Named, *, asks: bool
+    session: Session, offers: Sequence[GpuOffer], wanted: OfferFilter, meant: _Named, *, asks: bool
 ) -> GpuOffer:
     if meant.short and meant.cloud:
         raise UsageError("`--id` and `--cloud-id` both name an offer", hint="give one of them")
@@ -199,7 +205,7 @@ def _name(session: Session, name: str | None, taken: Collection[str | None]) -> 
     return name
 
 
-def _agree(session: Session, plan: Plan, *, yes: bool) -> None:
+def _agree(session: Session, plan: PodPlan, *, yes: bool) -> None:
     show = session.output
     for label, text in plan_lines(plan):
         # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.

@@ -11,22 +11,21 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.formatting import first_few
 from prime_cli.models.budget import format_usd
-from prime_cli.pods import public_keys
-from prime_cli.pods.creation import Plan, request_of
-from prime_cli.pods.finding import word_for
-from prime_cli.pods.identity import find_identity, is_here, public_line
-from prime_cli.pods.listing import gpu_words, moment
-from prime_cli.pods.prices import hourly
-from prime_cli.pods.registration import register_key
-from prime_cli.pods.shown_offers import place_of
-from prime_cli.pods.waiting import wait_until_up
+from prime_cli.pods import ssh_keys
+from prime_cli.pods.creation import PodPlan, creation_request
+from prime_cli.pods.formatting import gpu_words, hourly, moment
+from prime_cli.pods.lookup import shortest_name
+from prime_cli.pods.offer_rows import place_of
+from prime_cli.pods.ssh.identity import find_identity, key_exists, public_line
+from prime_cli.pods.ssh_keys import register_key
+from prime_cli.pods.wait import wait_until_up
 from prime_cli.session import Session
 from prime_cli.wire.pods import Pod
 
 _NO_PRICE = "no price is known"
 
 
-def plan_lines(plan: Plan) -> list[tuple[str, str]]:
+def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
     """What is made, where, what it costs, when it stops, and what it will have come to by then."""
     return [
         ("name", plan.wishes.name),
@@ -67,20 +66,20 @@ def left_behind(pod: Pod) -> str:
     return f"`{pod.title}` goes on at {hourly(pod.price_hr)}{until}"
 
 
-def _where(plan: Plan) -> str:
+def _where(plan: PodPlan) -> str:
     provider = plan.offer.provider or "a provider that is not told"
     place = place_of(plan.offer)
     return f"{provider}, {place}" if place else provider
 
 
-def _machine(plan: Plan) -> str:
+def _machine(plan: PodPlan) -> str:
     offer = plan.offer
     spot = ", spot: it may be taken back at any time" if offer.is_spot else ""
     gpu = gpu_words(offer.gpu_type, offer.gpu_count)
     return f"{machine_text(gpu, plan.wishes.nodes)}{spot}"
 
 
-def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
+def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
     sizes = [
         None if plan.vcpus is None else f"{plan.vcpus} vCPUs",
         None if plan.memory is None else f"{plan.memory} GB of memory",
@@ -104,7 +103,7 @@ def _contents(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "team", team + (f", shared with {shared}" if with_whom else "")
 
 
-def _price(plan: Plan) -> str:
+def _price(plan: PodPlan) -> str:
     if plan.price is None:
         return _NO_PRICE
     base = plan.offer.prices.price or 0.0
@@ -114,13 +113,13 @@ def _price(plan: Plan) -> str:
     return f"{hourly(plan.price)}{nodes}{extra}"
 
 
-def _stop(plan: Plan) -> str:
+def _stop(plan: PodPlan) -> str:
     if plan.stop_at is None:
         return "only when you terminate it: this hub ends no pods by itself"
     return deadline_text(plan.stop_at, plan.begun_at)
 
 
-def _bill(plan: Plan) -> str:
+def _bill(plan: PodPlan) -> str:
     if plan.price is None or plan.disks_price is None:
         return _NO_PRICE
     if plan.bill is None:
@@ -129,7 +128,7 @@ def _bill(plan: Plan) -> str:
     return f"{format_usd(plan.bill)} until then{disks}"
 
 
-def named(plan: Plan) -> str:
+def named(plan: PodPlan) -> str:
     """The plan in a few words, for a question: ``web` at $1.79/h`."""
     return f"`{plan.wishes.name}` at {hourly(plan.price)}"
 
@@ -146,7 +145,7 @@ class Key:
 class Order:
     """What was agreed to, the key that opens it, and the names that other pods have."""
 
-    plan: Plan
+    plan: PodPlan
     key: Key
     taken: Collection[str | None]
 
@@ -159,8 +158,8 @@ def find_key(hub: HubClient, word: str | None) -> Key:
     if word is None:
         return Key()
     with suppress(NotFound, NotAllowed):  # a hub that keeps no keys, or shows them to nobody
-        return Key(public_keys.find_key(hub, word).id)
-    if not is_here(word):
+        return Key(ssh_keys.find_key(hub, word).id)
+    if not key_exists(word):
         raise NotFound(
             f"There is no key `{word[:80]}` on {hub.host}, and no such file here",
             hint="`prime ssh-keys list` shows those there are",
@@ -171,7 +170,7 @@ def find_key(hub: HubClient, word: str | None) -> Key:
 def make(session: Session, order: Order) -> None:
     """Ask for the pod, and leave while it is made."""
     pod = _ask_for(session, order)
-    word = word_for(pod, order.taken)
+    word = shortest_name(pod, order.taken)
     session.output.show(pod, lines=pod_lines(pod))
     session.output.hint(f"see it come up with `prime pods status {word}`")
     _tell_next(session, word)
@@ -194,13 +193,13 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
             session.output.tell(f"`prime pods terminate {pod.id}` ends it")
         raise
     session.output.show(pod, lines=pod_lines(pod))
-    _tell_next(session, word_for(pod, order.taken))
+    _tell_next(session, shortest_name(pod, order.taken))
 
 
 def _ask_for(session: Session, order: Order) -> Pod:
     key_id = _opening(session, order.key)
     try:
-        pod = session.hub.pods.create(request_of(order.plan, key_id=key_id))
+        pod = session.hub.pods.create(creation_request(order.plan, key_id=key_id))
     except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
         session.output.tell("A pod may have been made all the same: see `prime pods list`")
         raise

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from prime_cli.core.formatting import format_duration
 from prime_cli.models.budget import format_usd
-from prime_cli.pods.details import billed_so_far
-from prime_cli.pods.listing import gpu_words, moment
+from prime_cli.pods.formatting import gpu_words, moment
+from prime_cli.pods.listing import billed_so_far
 from prime_cli.wire.pods import Pod
 
 _SHORTEST_ID = 8

@@ -25,9 +25,9 @@ from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import note
 from prime_cli.core.formatting import pluralize
+from prime_cli.pods.formatting import hourly
+from prime_cli.pods.history import EndedPod, list_ended
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
-from prime_cli.pods.past import EndedPod, list_ended
-from prime_cli.pods.prices import hourly
 from prime_cli.terminal.output import Output
 
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.pods.choosing import why_none
-from prime_cli.pods.creation import TEMPLATE
-from prime_cli.pods.offers import Wanted, by_price, narrow
-from prime_cli.pods.prices import hourly
-from prime_cli.pods.shown_offers import place_of
-from prime_cli.pods.wishes import Wishes
+from prime_cli.pods.creation import TEMPLATE, PodOptions
+from prime_cli.pods.formatting import hourly
+from prime_cli.pods.offer_choice import explain_no_offer
+from prime_cli.pods.offer_rows import place_of
+from prime_cli.pods.offers import OfferFilter, filter_offers, price_key
 from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member
 from prime_cli.wire.offers import GpuOffer, Spec
@@ -18,11 +17,11 @@ from prime_cli.wire.offers import GpuOffer, Spec
 _MOST_OFFERS = 15
 
 
-def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: Wanted) -> GpuOffer:
+def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: OfferFilter) -> GpuOffer:
     """Type, then how many, then whose; what leaves no choice is not asked. Raises NotFound."""
-    left = narrow(offers, wanted)
+    left = filter_offers(offers, wanted)
     if not left:
-        raise why_none(offers, wanted)
+        raise explain_no_offer(offers, wanted)
     groups = _groups(left, lambda offer: offer.gpu_type, lambda offer: offer.gpu_type)
     if len(groups) > 1:
         left = groups[output.choose("Which GPU?", list(groups), flag="--gpu-type")]
@@ -38,7 +37,7 @@ def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: Wanted) -> Gpu
     return left[titles.index(output.choose("Whose?", titles, flag="--id"))]
 
 
-def ask_open(output: Output, offer: GpuOffer, wishes: Wishes) -> Wishes:
+def ask_open(output: Output, offer: GpuOffer, wishes: PodOptions) -> PodOptions:
     """Sizes and the image, where the offer leaves them open and no flag has said them."""
     image = wishes.image
     images = [name for name in offer.images if name != TEMPLATE]
@@ -73,7 +72,7 @@ def _groups(
 ) -> dict[str, list[GpuOffer]]:
     """Offers that are alike, by a title with the lowest price; the cheapest group first."""
     groups: dict[object, list[GpuOffer]] = {}
-    for offer in sorted(offers, key=by_price):
+    for offer in sorted(offers, key=price_key):
         groups.setdefault(key(offer), []).append(offer)
     return {_from_words(title(group[0]), group[0]): group for group in groups.values()}
 

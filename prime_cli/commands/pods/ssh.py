@@ -17,16 +17,14 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import NotFound, Offline, PrimeError, Unreachable
 from prime_cli.core.formatting import parse_duration, pluralize
-from prime_cli.pods.identity import find_identity
-from prime_cli.pods.past import Found, find_present_or_past
-from prime_cli.pods.ssh.aliases import keep_alias
-from prime_cli.pods.ssh.copying import copy, plan_copy
-from prime_cli.pods.ssh.executing import execute, remote_line
-from prime_cli.pods.ssh.files import SshFiles
-from prime_cli.pods.ssh.including import include_aliases, plain_command
-from prime_cli.pods.ssh.reaching import Wish, find_route, reach
-from prime_cli.pods.ssh.routes import Route
-from prime_cli.pods.ssh.sessions import become
+from prime_cli.pods.history import HistoryMatch, find_present_or_past
+from prime_cli.pods.ssh.config import SshFiles, keep_alias
+from prime_cli.pods.ssh.connect import ConnectOptions, connect, find_route
+from prime_cli.pods.ssh.copy import copy, plan_copy
+from prime_cli.pods.ssh.exec import remote_line, replace_process, run_command
+from prime_cli.pods.ssh.identity import find_identity
+from prime_cli.pods.ssh.include import include_aliases, plain_command
+from prime_cli.pods.ssh.routes import SshRoute
 from prime_cli.session import Session
 from prime_cli.wire.pods import Pod
 
@@ -53,12 +51,12 @@ def _find_route(
     node: int,
     timeout: str | None,
     wait: bool = True,
-) -> Route:
+) -> SshRoute:
     """The way to the pod that `word` means, once it lets us in; unless `wait`, as it is now."""
     seconds = None if timeout is None else float(parse_duration(timeout))
     pod = _find_pod(session, word)
     config = session.config
-    wish = Wish(
+    wish = ConnectOptions(
         home=config.home.value,
         identity=find_identity(config.home.value, identity, config.ssh_key_path, session.progress),
         node=node,
@@ -69,14 +67,14 @@ def _find_route(
         return _route_now(session, pod, wish)
     if config.offline:
         raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
-    route = reach(session.hub, pod, wish, session.progress)
+    route = connect(session.hub, pod, wish, session.progress)
     # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
     keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
     return route
 
 
 @contextmanager
-def _detecting_the_end(session: Session, route: Route) -> Iterator[None]:
+def _detecting_the_end(session: Session, route: SshRoute) -> Iterator[None]:
     """Tell a connection that broke because its pod ended meanwhile as that, as at a deadline."""
     try:
         yield
@@ -88,14 +86,14 @@ def _detecting_the_end(session: Session, route: Route) -> Iterator[None]:
         ) from error
 
 
-def _has_ended(session: Session, route: Route) -> bool:
+def _has_ended(session: Session, route: SshRoute) -> bool:
     try:
-        return isinstance(find_present_or_past(session.hub, route.pod_id), Found)
+        return isinstance(find_present_or_past(session.hub, route.pod_id), HistoryMatch)
     except PrimeError:  # nothing is known for certain then
         return False
 
 
-def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
+def _route_now(session: Session, pod: Pod, wish: ConnectOptions) -> SshRoute:
     route = find_route(session.hub, pod, wish)
     if route is None:
         raise Unreachable(
@@ -107,7 +105,7 @@ def _route_now(session: Session, pod: Pod, wish: Wish) -> Route:
 
 def _find_pod(session: Session, word: str) -> Pod:
     found = find_present_or_past(session.hub, word)
-    if isinstance(found, Found):
+    if isinstance(found, HistoryMatch):
         raise NotFound(
             f"`{found.pod.title}` has ended", hint="`prime pods history` shows those that ended"
         )
@@ -165,10 +163,10 @@ def ssh(
     if not no_config:
         _keep(session, route, tells=not arguments)
     session.close()
-    become(argv)
+    replace_process(argv)
 
 
-def _print(session: Session, route: Route, argv: list[str]) -> None:
+def _print(session: Session, route: SshRoute, argv: list[str]) -> None:
     record = {
         "argv": argv,
         "host": route.address.host,
@@ -182,7 +180,7 @@ def _print(session: Session, route: Route, argv: list[str]) -> None:
     session.output.text(shlex.join(argv), record=record)
 
 
-def _keep(session: Session, route: Route, *, tells: bool) -> None:
+def _keep(session: Session, route: SshRoute, *, tells: bool) -> None:
     files = SshFiles(session.config.home.value)
     alias = keep_alias(files, session.hub.base_url, route)
     if include_aliases(files, session.progress) and tells:
@@ -220,7 +218,7 @@ def exec_(
     remote_line(command)
     route = _find_route(session, pod, identity=identity, node=node, timeout=timeout)
     with _detecting_the_end(session, route):
-        ended = execute(route, command, tty=tty)
+        ended = run_command(route, command, tty=tty)
     if ended.by_signal:
         session.output.warn("The command was ended by a signal")
     raise typer.Exit(ended.code)

@@ -20,11 +20,16 @@ from prime_cli.commands.pods.formatting import (
     price_text,
 )
 from prime_cli.commands.pods.watch import require_lines
-from prime_cli.pods.details import PodDetails, read_details
-from prime_cli.pods.listing import moment
-from prime_cli.pods.logs import Piece, follow_log, read_log
-from prime_cli.pods.past import EndedPod, Found, LastState, find_present_or_past, read_last
-from prime_cli.pods.prices import hourly
+from prime_cli.pods.formatting import hourly, moment
+from prime_cli.pods.history import (
+    EndedPod,
+    HistoryMatch,
+    LastState,
+    find_present_or_past,
+    read_last_state,
+)
+from prime_cli.pods.listing import PodDetails, read_details
+from prime_cli.pods.watch import LogChunk, follow_log, read_log
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
 from prime_cli.wire.codec import to_builtins
@@ -55,7 +60,7 @@ def status(
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     hub, now = session.hub, datetime.now(UTC)
     found = find_present_or_past(hub, pod)
-    if isinstance(found, Found):
+    if isinstance(found, HistoryMatch):
         _show_ended(session, found)
     else:
         _show(session, read_details(hub, found, now), now, pod)
@@ -111,8 +116,8 @@ def _restarted(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
     return [("restarted", f"{pod.started_again} ({age(pod.started_again, now)})")]
 
 
-def _show_ended(session: Session, found: Found) -> None:
-    pod, last = found.pod, read_last(session.hub, found.pod.id)
+def _show_ended(session: Session, found: HistoryMatch) -> None:
+    pod, last = found.pod, read_last_state(session.hub, found.pod.id)
     when = age(pod.terminated_at or "", datetime.now(UTC)) or "at a time that nobody noted"
     session.output.show({**to_builtins(pod), **to_builtins(last)}, lines=_ended_lines(pod, last))
     title = pod.title
@@ -171,7 +176,7 @@ def logs(
         if not piece.logs:
             session.output.say(
                 f"`{pod}` has ended, and no log of it was kept"
-                if isinstance(found, Found)
+                if isinstance(found, HistoryMatch)
                 else "Nothing was said yet"
             )
         return
@@ -183,5 +188,5 @@ def logs(
     session.output.say(f"`{pod}` has ended")
 
 
-def _print_log(session: Session, piece: Piece) -> None:
+def _print_log(session: Session, piece: LogChunk) -> None:
     session.output.text(piece.logs, record=piece)

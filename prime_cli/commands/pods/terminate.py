@@ -18,9 +18,14 @@ from prime_cli.commands.pods.formatting import described, price_text
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import first_few, pluralize
-from prime_cli.pods.ending import Ending, Target, end_pods
-from prime_cli.pods.ssh.forgetting import forget_pod
-from prime_cli.pods.targets import Targets, find_targets
+from prime_cli.pods.ssh.config import forget_pod
+from prime_cli.pods.terminate import (
+    Termination,
+    TerminationTarget,
+    TerminationTargets,
+    find_targets,
+    terminate_pods,
+)
 from prime_cli.session import Session
 from prime_cli.wire.pods import TERMINATED
 
@@ -67,12 +72,12 @@ def terminate(
 
 
 def _end(
-    session: Session, targets: Sequence[Target], now: datetime, *, yes: bool, wait: bool
-) -> Sequence[Ending]:
+    session: Session, targets: Sequence[TerminationTarget], now: datetime, *, yes: bool, wait: bool
+) -> Sequence[Termination]:
     if not targets:
         return []
     _confirm(session, targets, now, yes=yes)
-    endings = end_pods(session.hub, targets, session.progress, now=now, wait=wait)
+    endings = terminate_pods(session.hub, targets, session.progress, now=now, wait=wait)
     for each in endings:
         if each.error is None:
             forget("pods", filter(None, (each.id, each.name)))
@@ -80,7 +85,9 @@ def _end(
     return endings
 
 
-def _confirm(session: Session, targets: Sequence[Target], now: datetime, *, yes: bool) -> None:
+def _confirm(
+    session: Session, targets: Sequence[TerminationTarget], now: datetime, *, yes: bool
+) -> None:
     show = session.output
     # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
     for target in targets:
@@ -94,7 +101,7 @@ def _confirm(session: Session, targets: Sequence[Target], now: datetime, *, yes:
     )
 
 
-def _whose(targets: Sequence[Target]) -> str:
+def _whose(targets: Sequence[TerminationTarget]) -> str:
     """What is to end in a question, where pods of others must be no surprise."""
     if len(targets) == 1:
         only = targets[0]
@@ -105,7 +112,7 @@ def _whose(targets: Sequence[Target]) -> str:
     return f"{pluralize(len(targets), 'pod')}{among}"
 
 
-def _tell(session: Session, endings: Sequence[Ending], targets: Targets) -> None:
+def _tell(session: Session, endings: Sequence[Termination], targets: TerminationTargets) -> None:
     failed = [each.error for each in endings if each.error]
     failures = [*targets.unknown, *failed]
     records = [_record(each) for each in (*endings, *targets.ended)]
@@ -128,7 +135,7 @@ def _warn(session: Session, failure: PrimeError) -> None:
         session.output.tell(f"  {line}")
 
 
-def _record(ending: Ending) -> dict[str, object]:
+def _record(ending: Termination) -> dict[str, object]:
     return {
         "id": ending.id,
         "name": ending.name,
@@ -139,7 +146,7 @@ def _record(ending: Ending) -> dict[str, object]:
     }
 
 
-def _sentence(ending: Ending) -> str:
+def _sentence(ending: Termination) -> str:
     if ending.status != TERMINATED:
         return f"{ending.title} is being ended"
     billed = "" if ending.billed is None else f", after about {price_text(ending.billed)}"

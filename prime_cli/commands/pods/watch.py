@@ -9,8 +9,7 @@ import typer
 
 from prime_cli.commands.pods.formatting import short_ids
 from prime_cli.core.errors import UsageError
-from prime_cli.pods.polling import polled
-from prime_cli.pods.watching import Shown, changed
+from prime_cli.pods.watch import Shown, changed, poll
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
@@ -53,7 +52,7 @@ def watch(
         _tell_changes(session.output, ask, columns)
         return
     with table:
-        for things in polled(ask):
+        for things in poll(ask):
             below = f"{summed_up(things)} (Ctrl-C ends this)"
             table.show(columns.titles, columns.rows(things), below)
 
@@ -62,7 +61,7 @@ def _tell_changes(
     output: Output, ask: Callable[[], Sequence[Shown]], columns: Columns[Shown]
 ) -> None:
     before: Sequence[Shown] = ()
-    for things in polled(ask):
+    for things in poll(ask):
         for each in changed(before, things):
             if output.mode == "table":
                 now = f"{datetime.now(UTC):%H:%M:%S}"

@@ -6,8 +6,10 @@ would be an option of ssh's, and so a command of whoever wrote it.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from prime_cli.core.errors import IntegrityError, UsageError
+from prime_cli.core.errors import IntegrityError, Unreachable, UsageError
+from prime_cli.core.paths import storage_errors
 from prime_cli.wire.pods import Addresses
 
 _CONNECTION = re.compile(
@@ -21,7 +23,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True)
-class Address:
+class NodeAddress:
     """A node of a pod; an IPv6 host is without brackets."""
 
     user: str
@@ -34,7 +36,7 @@ class Address:
         return f"{self.user}@{self.host}"
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> NodeAddress:
     """Read `user@host -p PORT`, or `user@host` for port 22; raises IntegrityError for all else."""
     found = _CONNECTION.fullmatch(text)
     port = int(found["port"] or 22) if found else 0
@@ -43,16 +45,16 @@ def parse_address(text: str) -> Address:
             f"The hub says that the pod is reached at {text[:_SHOWN]!r}, which is no address",
             hint="nothing was started; ask whoever runs the hub",
         )
-    return Address(found["user"], found["host"].strip("[]"), port)
+    return NodeAddress(found["user"], found["host"].strip("[]"), port)
 
 
-def addresses_of(connection: Addresses) -> list[Address | None]:
+def addresses_of(connection: Addresses) -> list[NodeAddress | None]:
     """Each node's address, None while it has none; raises IntegrityError as `parse_address`."""
     texts = connection if isinstance(connection, list) else [connection]
     return [parse_address(text.strip(" ")) if text else None for text in texts]
 
 
-def address_of(connection: Addresses, node: int) -> Address | None:
+def address_of(connection: Addresses, node: int) -> NodeAddress | None:
     """The address of a node, counted from 0; None while it has none.
 
     Raises UsageError for a node that the pod does not have, IntegrityError as `parse_address`.
@@ -70,3 +72,34 @@ def require_id(pod_id: str) -> str:
     if not _ID.fullmatch(pod_id):
         raise IntegrityError(f"The hub has a pod with the id {pod_id[:_SHOWN]!r}, which is no name")
     return pod_id
+
+
+@dataclass(frozen=True)
+class ConfigHost:
+    """A `Host` of `file`: a name of it, and its options as they are written."""
+
+    file: Path
+    name: str
+    options: tuple[str, ...]
+
+
+def find_host(file: Path, node: int) -> ConfigHost:
+    """The host of a node: the nodes are there in their order. Raises Unreachable without it."""
+    hosts = _read_hosts(file)
+    if node >= len(hosts):
+        raise Unreachable(f"{file} has no host for node {node}")
+    return hosts[node]
+
+
+def _read_hosts(file: Path) -> list[ConfigHost]:
+    with storage_errors(file):
+        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    hosts: list[ConfigHost] = []
+    for line in map(str.strip, lines):
+        keyword, _, rest = line.partition(" ")
+        if keyword.lower() == "host" and rest.split():
+            hosts.append(ConfigHost(file, rest.split()[0], ()))
+        elif hosts and line and not line.startswith("#"):
+            last = hosts.pop()
+            hosts.append(ConfigHost(file, last.name, (*last.options, line)))
+    return hosts

@@ -1,22 +1,53 @@
-"""A route: all that ssh is told so that it reaches one node of a pod, and nothing else."""
+"""Words as ssh reads them in its files and behind `-o` (ssh_config(5))."""
 
 import os
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from prime_cli.pods.identity import Identity
-from prime_cli.pods.ssh.addresses import Address
-from prime_cli.pods.ssh.config_hosts import ConfigHost
+from prime_cli.core.errors import UsageError
+from prime_cli.pods.ssh.addresses import ConfigHost, NodeAddress
 from prime_cli.pods.ssh.host_keys import has_host_key, host_alias
-from prime_cli.pods.ssh.programs import find_program
-from prime_cli.pods.ssh.words import path_word
+from prime_cli.pods.ssh.identity import SshIdentity
+
+_WITHOUT_QUOTES = frozenset("/._-+=@:,~%")
+
+
+def quote_path(path: Path) -> str:
+    """The name of a file, quoted where needed; ssh's own `%` tokens and blanks mean themselves.
+
+    Raises UsageError for a name that cannot be written there: with `"`, `${`, a line break.
+    """
+    # Windows' ssh takes `/` too, and `\\` would be read as the beginning of an escape.
+    text = path.absolute().as_posix() if sys.platform == "win32" else str(path.absolute())
+    if not text.isprintable() or '"' in text or "${" in text or "\\" in text:
+        raise UsageError(
+            f"ssh cannot be told of the file {text!r}",
+            hint="move it to a name without quotes, `\\`, `${` and line breaks",
+        )
+    text = text.replace("%", "%%")
+    plain = all(each.isalnum() or each in _WITHOUT_QUOTES for each in text)
+    return text if plain else f'"{text}"'
+
+
+def find_program(name: str) -> str:
+    """The path of `ssh` or `scp`; raises UsageError where it is not installed."""
+    found = shutil.which(name)
+    if found is None:
+        raise UsageError(
+            f"Pods are reached with {name}, which is not installed",
+            hint="install OpenSSH (the package `openssh-client`)",
+        )
+    return found
+
 
 _HEARTBEAT = "30"
 """Seconds of silence after which ssh asks whether the pod is there: routers forget sooner."""
 
 
 @dataclass(frozen=True)
-class Route:
+class SshRoute:
     """A node and the way there.
 
     `name` is the pod as people call it, `node` counts from 0. `known_hosts` has its host keys, and
@@ -26,8 +57,8 @@ class Route:
     pod_id: str
     name: str
     node: int
-    address: Address
-    identity: Identity
+    address: NodeAddress
+    identity: SshIdentity
     known_hosts: Path
     pinned: bool = False
     host: ConfigHost | None = None
@@ -48,10 +79,10 @@ class Route:
         # Without a key that is known the first one is kept; after that no other is taken.
         known = has_host_key(self.known_hosts, self.host_alias)
         return [
-            ("IdentityFile", path_word(self.identity.file)),
+            ("IdentityFile", quote_path(self.identity.file)),
             ("IdentitiesOnly", "yes"),
             ("HostKeyAlias", self.host_alias),
-            ("UserKnownHostsFile", path_word(self.known_hosts)),
+            ("UserKnownHostsFile", quote_path(self.known_hosts)),
             ("GlobalKnownHostsFile", os.devnull),
             ("StrictHostKeyChecking", "yes" if known else "accept-new"),
             ("CheckHostIP", "no"),
@@ -85,7 +116,7 @@ class Route:
         return [find_program("ssh"), *self.arguments(), *options, self.target]
 
 
-def for_commands() -> list[str]:
+def command_options() -> list[str]:
     """Options for a command: forwards and commands that a user's configuration has for sessions
     would fail or hide it.
     """

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from prime_cli.core.completion_cache import remembered
-from prime_cli.pods.offer_ids import disk_offer_id
+from prime_cli.pods.offers import disk_offer_id
 from tests.helpers.cli import Prime
 from tests.helpers.machines import DISK, Machines
 from tests.hub.house import House

@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.core.completion_cache import remembered
 from prime_cli.hub.compute.provider import PodSpec
-from prime_cli.pods.offer_ids import offer_id
+from prime_cli.pods.offers import offer_id
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
 from tests.helpers.machines import A100, DISK, SPOT

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.pods.ssh.blocks import Block, format_blocks
+from prime_cli.pods.ssh.config import ConfigBlock, format_blocks
 from prime_cli.session import Session
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
@@ -83,10 +83,10 @@ def test_files_of_pods_that_are_gone_are_removed_and_those_of_others_stay(
     for pod in (present, gone, "of-nobody-here"):
         (ssh / "known_hosts" / pod).write_text("x ssh-ed25519 AAAA\n", encoding="utf-8")
     blocks = [
-        Block(present, URL, ("Host prime-web",)),
-        Block(gone, URL, ("Host prime-old",)),
-        Block("elsewhere", "https://other.example.org", ("Host prime-other",)),
-        Block("forgotten", URL, ("Host prime-forgotten",)),
+        ConfigBlock(present, URL, ("Host prime-web",)),
+        ConfigBlock(gone, URL, ("Host prime-old",)),
+        ConfigBlock("elsewhere", "https://other.example.org", ("Host prime-other",)),
+        ConfigBlock("forgotten", URL, ("Host prime-forgotten",)),
     ]
     (ssh / "config").write_bytes(format_blocks(blocks))
     told = prime("gc", "--dry-run", "-o", "json").ok().json["leaks"]

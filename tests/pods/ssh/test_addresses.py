@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.pods.ssh.addresses import (
-    Address,
+    NodeAddress,
     address_of,
     addresses_of,
     parse_address,
@@ -50,14 +50,14 @@ def test_anything_but_an_address_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        ("root@192.0.2.10 -p 2222", Address("root", "192.0.2.10", 2222)),
-        ("ubuntu@gpu-7.example.org", Address("ubuntu", "gpu-7.example.org", 22)),
-        ("root@::1 -p 40001", Address("root", "::1", 40001)),
-        ("root@[2001:db8::1] -p 22", Address("root", "2001:db8::1", 22)),
-        ("1a2b.c_d-e@pods.example.org -p 1", Address("1a2b.c_d-e", "pods.example.org", 1)),
+        ("root@192.0.2.10 -p 2222", NodeAddress("root", "192.0.2.10", 2222)),
+        ("ubuntu@gpu-7.example.org", NodeAddress("ubuntu", "gpu-7.example.org", 22)),
+        ("root@::1 -p 40001", NodeAddress("root", "::1", 40001)),
+        ("root@[2001:db8::1] -p 22", NodeAddress("root", "2001:db8::1", 22)),
+        ("1a2b.c_d-e@pods.example.org -p 1", NodeAddress("1a2b.c_d-e", "pods.example.org", 1)),
     ],
 )
-def test_addresses_of_hubs_are_read(text: str, address: Address) -> None:
+def test_addresses_of_hubs_are_read(text: str, address: NodeAddress) -> None:
     assert parse_address(text) == address
 
 
@@ -75,7 +75,7 @@ def test_whatever_is_read_cannot_be_an_option_or_a_second_word(text: str) -> Non
 def test_a_pod_of_several_nodes_has_an_address_for_each() -> None:
     said: list[str | None] = ["root@192.0.2.1 -p 22", None, "root@192.0.2.3 -p 22"]
     assert addresses_of(said)[1] is None
-    assert address_of(said, 2) == Address("root", "192.0.2.3", 22)
+    assert address_of(said, 2) == NodeAddress("root", "192.0.2.3", 22)
     assert address_of(said, 1) is None
     with pytest.raises(UsageError, match="nodes 0 to 2, and no node 3"):
         address_of(said, 3)

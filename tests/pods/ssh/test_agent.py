@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import DEFAULT
-from prime_cli.pods.identity import Identity, is_in_agent
+from prime_cli.pods.ssh.identity import SshIdentity, is_in_agent
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.ssh_keys import make_key
 from tests.helpers.tools import require
@@ -46,7 +46,7 @@ def lock(key: Path) -> None:
 def test_an_agent_opens_the_pod_where_the_file_is_locked(hub: ScriptedHub, key: Path) -> None:
     hold(key)
     lock(key)
-    assert is_in_agent(Identity(key, DEFAULT))
+    assert is_in_agent(SshIdentity(key, DEFAULT))
     assert prime_at(hub, *ECHO).ok().out == "in\n"
 
 

@@ -1,0 +1,35 @@
+"""How GPUs, places, prices and times of pods and offers are written."""
+
+from datetime import UTC, datetime
+
+from prime_cli.models.budget import format_usd
+
+
+def gpu_words(name: str, count: int) -> str:
+    """`A100_80GB x2`."""
+    return f"{name} x{count}"
+
+
+def moment(text: str | None) -> datetime | None:
+    """The point in time of an ISO 8601 text, in UTC; None for any other."""
+    try:
+        when = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def timestamp(text: str) -> str:
+    """A time of a hub to the second, in UTC, ending in `Z`; what is none stays as it is."""
+    when = moment(text)
+    return text if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def place_words(country: str | None, data_center: str | None) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; empty where nothing is."""
+    return f"{country} ({data_center})" if country and data_center else country or data_center or ""
+
+
+def hourly(price: float | None) -> str:
+    """`$1.65/h` of a price in USD, or that it is not known."""
+    return "a price that is not known" if price is None else f"{format_usd(price)}/h"

@@ -1,0 +1,142 @@
+"""Pods that ended, in the names of the official client's JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.pods.formatting import gpu_words, moment, timestamp
+from prime_cli.pods.lookup import begins_id, find_pod
+from prime_cli.wire.pods import TERMINATED, PastPod, Pod
+
+_PAGE = 100
+_MOST = 10_000
+_MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
+
+
+@dataclass(frozen=True)
+class EndedPod:
+    """A pod that is no more; amounts are in USD.
+
+    `duration` is as `12m`, `1.5h` or `2.0d`: scripts have it in the form of the official client.
+    """
+
+    id: str
+    name: str | None
+    provider: str
+    gpu: str
+    created_at: str
+    terminated_at: str | None
+    duration: str | None
+    price_per_hour: float | None
+    total_cost: float | None
+    team_id: str | None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
+
+@dataclass(frozen=True)
+class History:
+    """Some of the pods that ended, the one that ended last first."""
+
+    history: Sequence[EndedPod]
+    total_count: int
+    offset: int
+    limit: int
+
+    @property
+    def more(self) -> int:
+        """How many come after these."""
+        return max(0, self.total_count - self.offset - len(self.history))
+
+
+@dataclass(frozen=True)
+class HistoryMatch:
+    """A pod of the history, and how many ended after it."""
+
+    pod: EndedPod
+    position: int
+
+
+class LastState(msgspec.Struct, frozen=True):
+    """How a pod ended, as far as its hub still says it."""
+
+    status: str = TERMINATED
+    installation_error: str | UnsetType = UNSET
+
+
+def list_ended(hub: HubClient, *, offset: int = 0, limit: int = 100) -> History:
+    """One page of the history; raises NotLoggedIn where the hub does not know who asks."""
+    page = hub.pods.history(offset=offset, limit=limit)
+    return History([ended(pod) for pod in page.data], page.total_count, offset, limit)
+
+
+def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
+    """The pod that `word` means, or else the one that ended last of those that it meant.
+
+    Raises NotFound, and UsageError where several pods that are there are meant.
+    """
+    try:
+        return find_pod(hub, word)
+    except NotFound:
+        found = find_ended(hub, word)
+        if found is None:
+            raise
+        return found
+
+
+def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
+    """The pod of the history with this id, name or beginning of an id that ended last."""
+    position, best = 0, None
+    while position < _MOST:
+        page = hub.pods.history(offset=position, limit=_PAGE)
+        for pod in page.data:
+            if pod.id == word:
+                return HistoryMatch(ended(pod), position)
+            if best is None and (pod.name == word or begins_id(word, pod.id)):
+                best = HistoryMatch(ended(pod), position)
+            position += 1
+        if not page.data or position >= page.total_count:
+            break
+    return best
+
+
+def read_last_state(hub: HubClient, pod_id: str) -> LastState:
+    """How a pod of the history ended: in an ERROR, or because somebody wished it."""
+    try:
+        pod = hub.pods.get(pod_id)
+    except NotFound:
+        return LastState()
+    return LastState(pod.status, pod.installation_failure or UNSET)
+
+
+def ended(pod: PastPod) -> EndedPod:
+    """A pod of the history as it is shown."""
+    return EndedPod(
+        id=pod.id,
+        name=pod.name,
+        provider=pod.provider_type,
+        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
+        created_at=timestamp(pod.created_at),
+        terminated_at=timestamp(pod.terminated_at) if pod.terminated_at else None,
+        duration=_duration(pod),
+        price_per_hour=pod.price_hr,
+        total_cost=pod.total_billed_price,
+        team_id=pod.team_id,
+    )
+
+
+def _duration(pod: PastPod) -> str | None:
+    begun, gone = moment(pod.created_at), moment(pod.terminated_at)
+    if begun is None or gone is None:
+        return None
+    seconds = (gone - begun).total_seconds()
+    if seconds < _HOUR:
+        return f"{int(seconds / _MINUTE)}m"
+    return f"{seconds / _HOUR:.1f}h" if seconds < _DAY else f"{seconds / _DAY:.1f}d"

@@ -1,0 +1,96 @@
+"""Find the pod, disk or key that a word on the command line means, of all that a hub has."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeVar
+
+from prime_cli.api.accounts import fetch_all
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.pods.formatting import gpu_words, timestamp
+from prime_cli.wire.pods import FEATURE, Pod
+
+_SHORTEST_BEGINNING = 4
+_MOST_TOLD = 20
+
+
+class Named(Protocol):
+    """A thing of a hub with an id, and perhaps a name."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str | None: ...
+
+
+Thing = TypeVar("Thing", bound=Named)
+
+
+def find_pod(hub: HubClient, word: str) -> Pod:
+    """The pod with this id or name, or whose id is the only one that begins like this.
+
+    Raises NotFound, and UsageError where several match.
+    """
+    return require_one(hub, match(all_pods(hub), word), word, "pod", told=_told)
+
+
+def shortest_name(pod: Pod, other_names: Collection[str | None]) -> str:
+    """What commands find this pod by: its name, unless it has none or shares it, then its id."""
+    return pod.id if pod.name is None or pod.name in other_names else pod.name
+
+
+def all_pods(hub: HubClient) -> list[Pod]:
+    """All pods of the user."""
+    return fetch_all(hub.pods.page)
+
+
+def match(things: Sequence[Thing], word: str) -> list[Thing]:
+    """Those with this id; without one those of this name, then those whose id begins like this."""
+    return (
+        [thing for thing in things if thing.id == word]
+        or [thing for thing in things if thing.name == word]
+        or [thing for thing in things if begins_id(word, thing.id)]
+    )
+
+
+def begins_id(word: str, whole: str) -> bool:
+    """Whether `word` is long enough for a beginning of an id, and is that of `whole`."""
+    return len(word) >= _SHORTEST_BEGINNING and whole.startswith(word)
+
+
+def require_one(
+    hub: HubClient,
+    found: Sequence[Thing],
+    word: str,
+    noun: str,
+    *,
+    told: Callable[[Thing], str],
+    by: str = "id",
+) -> Thing:
+    """The one that was found.
+
+    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several: each is
+    `told` in a line, by the `by` that no other has.
+    """
+    if len(found) > 1:
+        raise UsageError(
+            f"`{word[:80]}` may be any of {len(found)} {noun}s",
+            detail="\n".join(map(told, found[:_MOST_TOLD])),
+            hint=f"name the {noun} by its {by}",
+        )
+    if not found:
+        group = f"{noun.lower().replace(' ', '-')}s"
+        raise NotFound(
+            f"There is no {noun} `{word[:80]}` on {hub.host}",
+            hint=f"`prime {group} list` shows those there are",
+        )
+    return found[0]
+
+
+def _told(pod: Pod) -> str:
+    gpu = gpu_words(pod.gpu_name, pod.gpu_count)
+    return f"{pod.id}  {gpu}, {pod.shown_status}, made {timestamp(pod.created_at)}"
+
+
+def has_extensions(hub: HubClient) -> bool:
+    """Whether it ends pods at their deadline, makes several nodes, and can be swept."""
+    return FEATURE in hub.capabilities().features

@@ -1,0 +1,149 @@
+"""Which of the offers a pod is made of: the one that is named, else the cheapest that fits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import first_few, pluralize
+from prime_cli.pods.formatting import gpu_words, hourly
+from prime_cli.pods.offer_rows import place_of
+from prime_cli.pods.offers import (
+    OfferFilter,
+    filter_offers,
+    match_types,
+    offer_id,
+    price_key,
+    suggest_types,
+)
+from prime_cli.wire.offers import GpuOffer
+
+_IMAGES_WITHOUT_VARIABLES = frozenset({"ubuntu_22_cuda_12"})
+_PROVIDERS_WITHOUT_VARIABLES = frozenset({"runpod"})
+"""As the official client leaves them out where a pod is to have environment variables."""
+
+
+@dataclass(frozen=True)
+class OfferChoice:
+    """The offer that was taken, and a sentence about why."""
+
+    offer: GpuOffer
+    why: str
+
+
+def choose_named(
+    offers: Sequence[GpuOffer], wanted: OfferFilter, *, named: str, cloud: bool
+) -> GpuOffer:
+    """The offer with the six-letter id, or (`cloud`) the provider's own id, `named`.
+
+    Of several with one id it is the cheapest that is wanted, on demand rather than spot. Raises
+    NotFound, and UsageError for an offer that is not what else was asked for.
+    """
+    ids = [offer.cloud_id if cloud else offer_id(offer) for offer in offers]
+    meant = [
+        offer for offer, each in zip(offers, ids, strict=True) if each.lower() == named.lower()
+    ]
+    if not meant:
+        raise NotFound(
+            f"There is no offer `{named[:80]}` now",
+            hint="`prime availability list` shows those there are; offers come and go",
+        )
+    fitting = filter_offers(meant, wanted)
+    if not fitting:
+        raise UsageError(
+            f"The offer `{named}` is {offer_title(meant[0])}, which does not match the other flags",
+            hint="leave them out, or leave the id out to take the cheapest that fits",
+        )
+    return min(fitting, key=lambda offer: (bool(offer.is_spot), price_key(offer)))
+
+
+def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferFilter) -> OfferChoice:
+    """The cheapest offer that fits; a machine that may be taken back only where it is asked for.
+
+    Raises NotFound that says what there is instead.
+    """
+    asked = wanted if wanted.spot else replace(wanted, spot=False)
+    fitting = filter_offers(offers, asked)
+    if not fitting:
+        if wanted.spot is None and filter_offers(offers, wanted):
+            raise NotFound(
+                "All that fits may be taken back at any time (spot)", hint="take one with `--spot`"
+            )
+        raise explain_no_offer(offers, wanted)
+    of_how_many = (
+        "the only offer that fits"
+        if len(fitting) == 1
+        else f"the cheapest of {pluralize(len(fitting), 'offer')} that fit"
+    )
+    offer = fitting[0]
+    return OfferChoice(offer, f"Took {offer_id(offer)}, {offer_title(offer)}: {of_how_many}")
+
+
+def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFound:
+    """What to say where nothing fits: the wish that is to blame, and what would do."""
+    types = {offer.gpu_type for offer in offers}
+    if not offers and (wanted.regions or wanted.disks):
+        flag = "--regions" if wanted.regions else "--disks"
+        return NotFound(f"Nothing fits `{flag}`", hint="leave it out")
+    if not offers:
+        return NotFound("There is nothing to rent there now", hint="`--context` names another hub")
+    if wanted.gpu_type and not match_types(types, wanted.gpu_type):
+        near = suggest_types(types, wanted.gpu_type)
+        said = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else None
+        return NotFound(
+            f"There is no `{wanted.gpu_type[:80]}` to rent now",
+            hint=said or "`prime availability gpu-types` shows what there is",
+        )
+    return _excluding_option(offers, wanted) or NotFound(
+        "No offer fits all that is asked for",
+        hint="`prime availability list` shows what there is",
+    )
+
+
+def _excluding_option(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFound | None:
+    """The one wish without which something would fit, and the values that do."""
+    for field in fields(OfferFilter):
+        if field.name in ("gpu_type", "regions", "disks") or getattr(wanted, field.name) is None:
+            continue
+        without: dict[str, Any] = {field.name: None}
+        rest = filter_offers(offers, replace(wanted, **without))
+        if rest:
+            flag = f"--{field.name.replace('_', '-')}"
+            return NotFound(f"Nothing fits `{flag}`", hint=_instead(field.name, rest))
+    return None
+
+
+def _instead(name: str, rest: Sequence[GpuOffer]) -> str:
+    cheapest = min(rest, key=price_key)
+    match name:
+        case "gpu_count":
+            counts = sorted({offer.gpu_count for offer in rest})
+            return f"there are machines with {first_few(counts, 8)} of them"
+        case "max_price":
+            return f"the cheapest is {offer_title(cheapest)}"
+        case "socket" | "provider":
+            there = sorted({getattr(offer, name) or "" for offer in rest} - {""})
+            return f"there is {first_few(there, 8)}" if there else f"{name}s are not told"
+        case _:
+            return "leave it out"
+
+
+def offer_title(offer: GpuOffer) -> str:
+    """An offer in a few words: `H100_80GB x8 spot of paper in FI at $9.52/h`."""
+    spot = " spot" if offer.is_spot else ""
+    provider = f" of {offer.provider}" if offer.provider else ""
+    place = f" in {place}" if (place := place_of(offer)) else ""
+    gpu = gpu_words(offer.gpu_type, offer.gpu_count)
+    return f"{gpu}{spot}{provider}{place} at {hourly(offer.prices.price)}"
+
+
+def accepting_variables(offers: Sequence[GpuOffer]) -> list[GpuOffer]:
+    """The offers of the public hub whose pods can have environment variables."""
+    found = []
+    for offer in offers:
+        images = tuple(name for name in offer.images if name not in _IMAGES_WITHOUT_VARIABLES)
+        if images and offer.provider not in _PROVIDERS_WITHOUT_VARIABLES:
+            found.append(msgspec.structs.replace(offer, images=images))
+    return found

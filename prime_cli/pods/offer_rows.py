@@ -1,0 +1,183 @@
+"""Offers as `prime availability` shows them, in the names of the official client's JSON."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from prime_cli.pods.formatting import place_words
+from prime_cli.pods.offers import disk_offer_id, offer_id, price_key
+from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
+
+UNKNOWN = "N/A"
+"""As the official client writes what a hub does not say."""
+
+_COMMUNITY = "community_cloud"
+_PRICES = ("communityPrice", "onDemand", "spotPrice")
+
+
+@dataclass(frozen=True)
+class OfferRow:
+    """An offer, or several that differ in vCPUs and memory alone (`8-16`); prices in USD per hour.
+
+    `gpu_type` is for people; `price_value` is None where no price is known.
+    """
+
+    id: str
+    cloud_id: str
+    gpu_type: str
+    gpu_count: int
+    socket: str
+    provider: str
+    location: str
+    stock_status: str
+    price_per_hour: str
+    price_value: float | None
+    security: str
+    vcpus: str
+    memory_gb: str
+    disk_gb: str
+    gpu_memory: int
+    is_spot: bool | None
+
+
+@dataclass(frozen=True)
+class DiskOfferRow:
+    """A kind of disk; `price` is in USD per GB and hour, `max_size` in GB."""
+
+    short_id: str
+    provider: str
+    location: str
+    stock_status: str
+    price: str
+    price_value: float | None
+    max_size: str
+    is_multinode: str
+
+
+@dataclass(frozen=True)
+class GpuTypeRow:
+    """A type of machine, how many GPUs there are of it at once, and its lowest price per hour."""
+
+    gpu_type: str
+    gpu_counts: tuple[str, ...]
+    cheapest: float | None
+
+
+def offer_rows(offers: Iterable[GpuOffer], *, group: bool) -> list[OfferRow]:
+    """The offers by price; with `group` those of one provider, place and price are one."""
+    groups: dict[object, list[GpuOffer]] = {}
+    for offer in sorted(offers, key=price_key):
+        groups.setdefault(_alike(offer) if group else offer_id(offer), []).append(offer)
+    return [_shown(alike) for alike in groups.values()]
+
+
+def disk_offer_rows(offers: Iterable[DiskOffer]) -> list[DiskOfferRow]:
+    """The kinds of disks, the cheapest first."""
+    return [_shown_disk(offer) for offer in sorted(offers, key=_by_disk_price)]
+
+
+def gpu_type_rows(summary: Summary) -> list[GpuTypeRow]:
+    """The types of machines by name. Hubs say prices in a form that is not published whole."""
+    return [
+        GpuTypeRow(name, tuple(sorted(counts, key=_as_number)), _cheapest(counts.values()))
+        for name, counts in sorted(summary.items(), key=lambda item: item[0].replace("_", " "))
+    ]
+
+
+def price_text(price: float | None) -> str:
+    """`$1.65`, as the official client writes it."""
+    return UNKNOWN if price is None else f"${price:.2f}"
+
+
+def place_of(offer: GpuOffer) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; nothing of a machine that is here."""
+    return place_words(offer.country, offer.data_center)
+
+
+def _place(country: str | None, data_center: str | None) -> str:
+    return f"{country or UNKNOWN} ({data_center})" if data_center else country or UNKNOWN
+
+
+def _alike(offer: GpuOffer) -> tuple[object, ...]:
+    return (
+        offer.provider,
+        offer.gpu_type,
+        offer.is_spot,
+        offer.gpu_count,
+        offer.socket,
+        offer.country,
+        offer.security,
+        price_text(offer.prices.price),
+    )
+
+
+def _shown(alike: Sequence[GpuOffer]) -> OfferRow:
+    offer = alike[0]
+    name = offer.gpu_type.replace("_", " ")
+    return OfferRow(
+        id=offer_id(offer),
+        cloud_id=offer.cloud_id,
+        gpu_type=f"{name} (Spot)" if offer.is_spot else name,
+        gpu_count=offer.gpu_count,
+        socket=offer.socket or UNKNOWN,
+        provider=offer.provider or UNKNOWN,
+        location=offer.country or UNKNOWN,
+        stock_status=offer.stock_status,
+        price_per_hour=price_text(offer.prices.price),
+        price_value=offer.prices.price,
+        security="community" if offer.security == _COMMUNITY else "datacenter",
+        vcpus=_range([each.vcpu for each in alike]),
+        memory_gb=_range([each.memory for each in alike]),
+        disk_gb=_open_end(offer.disk),
+        gpu_memory=offer.gpu_memory,
+        is_spot=offer.is_spot,
+    )
+
+
+def _range(specs: Sequence[Spec]) -> str:
+    counts = [spec.default_count for spec in specs if spec.default_count is not None]
+    if not counts:
+        return UNKNOWN
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least}-{most}"
+
+
+def _open_end(spec: Spec) -> str:
+    if spec.default_count is None:
+        return UNKNOWN
+    more = spec.max_count not in (None, spec.default_count)
+    return f"{spec.default_count}+" if more else str(spec.default_count)
+
+
+def _shown_disk(offer: DiskOffer) -> DiskOfferRow:
+    spec = offer.spec
+    return DiskOfferRow(
+        short_id=disk_offer_id(offer),
+        provider=offer.provider,
+        location=_place(offer.country, offer.data_center),
+        stock_status=offer.stock_status,
+        price=UNKNOWN if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
+        price_value=spec.price_per_unit,
+        max_size=UNKNOWN if spec.max_count is None else str(spec.max_count),
+        is_multinode="Yes" if offer.is_multinode else "No",
+    )
+
+
+def _by_disk_price(offer: DiskOffer) -> tuple[float, str]:
+    price = offer.spec.price_per_unit
+    return (inf if price is None else price, disk_offer_id(offer))
+
+
+def _cheapest(counts: Iterable[object]) -> float | None:
+    found = [
+        float(price)
+        for each in counts
+        if isinstance(each, dict) and isinstance(cheapest := each.get("cheapest"), dict)
+        for name in _PRICES
+        if isinstance(price := cheapest.get(name), int | float)
+    ]
+    return min(found, default=None)
+
+
+def _as_number(count: str) -> tuple[int, str]:
+    return (int(count[:9]) if count.isdecimal() else 0, count)

@@ -1,0 +1,209 @@
+"""Prime's own files for ssh: a `config` with an alias for each pod that was reached, and host keys.
+
+`known_hosts/<pod id>` holds a pod's host keys; `config`, which ~/.ssh/config includes, has blocks:
+
+    # pod 3f0c… of https://hub.example.org
+    Host prime-train 3f0c…
+        HostName 192.0.2.10
+        …
+
+A block goes from its `# pod` line to the next one; other lines are not kept.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.errors import IntegrityError
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.pods.ssh.addresses import NodeAddress, require_id
+from prime_cli.pods.ssh.routes import SshRoute
+
+
+@dataclass(frozen=True)
+class SshFiles:
+    """Their names, below prime's home."""
+
+    home: Path
+
+    @property
+    def config(self) -> Path:
+        """The file that ~/.ssh/config includes."""
+        return self.home / "ssh" / "config"
+
+    @property
+    def lock(self) -> Path:
+        """Held while `config` and ~/.ssh/config change."""
+        return self.home / "ssh" / "config.lock"
+
+    @property
+    def all_known_hosts(self) -> Path:
+        """The folder of host keys."""
+        return self.home / "ssh" / "known_hosts"
+
+    def known_hosts(self, pod_id: str) -> Path:
+        """Host keys of one pod; raises IntegrityError for an id that is no name of a file."""
+        return self.all_known_hosts / require_id(pod_id)
+
+
+_HEADER = "# Written by prime, which removes pods that ended; ~/.ssh/config includes it.\n"
+_BEGINNING = re.compile(r"# pod (?P<pod>[A-Za-z0-9_][A-Za-z0-9._-]*) of (?P<hub>\S+)")
+
+
+@dataclass(frozen=True)
+class ConfigBlock:
+    """What ssh is told of a pod: the `lines` behind the first, without line breaks."""
+
+    pod_id: str
+    hub: str
+    lines: tuple[str, ...]
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which ssh knows it."""
+        return frozenset(
+            name for line in self.lines if line.startswith("Host ") for name in line.split()[1:]
+        )
+
+
+def read_blocks(file: Path) -> list[ConfigBlock]:
+    """The blocks of a file, none where it is not there."""
+    with storage_errors(file):
+        try:
+            text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        except FileNotFoundError:
+            return []
+    blocks: list[ConfigBlock] = []
+    for line in text.splitlines():
+        if found := _BEGINNING.fullmatch(line):
+            blocks.append(ConfigBlock(found["pod"], found["hub"], ()))
+        elif blocks and line.strip():
+            last = blocks.pop()
+            blocks.append(ConfigBlock(last.pod_id, last.hub, (*last.lines, line)))
+    return blocks
+
+
+def format_blocks(blocks: Iterable[ConfigBlock]) -> bytes:
+    """The content of a file with these blocks."""
+    parts = [
+        "\n".join((f"# pod {block.pod_id} of {block.hub}", *block.lines, "")) for block in blocks
+    ]
+    return "\n".join((_HEADER, *parts)).encode("utf-8", "surrogateescape")
+
+
+_POD_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class ReachedPod:
+    """A pod of which something is kept; `hub` is None where only its host keys are."""
+
+    pod_id: str
+    hub: str | None
+
+
+def list_reached_pods(home: Path) -> list[ReachedPod]:
+    """The pods of which there are aliases or host keys below prime's `home`.
+
+    `hub` is the address under which the pod was reached: only that hub can tell that it is gone.
+    """
+    files = SshFiles(home)
+    hubs: dict[str, str | None] = {block.pod_id: block.hub for block in read_blocks(files.config)}
+    with storage_errors(files.all_known_hosts):
+        if files.all_known_hosts.is_dir():
+            for file in sorted(files.all_known_hosts.iterdir()):
+                if _POD_ID.fullmatch(file.name) and file.is_file():
+                    hubs.setdefault(file.name, None)
+    return [ReachedPod(pod_id, hub) for pod_id, hub in hubs.items()]
+
+
+def forget_pod(home: Path, pod_id: str) -> bool:
+    """Remove a pod's aliases and host keys; whether there were any.
+
+    Raises StorageFailed where they cannot be removed, IntegrityError for an id that is no name.
+    """
+    files = SshFiles(home)
+    known_hosts = files.known_hosts(require_id(pod_id))
+    with storage_errors(known_hosts):
+        had_keys = known_hosts.is_file()
+        known_hosts.unlink(missing_ok=True)
+        known_hosts.with_name(f"{known_hosts.name}.old").unlink(missing_ok=True)
+    return _remove_block(files, pod_id) or had_keys
+
+
+def _remove_block(files: SshFiles, pod_id: str) -> bool:
+    if not any(block.pod_id == pod_id for block in read_blocks(files.config)):
+        return False
+    with locked(files.lock):
+        write_blocks(files, [b for b in read_blocks(files.config) if b.pod_id != pod_id])
+    return True
+
+
+def write_blocks(files: SshFiles, blocks: list[ConfigBlock]) -> None:
+    """Replace the file; `files.lock` is held meanwhile."""
+    write_atomically(files.config, format_blocks(blocks))
+
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
+_LONGEST = 63
+_TELLING = 8
+"""Digits of an id that are put behind a name that another pod has."""
+
+
+def keep_alias(files: SshFiles, hub: str, route: SshRoute) -> str:
+    """Write the block of a node, or replace it; the name by which ssh knows the node from now on.
+
+    `hub` is the address under which the pod was reached. Raises StorageFailed, and IntegrityError
+    for an id that would take the name of another pod.
+    """
+    before = read_blocks(files.config)
+    name, after = _with_alias(before, hub, route)
+    if before != after:
+        with locked(files.lock):
+            name, after = _with_alias(read_blocks(files.config), hub, route)
+            write_blocks(files, after)
+    return name
+
+
+def _with_alias(
+    blocks: list[ConfigBlock], hub: str, route: SshRoute
+) -> tuple[str, list[ConfigBlock]]:
+    """The name, and the blocks with that of the node; one that is there keeps its place."""
+    # Never the id alone: a hub could call a pod `github.com`, and have what is meant for that.
+    by_id = route.host_alias
+    others = [each for each in blocks if not _is_of(each, route, by_id)]
+    taken = {host for block in others if block.pod_id != route.pod_id for host in block.hosts}
+    if by_id in taken:
+        raise IntegrityError(f"The hub has a pod whose id is taken here: `{by_id}` is another one")
+    name = _node_name(_choose_name(route, taken), route.node)
+    block = ConfigBlock(route.pod_id, hub, tuple(_lines(route, name, by_id)))
+    if len(others) == len(blocks):
+        return name, [block, *blocks]
+    return name, [block if _is_of(each, route, by_id) else each for each in blocks]
+
+
+def _is_of(block: ConfigBlock, route: SshRoute, by_id: str) -> bool:
+    return block.pod_id == route.pod_id and by_id in block.hosts
+
+
+def _choose_name(route: SshRoute, taken: Collection[str]) -> str:
+    slug = _NOT_IN_NAMES.sub("-", route.name.lower()).strip("-.")[:_LONGEST] or route.pod_id
+    name = f"prime-{slug}"
+    return f"{name}-{route.pod_id[:_TELLING]}" if name in taken else name
+
+
+def _node_name(name: str, node: int) -> str:
+    return f"{name}-node-{node}" if node else name
+
+
+def _lines(route: SshRoute, *names: str) -> list[str]:
+    where = route.host.options if route.host is not None else _where(route.address)
+    # What is said first wins, so our options come before those of a provider.
+    options = [*(f"{name} {value}" for name, value in route.options), *where]
+    return [f"Host {' '.join(names)}", *(f"    {option}" for option in options)]
+
+
+def _where(address: NodeAddress) -> list[str]:
+    return [f"HostName {address.host}", f"Port {address.port}", f"User {address.user}"]

@@ -1,0 +1,178 @@
+"""From a pod to a route that is known to work: waits for its address, its port and its key."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import Conflict, NotFound, PrimeError, Unreachable
+from prime_cli.core.progress import Progress, Task
+from prime_cli.pods.ssh.addresses import address_of, find_host, require_id
+from prime_cli.pods.ssh.config import SshFiles
+from prime_cli.pods.ssh.host_keys import pin_host_keys
+from prime_cli.pods.ssh.identity import SshIdentity
+from prime_cli.pods.ssh.probe import Probe, ProbeAnswer, needs_typed_passphrase, probe, probe_error
+from prime_cli.pods.ssh.routes import SshRoute
+from prime_cli.wire import pods as wire
+from prime_cli.wire.pods import ACTIVE, Pod
+
+PATIENCE_SECONDS = 600.0
+"""How long a pod may take to come up: clouds need minutes."""
+_UP_SECONDS = 60.0
+"""How long a pod that is up may be silent, where nobody has said how long to wait."""
+_DENIALS = 3
+"""A pod that has just come up may have the user's key a moment later than its port."""
+_PAUSE = 2.0
+
+
+@dataclass(frozen=True)
+class ConnectOptions:
+    """Who connects to which node, and how long that may take.
+
+    `timeout` is in seconds; None is PATIENCE_SECONDS, and a minute for a pod that is up.
+    `can_type` says that somebody is there to type a passphrase.
+    """
+
+    home: Path
+    identity: SshIdentity
+    node: int = 0
+    timeout: float | None = None
+    can_type: bool = False
+
+
+@dataclass
+class _Attempts:
+    """What was seen so far."""
+
+    until: float
+    was_starting: bool = False
+    up_since: float | None = None
+    denials: int = 0
+
+
+def find_route(hub: HubClient, pod: Pod, wish: ConnectOptions) -> SshRoute | None:
+    """The way to a pod as the hub has it now, with its host keys pinned; None without an address.
+
+    Raises UsageError for a node that is not there, IntegrityError for an address, an id or host
+    keys that cannot be true.
+    """
+    require_id(pod.id)
+    believed = hub.in_process  # such a file may name programs to run
+    address = address_of(pod.ssh_connection, wish.node)
+    if address is None:
+        return None
+    files = SshFiles(wish.home)
+    pin_host_keys(files.known_hosts(pod.id), pod.id, pod.host_keys, pod.nodes)
+    return SshRoute(
+        pod_id=pod.id,
+        name=pod.title,
+        node=wish.node,
+        address=address,
+        identity=wish.identity,
+        known_hosts=files.known_hosts(pod.id),
+        pinned=bool(pod.host_keys),
+        host=find_host(Path(pod.ssh_config), wish.node) if believed and pod.ssh_config else None,
+    )
+
+
+def connect(
+    hub: HubClient,
+    pod: Pod,
+    wish: ConnectOptions,
+    progress: Progress,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> SshRoute:
+    """Wait until the pod lets us in; the way that was tried.
+
+    Raises Unreachable when it takes too long or the pod failed, NotFound when it has ended,
+    NotAllowed for a key that it does not let in, IntegrityError for another host key.
+    """
+    patience = PATIENCE_SECONDS if wish.timeout is None else wish.timeout
+    attempts = _Attempts(until=clock() + patience)
+    with progress.task(f"Reaching `{pod.title}`") as task:
+        while True:
+            _require_alive(pod)
+            route = find_route(hub, pod, wish)
+            seen = None if route is None else _try(route, pod, wish, attempts, clock)
+            if route is not None and seen is None:
+                return route
+            _tell(task, pod, seen)
+            if clock() >= _deadline(wish, attempts):
+                raise _too_late(pod, route, seen, patience)
+            sleep(_PAUSE)
+            pod = _look_again(hub, pod)
+
+
+def _try(
+    route: SshRoute, pod: Pod, wish: ConnectOptions, attempts: _Attempts, clock: Callable[[], float]
+) -> Probe | None:
+    """None once the pod lets us in; what is worth another attempt is returned, else raised."""
+    seen = probe(route)
+    starting = pod.shown_status != ACTIVE
+    attempts.was_starting |= starting
+    if not starting and attempts.up_since is None:
+        attempts.up_since = clock()
+    if seen.answer == ProbeAnswer.READY:
+        return None
+    if seen.answer == ProbeAnswer.DENIED:
+        if needs_typed_passphrase(route) and wish.can_type:
+            return None  # ssh asks for the passphrase itself
+        attempts.denials += 0 if starting else 1
+        if starting or (attempts.was_starting and attempts.denials < _DENIALS):
+            return seen
+    elif seen.answer == ProbeAnswer.SILENT or (
+        seen.answer == ProbeAnswer.UNKNOWN_NAME and starting
+    ):
+        return seen
+    raise probe_error(route, seen)
+
+
+def _deadline(wish: ConnectOptions, attempts: _Attempts) -> float:
+    if wish.timeout is not None or attempts.up_since is None:
+        return attempts.until
+    return min(attempts.until, attempts.up_since + _UP_SECONDS)
+
+
+def _require_alive(pod: Pod) -> None:
+    match pod.status:
+        case wire.ERROR:
+            why = pod.installation_failure
+            raise Unreachable(
+                f"`{pod.title}` has failed" + (f": {why.strip().rstrip('.')}" if why else ""),
+                hint=f"`prime pods logs {pod.id}` may tell more; `prime pods terminate {pod.id}`",
+            )
+        case wire.STOPPED:
+            raise Conflict(f"`{pod.title}` is stopped: it has no port to reach")
+        case wire.DELETING | wire.TERMINATED:
+            raise _ended(pod)
+
+
+def _look_again(hub: HubClient, pod: Pod) -> Pod:
+    try:
+        return hub.pods.get(pod.id)
+    except NotFound as error:
+        raise _ended(pod) from error
+    except Unreachable:
+        return pod  # the hub is away for a moment; the pod need not be
+
+
+def _ended(pod: Pod) -> PrimeError:
+    return NotFound(f"`{pod.title}` has ended", hint="`prime pods history` shows those that ended")
+
+
+def _too_late(pod: Pod, route: SshRoute | None, seen: Probe | None, patience: float) -> PrimeError:
+    if route is not None and seen is not None:
+        return probe_error(route, seen)
+    return Unreachable(
+        f"`{pod.title}` is {pod.shown_status} and has no address after {patience:.0f} seconds",
+        hint=f"`prime pods status {pod.id}` shows how it is; `--timeout` waits longer",
+    )
+
+
+def _tell(task: Task, pod: Pod, seen: Probe | None) -> None:
+    share = pod.installation_progress
+    note = pod.shown_status.lower() + (f" {share}%" if share and pod.shown_status != ACTIVE else "")
+    task.update(note=f"{note}, {seen.answer.value}" if seen is not None else note)

@@ -1,0 +1,181 @@
+"""Which private key opens pods: named, else one of the user's own, else one that is made."""
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.config import DEFAULT, Setting
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import make_folder, open_to_others, storage_errors
+from prime_cli.core.process import Completed, run
+from prime_cli.core.progress import Progress
+
+DEFAULT_NAMES = ("id_ed25519", "id_ecdsa", "id_rsa")
+"""The files in ~/.ssh that are looked for, the best first."""
+
+_MADE = "id_ed25519"
+_SECONDS = 60.0
+_MOST_PUBLIC_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class SshIdentity:
+    """A private key's file, and who named it: a flag, a variable, a file of settings, `default`."""
+
+    file: Path
+    source: str
+
+    @property
+    def public_file(self) -> Path:
+        """Where its public half is, by custom."""
+        return self.file.with_name(f"{self.file.name}.pub")
+
+
+def find_identity(
+    home: Path, flag: str | None, setting: Setting[str | None], progress: Progress
+) -> SshIdentity:
+    """The key of `--identity`, else of `ssh_key_path`, else a usual one of ~/.ssh, else our own.
+
+    Our own is `ssh/id_ed25519` in prime's home, made when there is none, which is said. Raises
+    NotFound where a named file is not there, UsageError for one that ssh would not use, and where
+    ~/.ssh cannot be looked into.
+    """
+    if flag is not None:
+        return _named(flag, "--identity")
+    if setting.value is not None:
+        return _named(setting.value, setting.source)
+    if usual := _usual_files():
+        return _checked(SshIdentity(usual[0], DEFAULT))
+    own = home / "ssh" / _MADE
+    if not own.is_file():
+        _make(own, progress)
+    return _checked(SshIdentity(own, DEFAULT))
+
+
+def key_exists(text: str) -> bool:
+    """Whether there is anything where `text` says that a key is, or its public half at least."""
+    named = SshIdentity(_file_of(text), DEFAULT)
+    return named.file.exists() or named.public_file.exists()
+
+
+def public_line(identity: SshIdentity) -> str:
+    """The public half as a `.pub` file has it: what is beside the key, else what is made of it.
+
+    Raises UsageError where it cannot be told without a passphrase.
+    """
+    if identity.public_file.is_file():
+        with storage_errors(identity.public_file), identity.public_file.open("rb") as file:
+            return file.read(_MOST_PUBLIC_BYTES).decode("utf-8", "replace").strip()
+    done = _read_private(identity.file)
+    if not done.ok:
+        raise UsageError(
+            f"The public half of {identity.file} is not beside it",
+            detail=done.last_lines(2),
+            hint=f"make it with `ssh-keygen -y -f {identity.file} > {identity.public_file}`",
+        )
+    return done.out.strip()
+
+
+def needs_passphrase(identity: SshIdentity) -> bool:
+    """Whether the key's file can only be read with a passphrase."""
+    done = _read_private(identity.file)
+    return not done.ok and "passphrase" in done.err
+
+
+def fingerprint(identity: SshIdentity) -> str:
+    """`SHA256:…`, as hubs and `ssh-keygen -l` show it; `unknown` where it cannot be told."""
+    done = run([_program(), "-l", "-f", str(identity.file)], timeout=_SECONDS)
+    return next((word for word in done.out.split() if word.startswith("SHA256:")), "unknown")
+
+
+def is_in_agent(identity: SshIdentity) -> bool:
+    """Whether an agent has the key, so that nobody has to type its passphrase."""
+    program = shutil.which("ssh-add")
+    if program is None or not os.environ.get("SSH_AUTH_SOCK"):
+        return False
+    held = run([program, "-l"], timeout=_SECONDS)
+    return held.ok and fingerprint(identity) in held.out.split()
+
+
+def _named(text: str, source: str) -> SshIdentity:
+    return _checked(SshIdentity(_file_of(text), source))
+
+
+def _file_of(text: str) -> Path:
+    """`text` as a person writes it: `~` is home, and `x.pub` means the private half `x`."""
+    file = Path(text)
+    with suppress(RuntimeError):  # no home: then `~` is a name like any other
+        file = file.expanduser()
+    return _private_half(file).absolute()
+
+
+def _private_half(file: Path) -> Path:
+    return file.with_name(file.name.removesuffix(".pub")) if file.name != ".pub" else file
+
+
+def _checked(identity: SshIdentity) -> SshIdentity:
+    file = identity.file
+    by_whom = "" if identity.source == DEFAULT else f" ({identity.source})"
+    if file.is_dir():
+        raise UsageError(f"{file}{by_whom} is a folder", hint="name the file of a private key")
+    if not file.is_file():
+        # An agent may hold a private key of which only the public half is a file.
+        if identity.public_file.is_file() and os.environ.get("SSH_AUTH_SOCK"):
+            return identity
+        raise NotFound(
+            f"There is no key {file}{by_whom}", hint="make one with `ssh-keygen -t ed25519`"
+        )
+    with storage_errors(file):
+        mode = open_to_others(file)
+    if mode is not None:
+        raise UsageError(
+            f"{file}{by_whom} is open to other users (mode {mode:04o}): ssh does not use it",
+            hint=f"`chmod 600 {file}` closes it",
+        )
+    if not os.access(file, os.R_OK):
+        raise UsageError(f"{file}{by_whom} cannot be read", hint="name another with `--identity`")
+    return identity
+
+
+def _usual_files() -> list[Path]:
+    try:
+        folder = Path.home() / ".ssh"
+    except RuntimeError:  # a user id without a home
+        return []
+    try:
+        return [file for name in DEFAULT_NAMES if (file := folder / name).is_file()]
+    except OSError as error:
+        raise UsageError(
+            f"Keys are looked for in {folder}, which cannot be read: {error.strerror}",
+            hint="let it be read, or name a key with `prime config set ssh_key_path FILE`",
+        ) from error
+
+
+def _make(file: Path, progress: Progress) -> None:
+    """A key of prime's own without a passphrase; the file is its owner's alone."""
+    make_folder(file.parent)
+    with locked(file.with_name("identity.lock")):
+        if file.is_file():
+            return
+        argv = [_program(), "-q", "-t", "ed25519", "-N", "", "-C", "prime", "-f", str(file)]
+        done = run(argv, timeout=_SECONDS)
+        if not done.ok:
+            raise UsageError(f"ssh-keygen makes no key at {file}", detail=done.last_lines(3))
+    progress.say(f"Made {file}, a key of prime's own: there is none in ~/.ssh")
+
+
+def _read_private(file: Path) -> Completed:
+    return run([_program(), "-y", "-P", "", "-f", str(file)], timeout=_SECONDS)
+
+
+def _program() -> str:
+    found = shutil.which("ssh-keygen")
+    if found is None:
+        raise UsageError(
+            "Keys of pods need ssh-keygen, which is not installed",
+            hint="install OpenSSH (the package `openssh-client`)",
+        )
+    return found

@@ -1,0 +1,96 @@
+"""The one line that prime adds to ~/.ssh/config, so that ssh reads the aliases of pods."""
+
+import codecs
+import os
+import shlex
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from prime_cli.core.errors import PrimeError, StorageFailed
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.pods.ssh.config import SshFiles
+from prime_cli.pods.ssh.routes import quote_path
+
+_MODE = 0o600
+
+
+def include_aliases(files: SshFiles, progress: Progress) -> bool:
+    """Let ~/.ssh/config begin with an `Include` of prime's aliases; whether ssh knows them now.
+
+    What the file says otherwise, its mode and the link that it may be stay. Adding the line is
+    said; where that cannot be done it is a warning, since the pod can be reached all the same.
+    """
+    try:
+        config = Path.home() / ".ssh" / "config"
+        with locked(files.lock):
+            added = _add(config, f"Include {quote_path(files.config)}")
+    except RuntimeError:  # no home
+        return False
+    except PrimeError as error:
+        progress.warn(
+            f"Plain ssh does not know the pod: {error.message}",
+            hint=f"`Include {files.config}` at the top of ~/.ssh/config lets it; "
+            "`--no-config` leaves that alone",
+        )
+        return False
+    if added:
+        progress.say(f"Added one line to {config}, so that plain ssh knows pods")
+    return True
+
+
+def plain_command(alias: str) -> str:
+    """How plain ssh reaches a pod by its alias.
+
+    ssh asks the system for the user's home, and reads none of the files of another one in HOME.
+    """
+    home = Path.home()
+    if home == _home_of_ssh(home):
+        return f"ssh {alias}"
+    return f"ssh -F {shlex.quote(str(home / '.ssh' / 'config'))} {alias}"
+
+
+def _home_of_ssh(home: Path) -> Path | None:
+    """The home that the system has for this user; where it keeps no list of users, `home`."""
+    if sys.platform == "win32":
+        return home
+    import pwd
+
+    with suppress(KeyError):
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return None
+
+
+def _add(config: Path, line: str) -> bool:
+    """Put `line` before everything else, unless it is there; raises StorageFailed."""
+    with storage_errors(config):
+        # Of a link the file behind it is changed, as in a folder of dotfiles.
+        target = config.resolve() if config.is_symlink() else config
+        content = target.read_bytes() if target.exists() else b""
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _MODE
+    body = content.removeprefix(codecs.BOM_UTF8)
+    if _has(body, line):
+        return False
+    if target.exists() and not os.access(target, os.W_OK):
+        raise StorageFailed(f"{config} cannot be written: it is read only")
+    end = b"\r\n" if b"\r\n" in body else b"\n"
+    write_atomically(target, line.encode() + end + body, mode=mode)
+    # The mask of this process may have narrowed what the file had.
+    with suppress(OSError):
+        target.chmod(mode)
+    return True
+
+
+def _has(content: bytes, line: str) -> bool:
+    """Whether the line is there where it holds for every host: before the first `Host`."""
+    wanted = line.partition(" ")[2].strip('"')
+    for each in content.decode("utf-8", "replace").splitlines():
+        keyword, _, rest = each.strip().partition(" ")
+        if keyword.lower() in ("host", "match"):
+            return False
+        if keyword.lower() == "include" and rest.strip().strip('"') == wanted:
+            return True
+    return False

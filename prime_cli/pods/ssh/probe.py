@@ -1,0 +1,162 @@
+"""Whether a pod lets us in, and if not, why: told from what ssh prints when it gives up."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from prime_cli.core.errors import (
+    EnvironmentFailed,
+    IntegrityError,
+    NotAllowed,
+    PrimeError,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.pods.ssh.identity import fingerprint, is_in_agent, needs_passphrase
+from prime_cli.pods.ssh.routes import SshRoute, command_options
+
+_CONNECT_SECONDS = 10
+_THROUGH_SECONDS = 35
+"""Through a program of a provider (ProxyCommand): SkyPilot's was seen to take nine on two cores."""
+_SECONDS = 40.0
+SSH_FAILED = 255
+"""The exit code of ssh where it is ssh itself that failed."""
+
+
+class ProbeAnswer(Enum):
+    """What a pod made of an attempt to log in."""
+
+    READY = "ready"
+    SILENT = "does not answer"
+    UNKNOWN_NAME = "its name is not known"
+    DENIED = "the key is not let in"
+    OTHER_HOST_KEY = "another host key"
+    BROKEN = "ssh does not start"
+
+
+_SILENCE = (
+    "connection refused", "timed out", "no route to host", "network is unreachable",
+    "network is down", "host is unreachable", "host is down", "connection closed",
+    "connection reset", "banner exchange", "kex_exchange_identification", "broken pipe",
+    "closed by remote host", "unexpectedly closed", "not responding", "lost connection",
+)  # fmt: skip
+_SIGNS = (
+    # In this order: more is said after a host key that changed, or before a probe_error.
+    (
+        ProbeAnswer.OTHER_HOST_KEY,
+        ("host key verification failed", "host identification has changed"),
+    ),
+    (ProbeAnswer.DENIED, ("permission denied (", "too many authentication failures")),
+    (ProbeAnswer.UNKNOWN_NAME, ("could not resolve hostname",)),
+    (ProbeAnswer.SILENT, _SILENCE),
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An attempt, and the last lines that ssh said of it."""
+
+    answer: ProbeAnswer
+    said: str = ""
+
+
+def probe(route: SshRoute) -> Probe:
+    """Log in, run `true`, and come back; nobody is asked for anything."""
+    seconds = _CONNECT_SECONDS if route.host is None else _THROUGH_SECONDS
+    argv = [
+        *route.ssh(
+            *("-T", "-o", "BatchMode=yes"),
+            *("-o", f"ConnectTimeout={seconds}"),
+            *command_options(),
+        ),
+        "true",
+    ]
+    try:
+        done = run(argv, timeout=_SECONDS)
+    except TimedOut as error:
+        return Probe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it does not go on")
+    # Another code is that of the account's shell, which was reached.
+    if done.code != SSH_FAILED:
+        return Probe(ProbeAnswer.READY)
+    return read_failure(done.err)
+
+
+def read_failure(said: str) -> Probe:
+    """What the words of an ssh that failed mean; what is not known is BROKEN."""
+    words = Completed(SSH_FAILED, "", said.replace("\r", "")).last_lines(3)
+    for answer, signs in _SIGNS:
+        if any(sign in said.lower() for sign in signs):
+            return Probe(answer, words)
+    return Probe(ProbeAnswer.BROKEN, words)
+
+
+def probe_error(route: SshRoute, seen: Probe) -> PrimeError:
+    """The failure that an answer stands for."""
+    return _MAKERS[seen.answer](route, seen)
+
+
+def needs_typed_passphrase(route: SshRoute) -> bool:
+    """Whether the key was not offered, because nobody has typed its passphrase."""
+    return needs_passphrase(route.identity) and not is_in_agent(route.identity)
+
+
+def passphrase_needed(route: SshRoute) -> PrimeError:
+    """The key of a route needs somebody to type its passphrase."""
+    return UsageError(
+        f"{route.identity.file} needs a passphrase, and nobody can type it here",
+        hint=f"`ssh-add {route.identity.file}` lets an agent hold the key",
+    )
+
+
+def _denied(route: SshRoute, seen: Probe) -> PrimeError:
+    if needs_typed_passphrase(route):
+        return passphrase_needed(route)
+    key = route.identity.file
+    return NotAllowed(
+        f"`{route.name}` does not let in {key} ({fingerprint(route.identity)})",
+        detail=seen.said,
+        hint="name the key that the pod was made for with `--identity`; "
+        f"`prime ssh-keys add {route.identity.public_file}` opens pods made after it",
+    )
+
+
+def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
+    if route.pinned:
+        return IntegrityError(
+            f"`{route.name}` has not the host key that the hub says: it is not your pod",
+            detail=seen.said,
+            hint="nothing was sent; ask whoever runs the hub",
+        )
+    return IntegrityError(
+        f"`{route.name}` has another host key than before: it may not be your pod",
+        detail=seen.said,
+        hint=f"if it was set up anew, remove {route.known_hosts} and connect again",
+    )
+
+
+def _unknown_name(route: SshRoute, seen: Probe) -> PrimeError:
+    return Unreachable(
+        f"The name {route.address.host} of `{route.name}` is not known here", detail=seen.said
+    )
+
+
+def _silent(route: SshRoute, seen: Probe) -> PrimeError:
+    address = route.address
+    return Unreachable(
+        f"`{route.name}` does not answer at {address.host}, port {address.port}",
+        detail=seen.said,
+        hint=f"`prime pods status {route.pod_id}` shows how it is; `--timeout` waits longer",
+    )
+
+
+def _broken(route: SshRoute, seen: Probe) -> PrimeError:
+    return EnvironmentFailed(f"ssh does not connect to `{route.name}`", detail=seen.said)
+
+
+_MAKERS = {
+    ProbeAnswer.DENIED: _denied,
+    ProbeAnswer.OTHER_HOST_KEY: _other_host_key,
+    ProbeAnswer.UNKNOWN_NAME: _unknown_name,
+    ProbeAnswer.SILENT: _silent,
+    ProbeAnswer.BROKEN: _broken,
+}

@@ -1,0 +1,204 @@
+"""Terminate pods, those that an admin names by id included, and wait until they are gone."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable, UsageError
+from prime_cli.core.progress import Progress, Task
+from prime_cli.pods.history import HistoryMatch, find_present_or_past
+from prime_cli.pods.listing import billed_so_far
+from prime_cli.pods.lookup import has_extensions
+from prime_cli.wire.pods import DELETING, TERMINATED, Endable, Pod
+
+WAIT_SECONDS = 300.0
+"""Clouds take a minute or two to give a machine back."""
+_POLL_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class TerminationTarget:
+    """A pod that is to end.
+
+    `owner` is whose it is, where that is not the user: an admin of the hub may end what no list
+    shows to the admin.
+    """
+
+    pod: Pod
+    owner: str | None = None
+
+
+@dataclass(frozen=True)
+class Termination:
+    """What came of ending one pod.
+
+    `status` is TERMINATED once it is gone, DELETING before, and that of the pod where `error` kept
+    it from being ended. `billed` (USD) is about what it had come to, `owner` as in its target.
+    """
+
+    id: str
+    name: str | None
+    status: str
+    billed: float | None
+    error: PrimeError | None = None
+    owner: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id, and whose it is where that is not the user."""
+        of_whom = f" of `{self.owner}`" if self.owner else ""
+        return f"`{self.name or self.id}`{of_whom}"
+
+
+def terminate_pods(
+    hub: HubClient,
+    targets: Sequence[TerminationTarget],
+    progress: Progress,
+    *,
+    now: datetime,
+    wait: bool = True,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Termination]:
+    """Ask for the end of each pod and, if `wait`, stay until they are gone, for five minutes.
+
+    What fails for one is kept in its Termination, and the others are ended all the same.
+    """
+    with progress.task("Terminating pods", total=len(targets), unit="pods") as task:
+        endings = [_request_termination(hub, target, now) for target in targets]
+        return _wait(hub, endings, task, sleep, clock) if wait else endings
+
+
+def _request_termination(hub: HubClient, target: TerminationTarget, now: datetime) -> Termination:
+    pod = target.pod
+    ending = Termination(pod.id, pod.name, DELETING, billed_so_far(pod, now), owner=target.owner)
+    try:
+        hub.pods.terminate(pod.id)
+    except NotFound:  # its deadline, or somebody else, was faster
+        return replace(ending, status=TERMINATED)
+    except PrimeError as error:
+        return replace(ending, status=pod.shown_status, error=error)
+    return ending
+
+
+def _wait(
+    hub: HubClient,
+    endings: list[Termination],
+    task: Task,
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+) -> list[Termination]:
+    until = clock() + WAIT_SECONDS
+    while True:
+        before = _count_under_way(endings)
+        endings = [_refresh(hub, each) for each in endings]
+        left = _count_under_way(endings)
+        task.advance(before - left)
+        if not left:
+            return endings
+        if clock() > until:
+            return [_late(each) for each in endings]
+        sleep(_POLL_SECONDS)
+
+
+def _count_under_way(endings: Sequence[Termination]) -> int:
+    return sum(each.status == DELETING and each.error is None for each in endings)
+
+
+def _refresh(hub: HubClient, ending: Termination) -> Termination:
+    if ending.status != DELETING or ending.error is not None:
+        return ending
+    try:
+        gone = _is_gone(hub, ending)
+    except Unreachable:
+        return ending  # it was asked for; whether it is done is looked at again
+    return replace(ending, status=TERMINATED) if gone else ending
+
+
+def _is_gone(hub: HubClient, ending: Termination) -> bool:
+    try:
+        if ending.owner is not None:
+            return hub.pods.endable(ending.id).terminated_at is not None
+        return all(state.status == TERMINATED for state in hub.pods.states([ending.id]))
+    except NotFound:
+        return True
+
+
+def _late(ending: Termination) -> Termination:
+    if ending.status != DELETING or ending.error is not None:
+        return ending
+    minutes = int(WAIT_SECONDS // 60)
+    error = PartialResult(
+        f"{ending.title} was asked to end, and is still there after {minutes} minutes",
+        hint=f"`prime pods terminate {ending.id}` asks again",
+    )
+    return replace(ending, error=error)
+
+
+@dataclass(frozen=True)
+class TerminationTargets:
+    """What several words mean: pods that are there, pods that ended, and nothing."""
+
+    present: Sequence[TerminationTarget]
+    ended: Sequence[Termination]
+    unknown: Sequence[PrimeError]
+
+
+def find_targets(hub: HubClient, words: Sequence[str]) -> TerminationTargets:
+    """What each of `words` means, every pod once; raises what keeps the hub from answering."""
+    present: dict[str, TerminationTarget] = {}
+    ended: dict[str, Termination] = {}
+    unknown: list[PrimeError] = []
+    for word in words:
+        try:
+            found = _find_target(hub, word)
+        except (NotFound, UsageError) as error:
+            unknown.append(error)
+            continue
+        if isinstance(found, Termination):
+            ended[found.id] = found
+        else:
+            present[found.pod.id] = found
+    return TerminationTargets(list(present.values()), list(ended.values()), unknown)
+
+
+def _find_target(hub: HubClient, word: str) -> TerminationTarget | Termination:
+    try:
+        found = find_present_or_past(hub, word)
+    except NotFound:
+        known = _find_anothers(hub, word)
+        if known is None:
+            raise
+        return _target_of(known)
+    if isinstance(found, HistoryMatch):
+        return Termination(found.pod.id, found.pod.name, TERMINATED, found.pod.total_cost)
+    return TerminationTarget(found)
+
+
+def _find_anothers(hub: HubClient, pod_id: str) -> Endable | None:
+    """The pod with this very id, where the hub lets the user end what it does not list."""
+    if not has_extensions(hub):
+        return None
+    try:
+        return hub.pods.endable(pod_id)
+    except NotFound:
+        return None
+
+
+def _target_of(known: Endable) -> TerminationTarget | Termination:
+    if known.terminated_at is not None:
+        return Termination(known.id, known.name, TERMINATED, billed=None, owner=known.owner)
+    pod = Pod(
+        id=known.id,
+        gpu_name=known.gpu_name,
+        gpu_count=known.gpu_count,
+        status=known.status,
+        name=known.name,
+        provider_type=known.provider_type,
+        created_at=known.created_at,
+        price_hr=known.price_hr,
+        nodes=known.nodes,
+    )
+    return TerminationTarget(pod, known.owner)
