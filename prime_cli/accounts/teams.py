@@ -42,7 +42,7 @@ def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
         if is_team(team, wanted):
             return team
     near = difflib.get_close_matches(wanted, [team.slug for team in teams], n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "see yours with `prime teams list`"
+    hint = f"did you mean `{near[0]}`?" if near else "list yours with `prime teams list`"
     raise NotFound(f"You are in no team `{wanted}` on {host}", hint=hint)
 
 

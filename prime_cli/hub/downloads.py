@@ -130,7 +130,7 @@ def _open_part(storage: Storage, digest: str, wanted: str | None) -> _Opened:
 def _existing_size(storage: Storage, digest: str) -> int:
     size = storage.size(digest)
     if size is None:
-        raise NotFound(f"The hub has no bytes with the SHA-256 {digest}")
+        raise NotFound(f"The hub has no blob with SHA-256 {digest}")
     return size
 
 

@@ -30,11 +30,11 @@ def check_public_key(pem: str) -> None:
     key = _load(pem)
     if not LEAST_BITS <= key.key_size <= MOST_BITS:
         raise UsageError(
-            f"The public key has {key.key_size} bits, where {LEAST_BITS} to {MOST_BITS} are taken"
+            f"The public key has {key.key_size} bits; {LEAST_BITS} to {MOST_BITS} are supported"
         )
     exponent = key.public_numbers().e
     if exponent % 2 == 0 or not _LEAST_EXPONENT <= exponent < _MOST_EXPONENT:
-        raise UsageError("The public key has an exponent that is not safe", hint="use 65537")
+        raise UsageError("The exponent of the public key is not safe", hint="use 65537")
 
 
 def encrypt_for(pem: str, text: str) -> str:
@@ -97,8 +97,8 @@ class Seal:
             except InvalidToken as error:
                 raise StorageFailed("A secret in the database is damaged") from error
         raise StorageFailed(
-            "A secret was sealed under another key than this hub's",
-            hint="give every process of the hub the same PRIME_HUB_SECRET_KEY",
+            "A secret was encrypted with a different key",
+            hint="set the same PRIME_HUB_SECRET_KEY for every process of the hub",
         )
 
 

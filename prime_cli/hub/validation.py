@@ -56,7 +56,7 @@ def check_version_form(request: ArtifactRequest) -> None:
         Version(request.semantic_version)
     except InvalidVersion as error:
         raise UsageError(
-            f"`{request.semantic_version[:80]}` is not a version that PEP 440 allows",
+            f"`{request.semantic_version[:80]}` is not a valid PEP 440 version",
             hint="write the version like `0.1.0`, `0.1.0rc1` or `0.1.0.post1`",
         ) from error
 
@@ -64,7 +64,7 @@ def check_version_form(request: ArtifactRequest) -> None:
 def check_size(size: int, allowed: int) -> None:
     """No more bytes than the hub takes."""
     if size > allowed:
-        raise IntegrityError(f"{size} bytes are more than the {allowed} this hub takes")
+        raise IntegrityError(f"{size} bytes exceed this hub's limit of {allowed}")
 
 
 def check_received(
@@ -72,11 +72,11 @@ def check_received(
 ) -> None:
     """The bytes that came are the bytes that were declared."""
     if declared_size is not None and size != declared_size:
-        raise IntegrityError(f"{size} bytes came where {declared_size} were declared")
+        raise IntegrityError(f"{size} bytes were received, but {declared_size} were declared")
     if sha256 != declared_sha256:
         raise IntegrityError(
             f"The bytes have the SHA-256 {sha256}, but {declared_sha256} was declared",
-            hint="build again and run the same upload again",
+            hint="rebuild and upload again",
         )
 
 
@@ -85,14 +85,14 @@ def check_wheel_filename(filename: str, name: str, version: str) -> None:
     try:
         wheel_name, wheel_version, _, _ = parse_wheel_filename(filename)
     except InvalidWheelFilename as error:
-        raise UsageError(f"`{filename[:80]}` is not the name of a wheel") from error
+        raise UsageError(f"`{filename[:80]}` is not a wheel file name") from error
     if wheel_name != normalize_name(name):
         raise UsageError(
-            f"The wheel is of `{wheel_name}`, but the environment is `{name}`",
+            f"The wheel is named `{wheel_name}`, but the environment `{name}`",
             hint="publish it under the name in pyproject.toml",
         )
     if canonicalize_version(str(wheel_version)) != canonicalize_version(version):
-        raise UsageError(f"The wheel is of version {wheel_version}, but {version} was declared")
+        raise UsageError(f"The wheel has version {wheel_version}, but {version} was declared")
 
 
 def check_wheel_content(

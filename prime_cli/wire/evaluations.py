@@ -18,7 +18,7 @@ FEATURE = "evaluations"
 LOGS_FEATURE = "evaluation_logs"
 """In the features of hubs that keep the log of a run beside its evaluation."""
 MOST_LOG_BYTES = 1024 * 1024
-"""Of a log, as UTF-8; what is longer is refused, so clients send its last part."""
+"""Of a log, as UTF-8; what is longer is refused, so clients send only the end of it."""
 
 
 class EnvironmentReference(msgspec.Struct, omit_defaults=True):

@@ -41,7 +41,7 @@ def test_changed_content_under_the_same_version_is_refused(user: User, project: 
     module.write_text(module.read_text() + "\nMORE = 1\n")
     again = user.prime("env", "push", cwd=project)
     assert again.code == 1
-    assert "is published with other content" in again.out
+    assert "is already published with other content" in again.out
     assert "ensure the content" not in again.out
 
 

@@ -72,10 +72,10 @@ class Database(ABC):
             yield
         except ConstraintFailed as error:
             raise Conflict(
-                "Somebody else has just written the same", hint="run the same command again"
+                "Conflicting concurrent write", hint="run the same command again"
             ) from error
         except (DataError, OverflowError, UnicodeEncodeError) as error:
-            raise UsageError("A number or a text in it cannot be kept in a database") from error
+            raise UsageError("A value cannot be stored in the database") from error
         except PoolExhausted as error:
             raise Unreachable(
                 f"All connections to {self.name} are in use", hint="run the same command again"
@@ -130,4 +130,4 @@ def _refuse_nul(
     for row in parameters if many else (parameters,):
         for value in row.values() if isinstance(row, dict) else row:
             if isinstance(value, str) and "\0" in value:
-                raise UsageError("A text in it has a NUL character, which cannot be kept")
+                raise UsageError("Text must not contain NUL characters")

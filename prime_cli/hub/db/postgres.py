@@ -158,7 +158,7 @@ def open_postgres(text: str) -> Database:
     if encoding != "UTF8":
         raise StorageFailed(
             f"{database.name} keeps text as {encoding}, which cannot hold every character",
-            hint="create it anew with `createdb --template=template0 --encoding=UTF8`",
+            hint="recreate it with `createdb --template=template0 --encoding=UTF8`",
         )
     return database
 
@@ -171,7 +171,7 @@ def _read_url(text: str) -> URL:
         url = None
     if url is None or url.get_backend_name() not in _SCHEMES:
         raise UsageError(
-            "The database is not given as a PostgreSQL URL",
+            "The database is not a PostgreSQL URL",
             hint="write `postgresql://user:password@host:5432/name`, special characters as %XX",
         ) from None
     return url

@@ -139,7 +139,7 @@ def _failure(name: str, error: DBAPIError) -> PrimeError:
     if reason.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return IntegrityError(
             f"{name} is damaged: {error.orig}",
-            hint="move the file away; the hub then starts empty",
+            hint="move the file aside to start with an empty hub",
         )
     return StorageFailed(f"{name} failed: {error.orig}")
 

@@ -121,8 +121,8 @@ def _add_blob(hub: Hub, tar: tarfile.TarFile, digest: str) -> None:
     size = hub.storage.size(digest)
     if size is None:
         raise IntegrityError(
-            f"The hub has lost the bytes with the SHA-256 {digest}",
-            hint="publish that version again, or delete it, and back up then",
+            f"The hub has lost the blob with SHA-256 {digest}",
+            hint="publish that version again or delete it, then repeat the backup",
         )
     with hub.storage.open(digest) as blob:
         _add(tar, f"blobs/{digest}", blob, size)

@@ -76,6 +76,6 @@ def _unnamed(connection: Connection, digests: tuple[str, ...]) -> list[str]:
 def _require_no_hold(connection: Connection) -> None:
     if blobs_are_held(connection):
         raise Conflict(
-            "A backup of this hub is under way, and blobs must stay until it ends",
+            "A backup of this hub is in progress; blobs cannot be deleted until it ends",
             hint="run `prime hub gc` again when it is done",
         )

@@ -44,7 +44,7 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
     """
     if not source.is_file():
         raise NotFound(
-            f"There is no file {source}", hint="name one that `prime hub backup` has written"
+            f"There is no file {source}", hint="pass a file that `prime hub backup` has written"
         )
     _require_empty(hub)
     with storage_errors(source), _opened(source) as tar:
@@ -86,8 +86,8 @@ def _require_empty(hub: Hub) -> None:
 def _require_none(connection: Connection) -> None:
     if connection.execute(select(func.count()).select_from(owners)).scalar_one():
         raise Conflict(
-            "The hub to restore into has users already, and nothing of it would be overwritten",
-            hint="name an empty data folder with `--data`, or an empty database",
+            "The target hub already has users; a restore needs an empty hub",
+            hint="use an empty folder with `--data`, or an empty database",
         )
 
 

@@ -29,9 +29,9 @@ from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, Ss
 
 # --- The account and its teams ---
 
-_TEAM = Text("teamId", "A team, to be told what the key may do as it")
-_OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
+_TEAM = Text("teamId", "Show the permissions of the key for this team")
+_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
+_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
 
 
 async def whoami(request: Request) -> Response:
@@ -152,7 +152,7 @@ OPERATIONS = (
         "GET",
         "/user/whoami",
         whoami,
-        "Who one is here",
+        "Show the current user",
         answers=Account,
         query=(_TEAM,),
         needs_key=True,
@@ -161,7 +161,7 @@ OPERATIONS = (
         "PATCH",
         "/user/slug",
         change_slug,
-        "Take another name",
+        "Change the caller's username",
         answers=Account,
         takes=SlugRequest,
         needs_key=True,
@@ -170,7 +170,7 @@ OPERATIONS = (
         "GET",
         "/user/teams",
         teams,
-        "List the teams one is in",
+        "List the caller's teams",
         answers=TeamPage,
         query=(_OFFSET, _LIMIT),
         enveloped=False,
@@ -180,7 +180,7 @@ OPERATIONS = (
         "GET",
         "/teams/{team_id}/members",
         members,
-        "List the members of a team that one is in",
+        "List the members of one of the caller's teams",
         answers=MemberPage,
         query=(_OFFSET, _LIMIT),
         enveloped=False,
@@ -190,7 +190,7 @@ OPERATIONS = (
         "GET",
         "/capabilities",
         capabilities,
-        "What this hub has beyond the public wire format",
+        "List the features of this hub beyond the public API",
         answers=Capabilities,
         enveloped=False,
     ),
@@ -198,7 +198,7 @@ OPERATIONS = (
         "GET",
         "/user/keys",
         list_keys,
-        "List one's keys, of which none is shown; without the scope `admin`, the one that asks",
+        "List the caller's API keys; without the scope `admin`, only the key in use",
         answers=KeyList,
         needs_key=True,
     ),
@@ -206,7 +206,7 @@ OPERATIONS = (
         "POST",
         "/user/keys",
         create_key,
-        "Make a key, which is shown this once",
+        "Create an API key; its secret is returned only once",
         answers=KeyReply,
         takes=KeyRequest,
         needs_key=True,
@@ -215,28 +215,28 @@ OPERATIONS = (
         "DELETE",
         "/user/keys/{key_id}",
         revoke_key,
-        "Revoke a key and those made with it at once; `current` is the one that asks",
+        "Revoke an API key and all keys created with it; `current` is the key in use",
         answers=KeysRevoked,
         needs_key=True,
     ),
     Operation(
         "GET", "/ssh_keys", list_ssh_keys,
-        "List the public keys that open the caller's pods",
+        "List the caller's SSH keys",
         answers=SshKeyPage, query=(_OFFSET, _LIMIT), enveloped=False, needs_key=True,
     ),
     Operation(
         "POST", "/ssh_keys", add_ssh_key,
-        "Let a public key open the caller's pods",
+        "Add an SSH key for the caller's pods",
         answers=SshKey, takes=KeyUpload, enveloped=False, needs_key=True,
     ),
     Operation(
         "PATCH", _SSH_KEY, change_ssh_key,
-        "Make a key the primary one",
+        "Set the primary SSH key",
         answers=KeyChanged, takes=KeyChange, enveloped=False, needs_key=True,
     ),
     Operation(
         "DELETE", _SSH_KEY, remove_ssh_key,
-        "Let a key open no pod that is made from now on",
+        "Remove an SSH key; running pods keep accepting it",
         answers=dict[str, str], enveloped=False, needs_key=True,
     ),
 )  # fmt: skip

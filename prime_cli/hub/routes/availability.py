@@ -14,17 +14,17 @@ from prime_cli.hub.services.compute import offers as service
 from prime_cli.hub.services.compute.offers import OfferFilter, Slice
 from prime_cli.wire.offers import DiskOfferPage, OfferPage, OffersByType, Summary
 
-_PAGE = Number("page", "Which page, from 1", default=1, least=1, most=10**6)
-_SIZE = Number("page_size", "How many on a page", default=100, least=1, most=100)
-_OLD_SIZE = Number("page_size", "How many on a page", default=500, least=1, most=500)
-_REGIONS = Texts(Text("regions", "A region, as `eu_north`; several mean any of them"))
-_COUNT = Number("gpu_count", "How many GPUs; 0 is any", default=0, least=0, most=2**31 - 1)
-_TYPE = Text("gpu_type", "A type of GPU, as `H100_80GB`; `CPU_NODE` has none")
-_SOCKET = Text("socket", "How the GPU is fitted, as `PCIe`")
-_SECURITY = Text("security", "`secure_cloud` or `community_cloud`")
-_DATA_CENTER = Text("data_center_id", "A data center")
-_CLOUD = Text("cloud_id", "The id of an offer with its provider")
-_DISKS = Texts(Text("disks", "A disk of one's own that a machine must be near to"))
+_PAGE = Number("page", "Page number, starting at 1", default=1, least=1, most=10**6)
+_SIZE = Number("page_size", "Number of items per page", default=100, least=1, most=100)
+_OLD_SIZE = Number("page_size", "Number of items per page", default=500, least=1, most=500)
+_REGIONS = Texts(Text("regions", "Only this region, such as `eu_north`; repeat to allow several"))
+_COUNT = Number("gpu_count", "Number of GPUs; 0 means any", default=0, least=0, most=2**31 - 1)
+_TYPE = Text("gpu_type", "GPU type, such as `H100_80GB`; `CPU_NODE` means no GPU")
+_SOCKET = Text("socket", "GPU socket, such as `PCIe`")
+_SECURITY = Text("security", "Security tier: `secure_cloud` or `community_cloud`")
+_DATA_CENTER = Text("data_center_id", "Only this data center")
+_CLOUD = Text("cloud_id", "Only the offer with this provider id")
+_DISKS = Texts(Text("disks", "Only machines that can attach this disk"))
 
 _OF_DISKS: tuple[Parameter, ...] = (_REGIONS, _DATA_CENTER, _CLOUD)
 _OF_MACHINES: tuple[Parameter, ...] = (*_OF_DISKS, _COUNT, _TYPE, _SOCKET, _SECURITY, _DISKS)
@@ -93,16 +93,16 @@ def _operation(
 
 
 _LISTS = (
-    ("/gpus", False, "List machines"),
-    ("/multi-node", True, "List clusters"),
+    ("/gpus", False, "List available machines"),
+    ("/multi-node", True, "List available multi-node clusters"),
 )
 _OLD_LISTS = (
-    ("", False, "List machines by type, as releases up to 0.4.11 ask"),
-    ("/clusters", True, "List clusters by type, as releases up to 0.4.11 ask"),
+    ("", False, "List available machines by GPU type (for clients up to 0.4.11)"),
+    ("/clusters", True, "List available clusters by GPU type (for clients up to 0.4.11)"),
 )
 _SUMMARIES = (
-    ("/gpu-summary", False, "Show the cheapest prices of machines"),
-    ("/multi-node-summary", True, "Show the cheapest prices of clusters"),
+    ("/gpu-summary", False, "Show the lowest machine prices"),
+    ("/multi-node-summary", True, "Show the lowest cluster prices"),
 )
 
 OPERATIONS = (
@@ -130,5 +130,5 @@ OPERATIONS = (
         _operation(path, _summary(clusters=clusters), summary, Summary)
         for path, clusters, summary in _SUMMARIES
     ),
-    _operation("/disks", disks, "List kinds of disks", DiskOfferPage, (_PAGE, _SIZE, *_OF_DISKS)),
+    _operation("/disks", disks, "List available disks", DiskOfferPage, (_PAGE, _SIZE, *_OF_DISKS)),
 )

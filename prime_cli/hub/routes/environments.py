@@ -32,32 +32,32 @@ from prime_cli.wire.locks import Lock
 
 # --- Environments and versions ---
 
-_OWNER = Text("owner", "Of this user or team only")
-_VISIBILITY = Text("visibility", "`PUBLIC` or `PRIVATE` ones only")
-_SEARCH = Text("search", "Words that must all begin words in name, owner, description or tags")
-_TAGS = Texts(Text("tags", "With this tag; given several times, with all of them"))
-_STARRED = Flag("starred_only", "What the caller has starred")
-_MINE = Flag("mine_only", "What belongs to the caller and the teams of the caller")
-_SORT_BY = Text("sort_by", "What the order follows", choices=tuple(ORDERS))
-_SORT_ORDER = Text("sort_order", "Up or down", choices=("asc", "desc"))
-_LIMIT = Number("limit", "How many", default=20, least=1, most=1000)
+_OWNER = Text("owner", "Only environments of this user or team")
+_VISIBILITY = Text("visibility", "Only `PUBLIC` or only `PRIVATE` environments")
+_SEARCH = Text("search", "Prefixes of words in name, owner, description or tags")
+_TAGS = Texts(Text("tags", "Only with this tag; repeat to require several"))
+_STARRED = Flag("starred_only", "Only environments that the caller has starred")
+_MINE = Flag("mine_only", "Only environments of the caller and the caller's teams")
+_SORT_BY = Text("sort_by", "Sort key", choices=tuple(ORDERS))
+_SORT_ORDER = Text("sort_order", "Sort order", choices=("asc", "desc"))
+_LIMIT = Number("limit", "Maximum number of items", default=20, least=1, most=1000)
 _OFFSET = Number(
     "offset",
-    "How many to pass over",
+    "Number of items to skip",
     default=0,
     least=0,
     most=DEEPEST,
-    hint="go on from page to page with `cursor`, or narrow the list",
+    hint="use `cursor` to page further, or narrow the list",
 )
-_CURSOR = Text("cursor", "`next_cursor` of the page before, in place of an offset")
+_CURSOR = Text("cursor", "`next_cursor` of the previous page; replaces `offset`")
 _LIST = (
     _OWNER, _VISIBILITY, _SEARCH, _TAGS, _STARRED, _MINE, _SORT_BY, _SORT_ORDER, _LIMIT, _OFFSET,
     _CURSOR,
 )  # fmt: skip
-_PATH = Text("path", "A file or folder of the sources")
+_PATH = Text("path", "Path of a file or folder in the source archive")
 _MAX_BYTES = Number(
     "max_bytes",
-    "The longest text of a file to give",
+    "Maximum number of bytes of file content to return",
     default=files.DEFAULT_BYTES,
     least=1,
     most=files.MOST_BYTES,
@@ -176,7 +176,7 @@ OPERATIONS = (
         "POST",
         "/environmentshub/lookup",
         lookup,
-        "Find an environment by its id or name",
+        "Look up an environment by id or name",
         answers=LookupReply,
         takes=LookupRequest,
     ),
@@ -185,7 +185,7 @@ OPERATIONS = (
         "DELETE",
         _VERSION,
         delete_version,
-        "Delete the version with that content hash",
+        "Delete a version by its content hash",
         answers=FinalizeReply,
         needs_key=True,
     ),
@@ -193,21 +193,27 @@ OPERATIONS = (
         "GET",
         _VERSION + "/inspect",
         inspect,
-        "Look into the sources of a version",
+        "Browse the source files of a version",
         answers=Inspection,
         query=(_PATH, _MAX_BYTES),
     ),
-    Operation("GET", _VERSION + "/lock", get_lock, "The lock of a version", answers=Lock),
+    Operation("GET", _VERSION + "/lock", get_lock, "Get the lock of a version", answers=Lock),
     Operation(
         "PUT",
         _VERSION + "/lock",
         put_lock,
-        "Keep the lock of a version",
+        "Store the lock of a version",
         answers=Lock,
         takes=Lock,
         needs_key=True,
     ),
-    Operation("GET", _ONE + "/status", status, "What is published", answers=EnvironmentStatus),
+    Operation(
+        "GET",
+        _ONE + "/status",
+        status,
+        "Show the publication status of an environment",
+        answers=EnvironmentStatus,
+    ),
     Operation("GET", _ONE + "/versions", list_versions, "List versions", answers=VersionList),
     Operation(
         "DELETE",
@@ -229,17 +235,24 @@ OPERATIONS = (
         "POST",
         _ONE + "/fork",
         fork,
-        "Copy an environment to the caller or a team",
+        "Fork an environment to the caller or a team",
         answers=ForkReply,
         takes=ForkRequest,
         needs_key=True,
     ),
-    Operation("PUT", _ONE + "/star", set_star, "Star it", answers=FinalizeReply, needs_key=True),
+    Operation(
+        "PUT",
+        _ONE + "/star",
+        set_star,
+        "Star an environment",
+        answers=FinalizeReply,
+        needs_key=True,
+    ),
     Operation(
         "DELETE",
         _ONE + "/star",
         set_star,
-        "Take the star back",
+        "Unstar an environment",
         answers=FinalizeReply,
         needs_key=True,
     ),

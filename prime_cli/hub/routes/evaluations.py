@@ -21,15 +21,17 @@ from prime_cli.wire.evaluations import (
     FinalizeResult,
 )
 
-_TEAM = Text("team_id", "Of this team only")
-_ENVIRONMENT_ID = Text("environment_id", "Of the environment with this id")
-_ENVIRONMENT = Text("environment_name", "Of this environment: `name` or `owner/name`")
-_SUITE = Text("suite_id", "Of this suite")
-_MODEL = Text("model_name", "By this model")
-_VERSION = Text("version", "Of this version")
-_SKIP = Number("skip", "How many to pass over", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "How many", default=50, least=1, most=100)
-_POINTS = Number("limit", "How many evaluations", default=100, least=1, most=1000)
+_TEAM = Text("team_id", "Only evaluations of this team")
+_ENVIRONMENT_ID = Text("environment_id", "Only evaluations of the environment with this id")
+_ENVIRONMENT = Text(
+    "environment_name", "Only evaluations of this environment: `name` or `owner/name`"
+)
+_SUITE = Text("suite_id", "Only evaluations of this suite")
+_MODEL = Text("model_name", "Only evaluations of this model")
+_VERSION = Text("version", "Only evaluations of this version")
+_SKIP = Number("skip", "Number of items to skip", default=0, least=0, most=2**31 - 1)
+_LIMIT = Number("limit", "Maximum number of items", default=50, least=1, most=100)
+_POINTS = Number("limit", "Maximum number of evaluations", default=100, least=1, most=1000)
 
 
 async def create(request: Request) -> Response:
@@ -111,7 +113,7 @@ OPERATIONS = (
         "POST",
         "/evaluations",
         create,
-        "Make an evaluation",
+        "Create an evaluation",
         answers=EvaluationTicket,
         takes=EvaluationRequest,
         enveloped=False,
@@ -122,7 +124,7 @@ OPERATIONS = (
         "GET",
         "/evaluations",
         list_,
-        "List one's own evaluations and those of one's teams",
+        "List evaluations of the caller and the caller's teams",
         answers=EvaluationPage,
         query=(_TEAM, _ENVIRONMENT_ID, _ENVIRONMENT, _SUITE, _SKIP, _LIMIT),
         enveloped=False,
@@ -133,7 +135,7 @@ OPERATIONS = (
         "PUT",
         _ONE,
         change,
-        "Change an evaluation",
+        "Update an evaluation",
         answers=EvaluationChange,
         takes=EvaluationUpdate,
         enveloped=False,
@@ -143,7 +145,7 @@ OPERATIONS = (
         "DELETE",
         _ONE,
         delete,
-        "Delete an evaluation with its samples",
+        "Delete an evaluation and its samples",
         answers=EvaluationChange,
         enveloped=False,
         needs_key=True,
@@ -162,7 +164,7 @@ OPERATIONS = (
         "GET",
         _LOGS,
         get_logs,
-        "What the run of an evaluation printed",
+        "Get the logs of an evaluation",
         answers=EvaluationLogs,
         enveloped=False,
     ),
@@ -170,7 +172,7 @@ OPERATIONS = (
         "PUT",
         _LOGS,
         put_logs,
-        "Keep what the run of an evaluation printed",
+        "Store the logs of an evaluation",
         answers=EvaluationLogs,
         takes=EvaluationLogs,
         enveloped=False,
@@ -180,7 +182,7 @@ OPERATIONS = (
         "GET",
         "/environmentshub/{owner}/{name}/evaluations",
         list_history,
-        "Finished evaluations of an environment, by version and model",
+        "List finished evaluations of an environment by version and model",
         answers=EvaluationHistory,
         query=(_MODEL, _VERSION, _SKIP, _POINTS),
     ),

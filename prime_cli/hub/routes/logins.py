@@ -16,7 +16,7 @@ from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, Challenge
 
 # --- The client ---
 
-_CHALLENGE = Text("challenge", "The code", longest=100)
+_CHALLENGE = Text("challenge", "Code of the login challenge", longest=100)
 
 
 async def begin(request: Request) -> Response:
@@ -37,7 +37,7 @@ OPERATIONS = (
         "POST",
         "/auth_challenge/generate",
         begin,
-        "Begin to log in",
+        "Start a login",
         answers=ChallengeTicket,
         takes=ChallengeRequest,
         enveloped=False,
@@ -46,7 +46,7 @@ OPERATIONS = (
         "GET",
         "/auth_challenge/status",
         poll,
-        "Ask whether the login is approved, with its own token as Bearer",
+        "Check whether a login was approved; authenticate with the token of the challenge",
         answers=ChallengeStatus,
         query=(_CHALLENGE,),
         enveloped=False,
@@ -95,7 +95,7 @@ def _check_fields(form: dict[str, str]) -> None:
     if unknown:
         raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
     if form.get("answer") not in ("approve", "refuse"):
-        raise UsageError("The form does not say whether to approve or to refuse")
+        raise UsageError("The form has no decision: approve or refuse")
 
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:

@@ -24,16 +24,16 @@ from prime_cli.wire.problems import Problem
 _REF = "#/components/schemas/{name}"
 _IN_PATH = re.compile(r"{(\w+)}")
 _PROBLEMS = {
-    "401": "No API key, or one that is not known",
-    "403": "The key may not do this",
-    "404": "It does not exist, or is private and somebody else's",
-    "409": "It is taken, or not in a state for this",
-    "413": "More bytes than the hub takes",
-    "415": "A kind of body that the hub does not read",
-    "422": "A value that cannot be",
-    "429": "Asked too often; `Retry-After` says when to come again",
-    "503": "The database or the storage does not answer",
-    "507": "The disk or the bucket is full or cannot be written",
+    "401": "Missing or unknown API key",
+    "403": "The API key does not permit this",
+    "404": "Not found, or private and owned by someone else",
+    "409": "Conflict with the current state, such as a name that is taken",
+    "413": "Request body too large",
+    "415": "Unsupported content type",
+    "422": "Invalid value",
+    "429": "Too many requests; retry after the time in `Retry-After`",
+    "503": "Database or storage unavailable",
+    "507": "Disk or bucket full or not writable",
 }
 
 
@@ -53,7 +53,7 @@ def describe(operations: Sequence[Operation], public_url: str) -> dict[str, Any]
         "paths": paths,
         "components": {
             "schemas": components,
-            "responses": {"Problem": _json("A refusal", schema_of[repr(Problem)])},
+            "responses": {"Problem": _json("Error", schema_of[repr(Problem)])},
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer"},
                 "basic": {"type": "http", "scheme": "basic"},
@@ -70,7 +70,7 @@ def _operation(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
         "parameters": [*_path_parameters(op), *_query_parameters(op)],
         "security": [{"key": []}, {"basic": []}, *([] if op.needs_key else [{}])],
         "responses": {
-            str(op.status): _json("It is done", _schema(op, schema_of)),
+            str(op.status): _json("Success", _schema(op, schema_of)),
             **{status: _json(why, schema_of[repr(Problem)]) for status, why in _PROBLEMS.items()},
         },
     }
@@ -124,11 +124,11 @@ def show(operations: Sequence[Operation]) -> Response:
         for op in operations
     ]
     heads = ("Method", "Address", "What it does", "Key")
-    return page("The hub's API", _FOREWORD + table(heads, rows, "There is none."), wide=True)
+    return page("The hub's API", _FOREWORD + table(heads, rows, "No operations."), wide=True)
 
 
-_FOREWORD = """<p>Machines read <a href="/openapi.json">/openapi.json</a>. A key goes into the
-header <code>Authorization: Bearer KEY</code>.</p>
+_FOREWORD = """<p>The OpenAPI document is <a href="/openapi.json">/openapi.json</a>.
+Send an API key in the header <code>Authorization: Bearer KEY</code>.</p>
 """
 
 

@@ -58,7 +58,7 @@ async def package_project(request: Request) -> Response:
     if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/{name}/"):
         return moved
     if name != normalize_name(ref.name):
-        raise NotFound(f"This is the index of `{normalize_name(ref.name)}` alone")
+        raise NotFound(f"This index has only `{normalize_name(ref.name)}`")
     return await _project(request, ref)
 
 
@@ -93,7 +93,7 @@ def _package_of(request: Request) -> EnvRef:
     try:
         return ref_of(request)
     except BadReference as error:
-        raise NotFound("There is no such package here") from error
+        raise NotFound("Package not found") from error
 
 
 def _moved(request: Request, path: str) -> Response | None:

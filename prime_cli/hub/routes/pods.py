@@ -27,12 +27,12 @@ from prime_cli.wire.pods import (
 
 # --- Pods ---
 
-_OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
-_IDS = Texts(Text("pod_ids", "A pod; as many as are wanted"), most=200)
-_TAIL = Number("tail", "How many lines, from the end", default=100, least=1, most=10_000)
-_SORT_BY = Text("sort_by", "What the order follows", choices=("terminatedAt", "createdAt"))
-_SORT_ORDER = Text("sort_order", "Which way", choices=("asc", "desc"))
+_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
+_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
+_IDS = Texts(Text("pod_ids", "Pod id; repeat for several pods"), most=200)
+_TAIL = Number("tail", "Number of lines from the end", default=100, least=1, most=10_000)
+_SORT_BY = Text("sort_by", "Sort key", choices=("terminatedAt", "createdAt"))
+_SORT_ORDER = Text("sort_order", "Sort order", choices=("asc", "desc"))
 _LARGEST_BODY = 8 * 1024 * 1024
 
 
@@ -148,7 +148,7 @@ OPERATIONS = (
         "POST",
         "/pods",
         rent_pod,
-        "Rent a pod",
+        "Create a pod",
         answers=Pod,
         takes=PodCreation,
         enveloped=False,
@@ -159,7 +159,7 @@ OPERATIONS = (
         "GET",
         "/pods/history",
         list_history,
-        "List pods that ended",
+        "List terminated pods",
         answers=PastPage,
         query=(_SORT_BY, _SORT_ORDER, _OFFSET, _LIMIT),
         enveloped=False,
@@ -169,7 +169,7 @@ OPERATIONS = (
         "GET",
         "/pods/status",
         list_states,
-        "Show how pods are",
+        "Get the status of pods",
         answers=PodStates,
         query=(_IDS,),
         enveloped=False,
@@ -179,7 +179,7 @@ OPERATIONS = (
         "POST",
         "/pods/sweep",
         sweep_,
-        "Find and end what is there without need",
+        "Find and terminate orphaned and expired pods and disks",
         answers=Swept,
         takes=Sweep,
         enveloped=False,
@@ -192,7 +192,7 @@ OPERATIONS = (
         "GET",
         "/pods/{id}/log",
         show_log,
-        "Show the log of a pod",
+        "Get the log of a pod",
         answers=PodLog,
         query=(_TAIL,),
         enveloped=False,
@@ -202,7 +202,7 @@ OPERATIONS = (
         "GET",
         "/pods/{id}/endable",
         show_endable,
-        "Show whoever may end a pod whose it is",
+        "Show what is needed to terminate another user's pod",
         answers=Endable,
         enveloped=False,
         needs_key=True,
@@ -211,7 +211,7 @@ OPERATIONS = (
         "DELETE",
         "/pods/{id}",
         end_pod,
-        "Give a pod back",
+        "Terminate a pod",
         answers=Ended,
         enveloped=False,
         needs_key=True,
@@ -221,7 +221,7 @@ OPERATIONS = (
         answers=DiskPage, query=(_OFFSET, _LIMIT), enveloped=False, needs_key=True,
     ),
     Operation(
-        "POST", "/disks", rent_disk, "Rent a disk",
+        "POST", "/disks", rent_disk, "Create a disk",
         answers=Disk, takes=DiskCreation, enveloped=False, needs_key=True,
     ),
     Operation(
@@ -229,11 +229,11 @@ OPERATIONS = (
         answers=Disk, enveloped=False, needs_key=True,
     ),
     Operation(
-        "PATCH", _DISK, rename_disk, "Call a disk otherwise",
+        "PATCH", _DISK, rename_disk, "Rename a disk",
         answers=Disk, takes=DiskChange, enveloped=False, needs_key=True,
     ),
     Operation(
-        "DELETE", _DISK, terminate_disk, "Give a disk back, with all that is on it",
+        "DELETE", _DISK, terminate_disk, "Delete a disk and all data on it",
         answers=Ended, enveloped=False, needs_key=True,
     ),
 )  # fmt: skip

@@ -119,4 +119,4 @@ def _require_same_origin(request: Request) -> None:
     else:
         same = origin is None or urlsplit(origin).netloc in hosts
     if not same:
-        raise NotAllowed("This form was not sent from a page of this hub")
+        raise NotAllowed("The form was submitted from another site")

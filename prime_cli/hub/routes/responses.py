@@ -66,6 +66,6 @@ async def with_challenge(request: Request, found: Awaitable[T]) -> T:
             raise
         raise HTTPException(
             401,
-            f"{error.message}, and the credentials that were sent are no key of this hub",
+            f"{error.message}; the credentials sent are not a valid API key",
             headers={"WWW-Authenticate": 'Basic realm="prime hub", charset="UTF-8"'},
         ) from error

@@ -12,12 +12,12 @@ from prime_cli.hub.services.evaluations import sample_batches, sample_queries
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage
 
-_PAGE = Number("page", "Which page, from 1", default=1, least=1, most=2**31 // 1000)
-_LIMIT = Number("limit", "How many on a page", default=100, least=1, most=1000)
-_ABOVE = Real("reward_above", "With a reward above this")
-_BELOW = Real("reward_below", "With a reward below this")
-_ERRORS = Flag("errors_only", "That ended with an error")
-_SEARCH = Text("search", "With this text somewhere in it")
+_PAGE = Number("page", "Page number, starting at 1", default=1, least=1, most=2**31 // 1000)
+_LIMIT = Number("limit", "Number of items per page", default=100, least=1, most=1000)
+_ABOVE = Real("reward_above", "Only samples with a reward above this value")
+_BELOW = Real("reward_below", "Only samples with a reward below this value")
+_ERRORS = Flag("errors_only", "Only samples that ended with an error")
+_SEARCH = Text("search", "Only samples that contain this text")
 
 
 async def push(request: Request) -> Response:
@@ -93,7 +93,7 @@ OPERATIONS = (
         "POST",
         _SAMPLES,
         push,
-        "Push a batch of samples",
+        "Upload a batch of samples",
         answers=BatchReceipt,
         takes=SampleBatch,
         enveloped=False,
@@ -103,7 +103,7 @@ OPERATIONS = (
         "GET",
         _SAMPLES,
         list_,
-        "Page through samples",
+        "List samples",
         answers=SamplePage,
         query=(_PAGE, _LIMIT, _ABOVE, _BELOW, _ERRORS, _SEARCH),
         enveloped=False,

@@ -23,9 +23,9 @@ from prime_cli.wire.secrets import (
     VariableChange,
 )
 
-_TEAM = Text("teamId", "Of this team, not of the caller")
-_OFFSET = Number("offset", "How many to pass over", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "How many", default=100, least=1, most=1000)
+_TEAM = Text("teamId", "Use this team instead of the caller")
+_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
+_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
 
 _ONE = "/secrets/{secret_id}"
 _SECRETS = "/environmentshub/{id}/secrets"
@@ -78,7 +78,7 @@ OPERATIONS = (
     ),
     _operation(
         "POST", "/secrets", owner_secrets.create_secret,
-        summary="Keep a secret", answers=Secret, takes=NewSecret,
+        summary="Create a secret", answers=Secret, takes=NewSecret,
     ),
     _operation(
         "GET", _ONE, owner_secrets.get_secret, "secret_id",
@@ -86,7 +86,7 @@ OPERATIONS = (
     ),
     _operation(
         "PATCH", _ONE, owner_secrets.update_secret, "secret_id",
-        summary="Change a secret", answers=Secret, takes=SecretChange,
+        summary="Update a secret", answers=Secret, takes=SecretChange,
     ),
     _operation(
         "DELETE", _ONE, owner_secrets.delete_secret, "secret_id",
@@ -98,21 +98,21 @@ OPERATIONS = (
     ),
     _operation(
         "POST", _SECRETS, environment_secrets.create_environment_secret, "id",
-        summary="Keep a secret of an environment", answers=Secret, takes=NewSecret,
+        summary="Create a secret of an environment", answers=Secret, takes=NewSecret,
     ),
     _operation(
         "POST", _SECRETS + "/link/{secret_id}", environment_secrets.link_secret, "id", "secret_id",
-        summary="Link a secret of an owner to an environment", answers=SecretLink,
+        summary="Link an existing secret to an environment", answers=SecretLink,
     ),
     _operation(
         "DELETE", _SECRETS + "/link/{secret_id}", environment_secrets.unlink_secret,
         "id", "secret_id",
-        summary="Take a linked secret away from an environment", answers=Done,
+        summary="Unlink a secret from an environment", answers=Done,
     ),
     _operation(
         "PATCH", _SECRETS + "/{secret_id}", environment_secrets.update_environment_secret,
         "id", "secret_id",
-        summary="Change a secret of an environment", answers=Secret, takes=SecretChange,
+        summary="Update a secret of an environment", answers=Secret, takes=SecretChange,
     ),
     _operation(
         "DELETE", _SECRETS + "/{secret_id}", environment_secrets.delete_environment_secret,
@@ -125,12 +125,12 @@ OPERATIONS = (
     ),
     _operation(
         "POST", _VARIABLES, environment_secrets.create_variable, "id",
-        summary="Keep a variable of an environment", answers=Variable, takes=NewVariable,
+        summary="Create a variable of an environment", answers=Variable, takes=NewVariable,
     ),
     _operation(
         "PATCH", _VARIABLES + "/{variable_id}", environment_secrets.update_variable,
         "id", "variable_id",
-        summary="Change a variable of an environment", answers=Variable, takes=VariableChange,
+        summary="Update a variable of an environment", answers=Variable, takes=VariableChange,
     ),
     _operation(
         "DELETE", _VARIABLES + "/{variable_id}", environment_secrets.delete_variable,

@@ -64,24 +64,24 @@ _VERSION = "/environmentshub/{owner}/{name}/@{version}"
 
 
 OPERATIONS = (
-    Operation("GET", _REPORT, get_report, "What the check of a version found", answers=CheckReport),
+    Operation("GET", _REPORT, get_report, "Get the check report of a version", answers=CheckReport),
     Operation(
         "PUT",
         _REPORT,
         put_report,
-        "Keep what the check of a version found",
+        "Store the check report of a version",
         answers=CheckSummary,
         takes=CheckReport,
         needs_key=True,
     ),
     Operation(
-        "GET", _SIGNATURES, get_signatures, "The signatures of a version", answers=Signatures
+        "GET", _SIGNATURES, get_signatures, "Get the signatures of a version", answers=Signatures
     ),
     Operation(
         "PUT",
         _SIGNATURES,
         put_signatures,
-        "Keep the signatures of a version",
+        "Store the signatures of a version",
         answers=Signatures,
         takes=Signatures,
         needs_key=True,
@@ -90,7 +90,7 @@ OPERATIONS = (
         "POST",
         _VERSION + "/yank",
         yank,
-        "Let installers pass a version over, unless it is pinned",
+        "Yank a version: installers skip it unless it is pinned",
         answers=YankReply,
         takes=YankRequest,
         needs_key=True,
@@ -99,7 +99,7 @@ OPERATIONS = (
         "POST",
         _VERSION + "/unyank",
         unyank,
-        "Take back that a version was yanked",
+        "Unyank a version",
         answers=YankReply,
         needs_key=True,
     ),

@@ -103,7 +103,7 @@ def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
         return
     if owner in caller.reads:
         raise NotAllowed(
-            f"This key may not write to `{what}`", hint="use one with the scope `write`"
+            f"This key may not write to `{what}`", hint="use a key with the scope `write`"
         )
     raise NotAllowed(
         f"`{caller.slug}` may not write to `{what}`",

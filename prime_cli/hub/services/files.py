@@ -91,7 +91,7 @@ def inspect_sources(
         slug = f"{environment.owner}/{environment.name}"
         raise NotFound(
             f"There is no `{path}` in `{slug}`",
-            hint=f"see what there is with `prime env inspect {slug}`",
+            hint=f"list the files with `prime env inspect {slug}`",
         )
     return Inspection(kind="directory", path=path, version_id=version.id, entries=entries)
 

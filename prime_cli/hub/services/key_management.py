@@ -44,9 +44,7 @@ def issue_key(
     wanted = read_scope(scope)
     require_accounts(hub)
     if not caller.operates and not (user == caller.slug and user in caller.manages):
-        raise NotAllowed(
-            "This key may not make keys", hint="use one of yours with the scope `admin`"
-        )
+        raise NotAllowed("This key may not create keys", hint="use a key with the scope `admin`")
     with hub.database.write() as connection:
         row = find_user(connection, user)
         made = create_key(
@@ -99,7 +97,7 @@ def revoke_key(hub: Hub, caller: Caller, key_id: str) -> list[str]:
             row = _find_by_prefix(connection, key_id)
         if row is None or not _may_revoke(caller, row):
             raise NotFound(
-                f"Key `{key_id[:80]}` not found", hint="see keys with `prime hub token list`"
+                f"Key `{key_id[:80]}` not found", hint="list keys with `prime hub token list`"
             )
         line = descendants_of(connection, row.id)
         detail = {"key": row.id, "name": row.name, "made_with_it": line}

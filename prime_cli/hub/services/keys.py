@@ -38,7 +38,7 @@ def require_alive(hub: Hub, connection: Connection, caller: Caller) -> Row[Any] 
     ).one_or_none()
     if row is None:
         raise NotLoggedIn(
-            "This key has just been revoked, or has expired", hint="log in again, or use another"
+            "This key was just revoked or has expired", hint="log in again, or use another key"
         )
     return row
 
@@ -62,8 +62,8 @@ def require_room(connection: Connection, parent: Row[Any]) -> list[str]:
     line = line_of(connection, parent.id)
     if len(line) >= LONGEST_LINE:
         raise NotAllowed(
-            f"This key is the last of {LONGEST_LINE} that were made one with the other",
-            hint="use an earlier one of them",
+            f"This key is the last in a chain of {LONGEST_LINE}, each created with the one before",
+            hint="use an earlier key of the chain",
         )
     return line
 
@@ -128,7 +128,7 @@ def create_key(
     """
     if seconds is not None:
         if not 0 < seconds <= _LONGEST_LIFE:
-            raise UsageError("A key must be good for more than no time and less than 100 years")
+            raise UsageError("The lifetime of a key must be positive and less than 100 years")
         expires_at = hub.after(seconds)
     if parent is not None:
         _require_no_more(parent, scope, only_owner_id, expires_at)
@@ -188,11 +188,13 @@ def _require_no_more(
 ) -> None:
     order = get_args(Scope)
     if order.index(scope) > order.index(parent.scope):
-        raise NotAllowed(f"The new key would have the scope `{scope}`, this one has less")
+        raise NotAllowed(f"The new key would have the scope `{scope}`, more than this key")
     if parent.owner_id not in (None, only_owner_id):
-        raise NotAllowed("The new key would be good for more owners than this one")
+        raise NotAllowed("The new key would cover more owners than this key")
     if parent.expires_at is not None and not (expires_at and expires_at <= parent.expires_at):
-        raise NotAllowed(f"The new key would outlive this one, which ends at {parent.expires_at}")
+        raise NotAllowed(
+            f"The new key would outlive this key, which expires at {parent.expires_at}"
+        )
 
 
 def _note_use(hub: Hub, key_id: str) -> None:

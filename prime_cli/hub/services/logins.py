@@ -135,7 +135,7 @@ def poll_login(hub: Hub, code: str, token: str) -> ChallengeStatus:
             )
         ).one_or_none()
     if row is None:
-        raise NotFound("This login is not known, or has expired", hint="log in again")
+        raise NotFound("Unknown or expired login", hint="log in again")
     return ChallengeStatus(row.result)
 
 
@@ -159,7 +159,7 @@ def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
     with few_failures(hub, _place(address), most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
-            raise NotLoggedIn("This key is not known, or no more")
+            raise NotLoggedIn("Unknown or revoked API key")
         with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
             _approve(hub, caller, code, caller.slug)
     return caller.slug
@@ -187,7 +187,7 @@ def _approve(hub: Hub, caller: Caller, code: str, slug: str) -> None:
     with hub.database.write() as connection:
         login = _find(hub, connection, code)
         if login.result is not None:
-            raise Conflict("This login is approved already")
+            raise Conflict("This login is already approved")
         user = find_user(connection, slug)
         parent = require_alive(hub, connection, caller)
         made = create_key(
@@ -226,9 +226,7 @@ def _find(hub: Hub, connection: Connection, code: str) -> Row[Any]:
         )
     ).one_or_none()
     if row is None:
-        raise NotFound(
-            "This code is not known, or has expired", hint="log in again, and take the new code"
-        )
+        raise NotFound("Unknown or expired code", hint="log in again and use the new code")
     return row
 
 

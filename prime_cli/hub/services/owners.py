@@ -51,14 +51,14 @@ def owner_id(hub: Hub, connection: Connection, slug: str) -> str:
     if row is not None:
         return str(row.id)
     if hub.settings.accounts:
-        raise NotFound(f"There is no user or team `{slug}` here")
+        raise NotFound(f"No user or team `{slug}` on this hub")
     made = new_id(USER)
     connection.execute(insert(owners).values(id=made, slug=slug, type=USER, created_at=hub.now()))
     return made
 
 
 def _no_team(team_id: str) -> NotFound:
-    return NotFound(f"Team `{team_id[:80]}` not found", hint="see yours with `prime teams list`")
+    return NotFound(f"Team `{team_id[:80]}` not found", hint="list yours with `prime teams list`")
 
 
 # --- Names ---
@@ -110,7 +110,7 @@ def require_free(connection: Connection, slug: str, *, owner_id: str | None, adm
         return
     if former.owner_id is not None or not admin:
         raise Conflict(
-            f"`{slug}` is already taken: it was the name of somebody else", hint="choose another"
+            f"`{slug}` is already taken: it used to be someone else's name", hint="choose another"
         )
 
 

@@ -33,7 +33,7 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
         )
         names = [row.normalized_name for row in rows]
     if not names:
-        raise NotFound(f"There are no packages of `{owner}` here")
+        raise NotFound(f"No packages of `{owner}` on this hub")
     return names
 
 
@@ -43,7 +43,7 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
         # Installers ask for every dependency, so this is no place to look for near names.
         environment = find_visible(connection, caller, ref)
         if environment is None:
-            raise NotFound(f"There is no package `{ref.name}` of `{ref.owner}` here")
+            raise NotFound(f"No package `{ref.name}` of `{ref.owner}` on this hub")
         rows = _select_wheels(connection, environment.id)
     base = path_of(hub.settings.public_url)
     return [
@@ -173,5 +173,5 @@ def get_metadata(hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename
                 )
             ).scalar()
     if body is None:
-        raise NotFound(f"There is no metadata of `{filename}` here")
+        raise NotFound(f"No metadata for `{filename}` here")
     return bytes(body)

@@ -58,16 +58,18 @@ def read_cursor(cursor: str, order: str, *, descending: bool) -> Position:
             base64.b64decode(padded, altchars=b"-_", validate=True), type=Position
         )
     except (ValueError, msgspec.DecodeError) as error:
-        raise _refusal("`cursor` is none that a list has given") from error
+        raise _refusal("Invalid cursor") from error
     if (position.order, position.descending) != (order, descending):
-        raise _refusal("`cursor` is of a list in another order")
+        raise _refusal("The cursor belongs to a list in another order")
     if isinstance(position.key, int) != (order == "stars") or len(position.id) > _LONGEST:
-        raise _refusal("`cursor` is none that a list has given")
+        raise _refusal("Invalid cursor")
     return position
 
 
 def _refusal(sentence: str) -> UsageError:
-    return UsageError(sentence, hint="send `next_cursor` of the page before, or begin without one")
+    return UsageError(
+        sentence, hint="send `next_cursor` of the previous page, or omit `cursor` to start over"
+    )
 
 
 # --- Pages ---
@@ -106,15 +108,15 @@ class Slice:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise UsageError(
-                f"`{self.order}` is not an order", hint=f"write one of {', '.join(ORDERS)}"
+                f"`{self.order}` is not a sort key", hint=f"write one of {', '.join(ORDERS)}"
             )
         if self.offset > DEEPEST:
             raise UsageError(
                 f"`offset` goes up to {DEEPEST}",
-                hint="go on from page to page with `cursor`, or narrow the list",
+                hint="use `cursor` to page further, or narrow the list",
             )
         if self.offset and self.after:
-            raise UsageError("A page has either an `offset` or a `cursor`")
+            raise UsageError("Pass either `offset` or `cursor`, not both")
 
     def keys(self) -> Select[Any]:
         """Selects `id`, and `key`: what the order follows."""

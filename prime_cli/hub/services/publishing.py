@@ -142,10 +142,10 @@ def _require_unpublished(
     if found.content_hash == wanted.content_hash:
         raise Conflict(
             f"A version with this content hash already exists: {slug}@{found.semantic_version}",
-            hint="nothing changed since; there is nothing to upload",
+            hint="nothing has changed, so there is nothing to upload",
         )
     raise Conflict(
-        f"{slug}@{found.semantic_version} is published with other content, and versions do not "
+        f"{slug}@{found.semantic_version} is already published with other content; versions do not "
         "change",
         hint="raise the version in pyproject.toml, or use `prime env upload --auto-bump`",
     )
@@ -155,7 +155,7 @@ def _require_received(artifact: Row[Any]) -> None:
     if artifact.received_at is None:
         raise Conflict(
             f"`{artifact.filename}` has not been uploaded yet",
-            hint="run the same upload again",
+            hint="upload again",
         )
 
 
@@ -222,7 +222,5 @@ def _wheel_of(connection: Connection, sources: Row[Any]) -> str:
         .order_by(artifacts.c.checked_at.desc())
     ).scalar()
     if found is None:
-        raise Conflict(
-            "The wheel of this version has not been finalized", hint="run the same upload again"
-        )
+        raise Conflict("The wheel of this version has not been finalized", hint="upload again")
     return str(found)

@@ -86,8 +86,8 @@ def begin_upload(hub: Hub, token: str) -> IncomingFile:
             row = None
     if row is None:
         raise NotFound(
-            "This upload address is not known, was used or has expired",
-            hint="run the same upload again",
+            "Unknown, used or expired upload URL",
+            hint="upload again",
         )
     limits = hub.settings.limits
     allowed = limits.wheel_bytes if row.kind == WHEEL else limits.sources_bytes
@@ -123,8 +123,8 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
         return
     forget_blobs(hub, [artifact.sha256])
     if not allowed:
-        raise NotLoggedIn("The key of this upload has just been revoked, or has expired")
-    raise NotFound("The artefact was deleted meanwhile", hint="run the same upload again")
+        raise NotLoggedIn("The key of this upload was just revoked or has expired")
+    raise NotFound("The artifact was deleted in the meantime", hint="upload again")
 
 
 def _may_still(hub: Hub, connection: Connection, key_id: str | None) -> bool:

@@ -97,7 +97,7 @@ def find_user(connection: Connection, slug: str) -> Row[Any]:
         select(owners).where(owners.c.slug == slug, owners.c.type == USER)
     ).one_or_none()
     if row is None:
-        raise NotFound(f"User `{slug[:80]}` not found", hint="see them with `prime hub user list`")
+        raise NotFound(f"User `{slug[:80]}` not found", hint="list them with `prime hub user list`")
     return row
 
 
@@ -111,7 +111,8 @@ def require_accounts(hub: Hub) -> None:
     """Raise UsageError on the hub in the box, which has one user and no keys."""
     if not hub.settings.accounts:
         raise UsageError(
-            "This hub has one user and no keys", hint="one with accounts runs by `prime hub serve`"
+            "This hub has a single user and no API keys",
+            hint="`prime hub serve` runs one with accounts",
         )
 
 
@@ -197,7 +198,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
     check_slug(slug)
     require_accounts(hub)
     if caller.slug not in caller.writes:
-        raise NotAllowed("This key may only read", hint="use one with the scope `write`")
+        raise NotAllowed("This key may only read", hint="use a key with the scope `write`")
     with hub.database.write() as connection:
         user = _row(connection, caller)
         if slug != user.slug:
@@ -218,5 +219,5 @@ def _row(connection: Connection, caller: Caller) -> Row[Any]:
     ).one_or_none()
     if row is None:
         # Removed or renamed since the key was read.
-        raise NotLoggedIn("This key is not known any more", hint="log in again")
+        raise NotLoggedIn("This key no longer exists", hint="log in again")
     return row

@@ -46,7 +46,7 @@ def put_lock(hub: Hub, caller: Caller, ref: EnvRef, lock: Lock) -> Lock:
         version = find_version(connection, environment, ref.wire_version)
         if lock.wheel_sha256 != version.wheel_sha256:
             raise IntegrityError(
-                f"The lock is of another wheel than `{ref.slug}@{version.semantic_version}`"
+                f"The lock is for another wheel than `{ref.slug}@{version.semantic_version}`"
             )
         connection.execute(delete(locks).where(locks.c.version_id == version.id))
         connection.execute(
@@ -74,7 +74,7 @@ def get_report(hub: Hub, caller: Caller, ref: EnvRef) -> CheckReport:
         ).scalar()
     if body is None:
         raise NotFound(
-            f"`{ref.slug}@{version.semantic_version}` was published without a check",
+            f"`{ref.slug}@{version.semantic_version}` has no check report",
             hint=f"check it yourself with `prime env check {ref.slug}`",
         )
     return decode(body.encode(), CheckReport)
@@ -94,7 +94,7 @@ def put_report(hub: Hub, caller: Caller, ref: EnvRef, report: CheckReport) -> Ch
         version = find_version(connection, environment, ref.wire_version)
         target = f"{ref.slug}@{version.semantic_version}"
         if report.wheel_sha256 != version.wheel_sha256:
-            raise IntegrityError(f"The report is of another wheel than `{target}`")
+            raise IntegrityError(f"The report is for another wheel than `{target}`")
         connection.execute(delete(reports).where(reports.c.version_id == version.id))
         connection.execute(
             insert(reports).values(
@@ -113,11 +113,11 @@ def _check_report(report: CheckReport) -> None:
     if report.schema != SCHEMA:
         raise UsageError(f"The report has schema {report.schema}, and this hub knows {SCHEMA}")
     if len({check.id for check in report.checks}) < len(report.checks):
-        raise UsageError("The report has the same check twice")
+        raise UsageError("The report contains the same check twice")
     if report.verdict != verdict_of(report.checks):
-        raise UsageError(f"The report's verdict `{report.verdict}` is not that of its checks")
+        raise UsageError(f"The report's verdict `{report.verdict}` does not match its checks")
     if not all(text.isprintable() for text in _texts(report)):
-        raise UsageError("The report has control characters in its texts")
+        raise UsageError("The report contains control characters")
     try:
         datetime.fromisoformat(report.date)
     except ValueError as error:
@@ -164,7 +164,7 @@ def put_signatures(hub: Hub, caller: Caller, ref: EnvRef, given: Signatures) -> 
         version = find_version(connection, environment, ref.wire_version)
         target = f"{ref.slug}@{version.semantic_version}"
         if given.wheel_sha256 != version.wheel_sha256:
-            raise IntegrityError(f"The signatures are of another wheel than `{target}`")
+            raise IntegrityError(f"The signatures are for another wheel than `{target}`")
         connection.execute(delete(signatures).where(signatures.c.version_id == version.id))
         count = len(given.signatures)
         if count:
@@ -180,6 +180,6 @@ def _check_signature(signature: Signature) -> None:
     if signature.kind == "ssh":
         begin, end = _SSH
         if not (body.isascii() and body.startswith(begin) and body.endswith(end)):
-            raise UsageError("A signature of the kind `ssh` is what `ssh-keygen -Y sign` writes")
+            raise UsageError("A signature of kind `ssh` must be the output of `ssh-keygen -Y sign`")
     elif not isinstance(decode(body.encode(), object), dict):
-        raise UsageError("A signature of the kind `pep740` is the JSON of an attestation")
+        raise UsageError("A signature of kind `pep740` must be the JSON of an attestation")

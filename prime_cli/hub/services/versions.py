@@ -202,7 +202,7 @@ def next_number(connection: Connection, environment_id: str) -> int:
 def _by_prefix(connection: Connection, environment: Row[Any], prefix: str) -> Row[Any]:
     if len(prefix) < SHORTEST_PREFIX:
         raise UsageError(
-            f"`{prefix}` is too short: give at least {SHORTEST_PREFIX} characters of the hash",
+            f"`{prefix}` is too short: use at least {SHORTEST_PREFIX} characters of the hash",
             hint=f"see the hashes with `prime env versions {environment.owner}/{environment.name}`",
         )
     rows = connection.execute(
@@ -216,7 +216,7 @@ def _by_prefix(connection: Connection, environment: Row[Any], prefix: str) -> Ro
     if not rows:
         raise NotFound(f"Version `{prefix}` not found")
     if len(rows) > 1:
-        raise Conflict(f"`{prefix}` begins several content hashes", hint="give more characters")
+        raise Conflict(f"`{prefix}` matches several content hashes", hint="use more characters")
     return rows[0]
 
 

@@ -54,7 +54,7 @@ class BodyLimitMiddleware:
         if self._places == 0:
             await refuse(
                 send,
-                RateLimited("Too many uploads are under way; send it again in a moment"),
+                RateLimited("Too many uploads in progress; try again in a moment"),
                 [(b"retry-after", str(_COME_AGAIN).encode())],
             )
             return
@@ -98,7 +98,7 @@ class _PatientReceive:
                 return await self._receive()
         except TimeoutError as error:
             raise TooSlow(
-                f"The body came too slowly: {self._brought} bytes in {self._pace.seconds:g} s",
+                f"Request body too slow: {self._brought} bytes in {self._pace.seconds:g} s",
                 hint="run the same command again over a better connection",
             ) from error
         finally:

@@ -168,8 +168,8 @@ async def _refuse(send: Send, wait: float) -> None:
     await refuse(
         send,
         RateLimited(
-            f"Too many requests; ask again in {seconds} s",
-            hint="ask more slowly, or use an API key: a known key may ask more often",
+            f"Too many requests; try again in {seconds} s",
+            hint="slow down, or use an API key, which has a higher limit",
         ),
         [(b"retry-after", str(seconds).encode())],
     )

@@ -69,7 +69,7 @@ def _bind_alone(host: str, port: int) -> socket.socket:
 def _refusal(host: str, port: int, error: OSError) -> PrimeError:
     if error.errno == errno.EADDRINUSE:
         return Conflict(
-            f"Port {port} of {host} is taken by another process", hint="choose one with `--port`"
+            f"Port {port} of {host} is used by another process", hint="choose one with `--port`"
         )
     if error.errno == errno.EACCES:
         return NotAllowed(f"Port {port} may not be used by this user", hint="choose one above 1023")
@@ -91,7 +91,7 @@ def check_certificate(options: ServeOptions) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or error.args[-1]
         raise UsageError(
-            f"{options.tls_cert} and {options.tls_key} are no certificate and its key: {reason}",
+            f"{options.tls_cert} and {options.tls_key} are not a certificate and its key: {reason}",
             hint="give PEM files, the key without a password",
         ) from error
 
@@ -115,8 +115,8 @@ def make_admin(hub: Hub, slug: str) -> str | None:
             return None
         if find_owner(connection, slug) is not None:
             raise Conflict(
-                f"This hub has no admin, and `{slug}` is somebody else",
-                hint="name another with `--admin NAME`",
+                f"This hub has no admin, and `{slug}` is an existing user or team",
+                hint="choose another name with `--admin NAME`",
             )
         user_id = new_id("user")
         connection.execute(
@@ -159,9 +159,9 @@ def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
     read_networks(options.trusted_proxies)
     if options.local_pods and options.sky is not None:
         raise UsageError(
-            "SkyPilot's server listens on loopback and does all that is asked of it there, which "
-            "users of pods on this machine could do too",
-            hint="serve `--sky` and `--local-pods` on two machines",
+            "SkyPilot's server accepts every request on loopback, so users of pods on this machine "
+            "could control it too",
+            hint="run `--sky` and `--local-pods` on separate machines",
         )
     if options.local_pods:
         prepare_ground(options.pods_folder, options.pods_host)

@@ -70,7 +70,7 @@ def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) 
             from prime_cli.hub.storage.s3 import open_bucket
         except ImportError as error:
             raise UsageError(
-                "A bucket as storage needs the package obstore, which is not installed",
+                "Storage in a bucket needs the package obstore, which is not installed",
                 hint=f"install the extra: `{install_command('hub')}`",
             ) from error
         return open_bucket(location, environ)

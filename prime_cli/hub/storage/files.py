@@ -50,7 +50,7 @@ class FileStorage:
             try:
                 return path.open("rb")
             except FileNotFoundError as error:
-                raise NotFound(f"The hub has no bytes with the SHA-256 {digest}") from error
+                raise NotFound(f"The hub has no blob with SHA-256 {digest}") from error
 
     def size(self, digest: str) -> int | None:
         """The size of the blob's file in bytes, or None when there is none."""

@@ -118,14 +118,14 @@ class S3Storage:
         """A reader that fetches ranges of the object; raises NotFound when there is none."""
         size = self.size(digest)
         if size is None:
-            raise NotFound(f"The hub has no bytes with the SHA-256 {digest}")
+            raise NotFound(f"The hub has no blob with SHA-256 {digest}")
 
         def fetch(start: int, stop: int) -> memoryview:
             try:
                 with bucket_errors(self._bucket):
                     block = obstore.get_range(self._store, _key(digest), start=start, end=stop)
             except FileNotFoundError:
-                raise NotFound(f"The bytes with the SHA-256 {digest} were deleted") from None
+                raise NotFound(f"The blob with SHA-256 {digest} was deleted") from None
             return memoryview(block)
 
         return open_ranges(fetch, size)
@@ -195,8 +195,8 @@ def open_bucket(
     match = _LOCATION.fullmatch(location)
     if match is None:
         raise UsageError(
-            f"`{location}` is no bucket: a name of 3 to 63 small letters, digits, `.` and `-`, and "
-            "a prefix of letters, digits, `.`, `_`, `-` and `/`",
+            f"`{location}` is not a valid bucket: use a name of 3 to 63 lowercase letters, "
+            "digits, `.` and `-`, and a prefix of letters, digits, `.`, `_`, `-` and `/`",
             hint="write it as s3://bucket/prefix",
         )
     bucket, prefix = match.groups()
@@ -237,7 +237,7 @@ def _checked_endpoint(endpoint: str | None) -> str | None:
         match = _ENDPOINT.fullmatch(endpoint)
         if match is None or int(match[1] or 0) > _LAST_PORT:
             raise UsageError(
-                "AWS_ENDPOINT_URL is no address of an object store",
+                "AWS_ENDPOINT_URL is not the URL of an object store",
                 hint="write it as https://host or http://host:port",
             )
     return endpoint

@@ -43,8 +43,8 @@ def bucket_failure(bucket: str, message: str) -> PrimeError:
         return _answered(bucket, int(status[1]), named)
     if _NO_ANSWER.search(head):
         return Unreachable(
-            f"The bucket {bucket} gives no answer",
-            hint="try again; if it lasts, look at AWS_ENDPOINT_URL and at the object store",
+            f"The bucket {bucket} does not answer",
+            hint="try again; if it persists, check AWS_ENDPOINT_URL and the object store",
         )
     return StorageFailed(f"The bucket {bucket} failed{named}", hint="try again")
 
@@ -53,12 +53,12 @@ def _answered(bucket: str, status: int, named: str) -> PrimeError:
     if status in _REFUSED:
         return StorageFailed(
             f"The bucket {bucket} refuses the hub's keys (HTTP {status}{named})",
-            hint="look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and the policy",
+            hint="check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and the bucket policy",
         )
     if "NoSuchBucket" in named:
         return StorageFailed(
             f"There is no bucket {bucket}",
-            hint="make it, or look at AWS_ENDPOINT_URL and AWS_REGION",
+            hint="create it, or check AWS_ENDPOINT_URL and AWS_REGION",
         )
     return StorageFailed(
         f"The bucket {bucket} failed (HTTP {status}{named})", hint="try again in a minute"

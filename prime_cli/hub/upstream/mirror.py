@@ -58,7 +58,7 @@ def _check_identity(ref: EnvRef, detail: EnvironmentDetail) -> None:
     if detail.semantic_version is None or detail.content_hash is None:
         raise IntegrityError(f"The upstream does not say which version of `{ref.slug}` it has")
     if detail.visibility != PUBLIC:
-        raise IntegrityError(f"The upstream shows `{ref.slug}`, which is private, to everybody")
+        raise IntegrityError(f"The upstream lists `{ref.slug}`, which is private, publicly")
 
 
 def _is_here(hub: Hub, ref: EnvRef, detail: EnvironmentDetail) -> bool:

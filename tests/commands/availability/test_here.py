@@ -17,5 +17,5 @@ def test_a_provider_that_fails_is_one_warning_and_no_line_of_a_log(
     assert [offer["provider"] for offer in shown.json["gpu_resources"]] == ["local"]
     told = [line for line in shown.err.splitlines() if "`sky` failed" in line]
     assert told == [
-        f"warning: The provider `sky` failed: There is no SkyPilot at `{tmp_path / 'nothing'}`"
+        f"warning: The provider `sky` failed: SkyPilot not found at `{tmp_path / 'nothing'}`"
     ]

@@ -60,7 +60,7 @@ def test_it_is_waited_for_though_no_list_shows_it(
 
     leaving = olga("pods", "terminate", pod["id"], "--yes", "--no-wait").ok()
     assert "`slow` of `ada` is being ended" in leaving.err
-    monkeypatch.setattr(machines, "look", look_thrice)
+    monkeypatch.setattr(machines, "inspect", look_thrice)
     assert "`slow` of `ada` is gone" in olga("pods", "terminate", pod["id"], "--yes").ok().err
 
 

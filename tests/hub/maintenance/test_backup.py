@@ -71,7 +71,7 @@ def test_restored_hub_goes_on(backup: Path, tmp_path: Path) -> None:
 
 
 def test_hub_that_has_something_is_not_overwritten(folder: Path, backup: Path) -> None:
-    with pytest.raises(Conflict, match="has users already"):
+    with pytest.raises(Conflict, match="already has users"):
         read_backup(open_data(folder), backup, Silent())
 
 

@@ -66,7 +66,7 @@ def test_a_user_has_no_disks_without_end(house: House, machines: Machines) -> No
     made = [create(ada) for _ in range(MOST_DISKS)]
     kind = {"provider": {"type": "paper"}}
     refused = ada.post(f"{API}/disks", json={"disk": {"size": 100}, **kind})
-    assert (refused.status_code, "the most of one user" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "the limit per user" in refused.json()["detail"]) == (409, True)
     assert len(machines.disks) == MOST_DISKS
     create(house.user("bob"))
     assert ada.delete(f"{API}/disks/{made[0]['id']}").is_success

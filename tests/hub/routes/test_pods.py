@@ -25,7 +25,7 @@ def test_pod_that_is_not_there_is_not_found(client: httpx.Client) -> None:
 def test_renting_says_that_there_is_nothing_to_rent(client: httpx.Client) -> None:
     refused = client.post(f"{API}/pods", json=wish())
     assert refused.status_code == 403
-    assert refused.json()["detail"] == "This hub has no machines to rent"
+    assert refused.json()["detail"] == "This hub offers no machines"
 
 
 def test_hub_without_machines_does_not_announce_pods(client: httpx.Client) -> None:

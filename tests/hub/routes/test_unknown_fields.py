@@ -73,7 +73,7 @@ def test_what_only_describes_may_have_more(house: House) -> None:
 
 @pytest.mark.parametrize(
     ("extra", "said"),
-    [({"scope": "read"}, "`scope` is not a field"), ({"answer": "Refuse"}, "does not say whether")],
+    [({"scope": "read"}, "`scope` is not a field"), ({"answer": "Refuse"}, "has no decision")],
 )
 def test_form_that_asks_for_something_else_lets_nobody_in(
     house: House, extra: dict[str, str], said: str

@@ -69,7 +69,7 @@ def test_a_version_without_a_report_says_how_to_check_it(client: httpx.Client) -
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"verdict": "pass"}, "not that of its checks"),
+        ({"verdict": "pass"}, "does not match its checks"),
         ({"schema": 2}, "schema 2"),
         ({"date": "yesterday"}, "not ISO 8601"),
         ({"environment": "a\x1b[31mb"}, "control characters"),

@@ -36,7 +36,7 @@ def test_name_of_somebody_else_is_not_made_admin(hub: Hub) -> None:
         connection.execute(
             insert(owners).values(id="team_1", slug="lab", type="team", created_at=hub.now())
         )
-    with pytest.raises(Conflict, match="`lab` is somebody else"):
+    with pytest.raises(Conflict, match="`lab` is an existing user or team"):
         make_admin(hub, "lab")
 
 

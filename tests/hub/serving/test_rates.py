@@ -49,7 +49,7 @@ def test_refusal_says_when_to_come_again(limited: RateLimitMiddleware) -> None:
     answer = ask(limited, state={**FAR, "address": "192.0.2.7"})
     assert answer.headers["retry-after"] == "1"
     assert answer.json["code"] == "rate_limited"
-    assert answer.json["detail"] == "Too many requests; ask again in 1 s"
+    assert answer.json["detail"] == "Too many requests; try again in 1 s"
 
 
 def test_key_that_works_counts_for_itself(limited: RateLimitMiddleware) -> None:

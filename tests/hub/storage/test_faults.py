@@ -160,7 +160,7 @@ def test_bucket_without_a_server_gives_no_answer(tmp_path: Path) -> None:
     incoming = tmp_path / "incoming"
     incoming.write_bytes(b"word")
     digest = "ab" + "0" * 62
-    with pytest.raises(Unreachable, match="nobody-home gives no answer"):
+    with pytest.raises(Unreachable, match="nobody-home does not answer"):
         storage.put(incoming, digest)
     for ask in (storage.size, storage.open, storage.delete):
         with pytest.raises(Unreachable):

@@ -99,7 +99,7 @@ def test_what_was_never_fetched_says_that_the_upstream_is_away(
     wire.away = True
     answer = here.get(f"{HUB}/ada/word/@latest")
     assert answer.status_code == 503
-    assert "is away" in answer.json()["detail"]
+    assert "does not answer" in answer.json()["detail"]
 
 
 def test_newer_version_is_seen_once_the_answer_is_old(

@@ -37,8 +37,8 @@ def single_flight(
             return ask() if found is None else found
     except Conflict as error:
         raise Unreachable(
-            "SkyPilot is being asked, and has not answered yet",
-            hint="try again in a minute: it takes that while its server starts",
+            "SkyPilot has not answered yet",
+            hint="try again in a minute: its server may still be starting",
         ) from error
 
 

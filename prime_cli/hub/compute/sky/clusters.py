@@ -206,7 +206,9 @@ def see_settled(folder: ClusterFolder, status: str | None, *, embedded: bool) ->
             folder.remove()
         return None
     if launched is None:
-        return PodStatus(ERROR, failure="Its launch was interrupted, and SkyPilot has a part of it")
+        return PodStatus(
+            ERROR, failure="The launch was interrupted; SkyPilot may have created part of the pod"
+        )
     return _of_cluster(folder, status, embedded=embedded)
 
 

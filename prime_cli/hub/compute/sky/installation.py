@@ -51,7 +51,7 @@ class Installation:
             answer = json.loads(done.out)
         except ValueError:
             raise EnvironmentFailed(
-                "SkyPilot ended without an answer", detail=done.last_lines()
+                "SkyPilot exited without an answer", detail=done.last_lines()
             ) from None
         if "ok" not in answer:
             detail = answer.get("detail") and f"{answer['detail']}\n{done.last_lines()}"
@@ -76,7 +76,7 @@ class Installation:
         except TimedOut as error:
             raise EnvironmentFailed(
                 f"SkyPilot did not answer within {seconds:g} seconds",
-                hint="`sky api status` shows what its server does",
+                hint="run `sky api status` to see what its server is doing",
                 detail=error.partial.last_lines(),
             ) from error
         except OSError as error:
@@ -95,7 +95,7 @@ def find_python(command: str) -> Path:
         script = shutil.which(str(path))
         found = None if script is None else _of_script(Path(script))
     if found is None:
-        raise NotFound(f"There is no SkyPilot at `{command}`", hint=_INSTALL)
+        raise NotFound(f"SkyPilot not found at `{command}`", hint=_INSTALL)
     return found
 
 

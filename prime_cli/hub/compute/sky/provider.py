@@ -86,7 +86,7 @@ class SkyProvider:
             raise NotAllowed(
                 "SkyPilot has only machines that no other machine reaches: "
                 + ", ".join(sorted({str(each.resources["infra"]) for each in machines})),
-                hint="whoever runs the hub finds in its log what to do",
+                hint="the hub's log explains the fix",
                 detail=_HOW_TO_USE_POOLS,
             )
         return [each.offer for each in reached]
@@ -158,7 +158,7 @@ class SkyProvider:
         return self._cluster(tag).last_lines(lines)
 
     def make_disk(self, tag: str, size: int) -> None:
-        raise UsageError("SkyPilot makes no disks that outlive a pod")
+        raise UsageError("SkyPilot does not support persistent disks")
 
     def remove_disk(self, tag: str) -> None:
         """There are none."""
@@ -215,7 +215,7 @@ class SkyProvider:
         if uploaded:
             raise NotAllowed(
                 "SkyPilot would copy credentials of the hub's admin to the machines of its users",
-                hint="whoever runs the hub finds in its log which, and what to do",
+                hint="the hub's log names them and the fix",
                 detail=f"{', '.join(uploaded)}; {_HOW_TO_KEEP_THEM}",
             )
 

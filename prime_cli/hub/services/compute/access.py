@@ -117,13 +117,15 @@ def find_endable(connection: Connection, caller: Caller, pod_id: str) -> Row[Any
         if seen is None:
             raise _no_pod(pod_id)
         if not caller.writes:
-            raise NotAllowed("This key may not end pods", hint="use one with the scope `write`")
+            raise NotAllowed(
+                "This key may not terminate pods", hint="use a key with the scope `write`"
+            )
         raise NotAllowed(f"Only `{seen.owner}` and admins of the team may end `{seen.name}`")
     return row
 
 
 def _no_pod(pod_id: str) -> NotFound:
-    return NotFound(f"Pod `{pod_id[:80]}` not found", hint="see yours with `prime pods list`")
+    return NotFound(f"Pod `{pod_id[:80]}` not found", hint="list yours with `prime pods list`")
 
 
 def _id_of(caller: Caller) -> ColumnElement[Any]:
@@ -157,7 +159,7 @@ def require_nothing_rented(connection: Connection, owner: Row[Any]) -> None:
         if rows:
             raise Conflict(
                 f"`{owner.slug}` has {pluralize(len(rows), what)}, as `{rows[0].name}`",
-                hint=f"end that first: `prime {what}s terminate {rows[0].id}`, {who_ends}",
+                hint=f"terminate it first: `prime {what}s terminate {rows[0].id}`, {who_ends}",
             )
 
 

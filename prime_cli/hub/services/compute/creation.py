@@ -55,7 +55,7 @@ def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
     shared = creation.shared_with_team or creation.shared_in_camel
     named = tuple(dict.fromkeys([*creation.team_member_ids, *creation.members_in_camel]))
     if creation.team is None and (shared or named):
-        raise UsageError("A pod is shared with a team, and none is named", hint="name the team")
+        raise UsageError("Sharing a pod needs a team", hint="name the team")
     # An owner without accounts is made when it is first needed.
     with hub.database.write() as connection:
         user = owner_id(hub, connection, caller.slug)
@@ -82,8 +82,8 @@ def list_key_holders(connection: Connection, holders: PodOwner) -> tuple[str, ..
 def _require_may_rent(caller: Caller, owner: str) -> None:
     if owner not in caller.writes:
         raise NotAllowed(
-            f"This key may not rent pods for `{owner}`",
-            hint="use one with the scope `write` that is good for it",
+            f"This key may not create pods for `{owner}`",
+            hint="use a key with the scope `write` for this owner",
         )
 
 
@@ -203,8 +203,8 @@ def _require_room(connection: Connection, user_id: str) -> None:
     count = select(func.count()).select_from(pods).where(pods.c.user_id == user_id, is_live())
     if connection.execute(count).scalar_one() >= MOST_PODS:
         raise Conflict(
-            f"There are {MOST_PODS} pods already, which is the most of one user",
-            hint="end some with `prime pods terminate`",
+            f"There are {MOST_PODS} pods already, the limit per user",
+            hint="terminate some with `prime pods terminate`",
         )
 
 
@@ -222,4 +222,4 @@ def _start(hub: Hub, choice: ChosenOffer, order: PodSpec) -> None:
             return
     # Somebody ended it before there was anything to end.
     choice.provider.end(order.tag)
-    raise Conflict(f"The pod `{order.name}` was ended while it began")
+    raise Conflict(f"The pod `{order.name}` was terminated while it started")

@@ -61,12 +61,12 @@ def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[Provider, DiskOffer]
         told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked.items() if text)
         raise NotFound(
             f"No disk is offered{f' with {told}' if told else ''}",
-            hint="see what is: `prime availability disks`",
+            hint="list them with `prime availability disks`",
         )
     if len(found) > 1:
         named = ", ".join(f"`{offer.cloud_id or offer.provider}`" for _, offer in found)
         raise UsageError(
-            f"{len(found)} kinds of disks are offered that may be meant",
+            f"{len(found)} kinds of disks match",
             hint=f"name one by its cloudId, dataCenterId or provider: {named}"
             if len(found) <= _MOST_NAMED
             else "name one by its cloudId, dataCenterId or provider",
@@ -99,7 +99,9 @@ def find_disk(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
     """The row of a disk that is there; raises NotFound."""
     row = connection.execute(select_disks(caller).where(disks.c.id == disk_id)).one_or_none()
     if row is None:
-        raise NotFound(f"Disk `{disk_id[:80]}` not found", hint="see yours: `prime disks list`")
+        raise NotFound(
+            f"Disk `{disk_id[:80]}` not found", hint="list yours with `prime disks list`"
+        )
     return row
 
 
@@ -108,7 +110,7 @@ def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row
     row = find_disk(connection, caller, disk_id)
     good_for = {row.owner if row.team_id is None else row.team, caller.slug} & caller.writes
     if not good_for:
-        raise NotAllowed("This key may not change disks", hint="use one with the scope `write`")
+        raise NotAllowed("This key may not change disks", hint="use a key with the scope `write`")
     managed = select(disks.c.id).where(disks.c.id == row.id, is_managed_by(disks, caller))
     if row.owner != caller.slug and connection.execute(managed).first() is None:
         raise NotAllowed(

@@ -128,10 +128,12 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
         if pods:
             raise Conflict(
                 f"Disk `{row.name}` is attached to the pod `{pods[0]}`",
-                hint=f"end that first: `prime pods terminate {pods[0]}`",
+                hint=f"terminate it first: `prime pods terminate {pods[0]}`",
             )
         if row.status == PROVISIONING:
-            raise Conflict(f"Disk `{row.name}` is still being made", hint="try again in a minute")
+            raise Conflict(
+                f"Disk `{row.name}` is still being created", hint="try again in a minute"
+            )
         _change(hub, connection, row.id, status=DELETING)
     provider.remove_disk(row.tag)
     with hub.database.write() as connection:
@@ -147,7 +149,7 @@ def _owners(
     if creation.team is not None:
         team = find_own_team(connection, caller, creation.team.team_id)
     if (caller.slug if team is None else team.slug) not in caller.writes:
-        raise NotAllowed("This key may not rent disks", hint="use one with the scope `write`")
+        raise NotAllowed("This key may not create disks", hint="use a key with the scope `write`")
     user_id = owner_id(hub, connection, caller.slug)
     return {"user_id": user_id, "team_id": None if team is None else team.id}
 
@@ -157,8 +159,8 @@ def _require_room(connection: Connection, user_id: str | None) -> None:
     count = connection.execute(select(func.count()).select_from(disks).where(*mine)).scalar_one()
     if count >= MOST_DISKS:
         raise Conflict(
-            f"There are {MOST_DISKS} disks already, which is the most of one user",
-            hint="end some with `prime disks terminate`",
+            f"There are {MOST_DISKS} disks already, the limit per user",
+            hint="delete some with `prime disks terminate`",
         )
 
 

@@ -48,7 +48,7 @@ def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
     """
     require_user(caller)
     if not (dry_run or caller.admin or caller.slug in caller.writes):
-        raise NotAllowed("This key may not end pods", hint="use one with the scope `write`")
+        raise NotAllowed("This key may not terminate pods", hint="use a key with the scope `write`")
     everything = [
         found for provider in hub.settings.providers for found in _find(hub, caller, provider)
     ]

@@ -71,7 +71,7 @@ def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
         )
     in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]
     if not in_stock:
-        raise Conflict(f"None is left of `{request.cloud_id}`", hint=_SEE)
+        raise Conflict(f"Sold out: `{request.cloud_id}`", hint=_SEE)
     choice = min(in_stock, key=_cost)
     _check_counts(request, choice.offer)
     images = choice.offer.images
@@ -105,7 +105,7 @@ def check_price(request: PodRequest, price: float | None) -> None:
     costs = "Nobody knows what it costs" if price is None else f"It costs {price:g} an hour"
     raise Conflict(
         f"{costs}, and `maxPrice` is {request.max_price:g}",
-        hint="offer more, or choose a cheaper one with `prime availability list`",
+        hint="raise the limit, or choose a cheaper offer with `prime availability list`",
     )
 
 
@@ -121,7 +121,7 @@ def read_deadline(hub: Hub, text: str | None) -> datetime:
     if moment.tzinfo is None:
         raise UsageError(f"`stopAt` has no time zone: `{text[:80]}`", hint="write it with a `Z`")
     if not now < moment <= now + LONGEST_LIFE:
-        raise UsageError("`stopAt` must be in the future, and at most a year away")
+        raise UsageError("`stopAt` must be in the future and at most a year away")
     return moment.astimezone(UTC)
 
 
@@ -191,7 +191,9 @@ def find_mounts(
         if disk_id not in rows:
             raise NotFound(f"Disk `{disk_id[:80]}` not found")
         if not rows[disk_id].allowed:
-            raise NotAllowed(f"The disk `{rows[disk_id].name}` is of a team that you have left")
+            raise NotAllowed(
+                f"The disk `{rows[disk_id].name}` belongs to a team that you have left"
+            )
         if rows[disk_id].provider != choice.provider.name:
             raise UsageError(
                 f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
@@ -207,5 +209,7 @@ def find_mounts(
     )
     taken = connection.execute(used).scalars().first()
     if taken is not None:
-        raise Conflict(f"The disk `{taken}` is attached to another pod", hint="end that pod first")
+        raise Conflict(
+            f"The disk `{taken}` is attached to another pod", hint="terminate that pod first"
+        )
     return tuple(Mount(each, rows[each].name, rows[each].tag) for each in wanted)

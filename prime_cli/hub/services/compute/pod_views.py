@@ -198,7 +198,7 @@ def find_attached(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str,
 
 def _status(hub: Hub, row: Row[Any]) -> tuple[str, str | None]:
     if row.terminated_at is None and find_provider(hub, row.provider) is None:
-        return wire.UNKNOWN, f"The provider `{row.provider}` is not switched on at this hub"
+        return wire.UNKNOWN, f"The provider `{row.provider}` is not enabled on this hub"
     return row.status, row.failure
 
 

@@ -61,8 +61,8 @@ def provider_named(hub: Hub, name: str) -> Provider:
     found = find_provider(hub, name)
     if found is None:
         raise NotAllowed(
-            f"The provider `{name}` is not switched on at this hub",
-            hint="whoever runs the hub can switch it on; until then its pods stay as they are",
+            f"The provider `{name}` is not enabled on this hub",
+            hint="ask the hub's operator to enable it; until then its pods stay as they are",
         )
     return found
 
@@ -70,7 +70,7 @@ def provider_named(hub: Hub, name: str) -> Provider:
 def require_providers(hub: Hub) -> None:
     """Raise NotAllowed on a hub that has no machines."""
     if not hub.settings.providers:
-        raise NotAllowed("This hub has no machines to rent", hint="name another with `--context`")
+        raise NotAllowed("This hub offers no machines", hint="name another with `--context`")
 
 
 def ask(

@@ -119,7 +119,7 @@ def keys_for(
         raise _no_key(key_id)
     if not rows:
         raise UsageError(
-            "There is no SSH key of yours here, so nobody could log in to the pod",
+            "You have no SSH key on this hub, so nobody could log in to the pod",
             hint="add one with `prime ssh-keys add`",
         )
     return tuple(dict.fromkeys(read_public_key(row.public_key).bare for row in rows))
@@ -131,7 +131,7 @@ def _require_own(caller: Caller, *, writing: bool) -> None:
     if caller.slug not in (caller.writes if writing else caller.reads):
         raise NotAllowed(
             f"This API key may not {'change' if writing else 'see'} SSH keys of `{caller.slug}`",
-            hint="use one with the scope `write` that is not for a team alone",
+            hint="use a key with the scope `write` that is not limited to a team",
         )
 
 
@@ -150,7 +150,9 @@ def _find(connection: Connection, caller: Caller, key_id: str) -> Row[Any]:
 
 
 def _no_key(key_id: str) -> NotFound:
-    return NotFound(f"SSH key `{key_id[:80]}` not found", hint="see yours: `prime ssh-keys list`")
+    return NotFound(
+        f"SSH key `{key_id[:80]}` not found", hint="list yours with `prime ssh-keys list`"
+    )
 
 
 def _make_primary(hub: Hub, connection: Connection, row: Row[Any]) -> None:

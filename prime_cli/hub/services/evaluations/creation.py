@@ -139,7 +139,7 @@ def _check(request: EvaluationRequest, key: str | None) -> None:
         raise UsageError(f"More than {_MOST_ENVIRONMENTS} environments are given")
     if request.is_hosted:
         raise UsageError(
-            "This hub keeps evaluations and does not run them",
+            "This hub stores evaluations but does not run them",
             hint="run it with `prime eval run`, then push the results",
         )
     if key is not None and not 0 < len(key) <= _LONGEST_KEY:

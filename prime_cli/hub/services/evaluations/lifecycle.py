@@ -137,7 +137,9 @@ def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs)
     Raises NotFound, NotAllowed, or TooLarge above 1 MiB of UTF-8.
     """
     if len(said.logs.encode()) > MOST_LOG_BYTES:
-        raise TooLarge(f"The log has more than {MOST_LOG_BYTES} bytes", hint="send its last part")
+        raise TooLarge(
+            f"The log is larger than {MOST_LOG_BYTES} bytes", hint="send only the end of it"
+        )
     # PostgreSQL has no text with this character.
     kept = EvaluationLogs(said.logs.replace("\0", "\ufffd"))
     with hub.database.write(alone=False) as connection:

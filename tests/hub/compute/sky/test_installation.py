@@ -26,7 +26,7 @@ def test_a_shell_that_starts_python_is_seen_through(sky: FakeSky) -> None:
 
 
 def test_a_sky_that_is_not_there_is_said_with_the_way_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no SkyPilot at") as caught:
+    with pytest.raises(NotFound, match="SkyPilot not found at") as caught:
         Installation(str(tmp_path / "sky")).ask("status", {}, 60)
     assert "skypilot==0.14.1" in str(caught.value.hint)
 

@@ -136,7 +136,7 @@ def test_to_begin_again_changes_nothing(sky: FakeSky) -> None:
     ("world", "why"),
     [
         ({"launch": "fail"}, "SkyPilot failed: No machine is left of this kind"),
-        ({"setup": 100}, "SkyPilot failed: The machine is up, and its setup failed"),
+        ({"setup": 100}, "SkyPilot failed: The machine is up, but its setup failed"),
     ],
 )
 def test_a_launch_that_fails_says_why(sky: FakeSky, world: dict[str, object], why: str) -> None:

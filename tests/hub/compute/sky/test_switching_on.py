@@ -33,5 +33,5 @@ def test_a_served_hub_has_its_machines_when_the_operator_says_so(tmp_path: Path)
 
 def test_a_hub_is_not_served_with_a_skypilot_that_is_not_there(tmp_path: Path) -> None:
     options = ServeOptions(tmp_path, port=0, sky=str(tmp_path / "sky"))
-    with pytest.raises(NotFound, match="no SkyPilot at"):
+    with pytest.raises(NotFound, match="SkyPilot not found at"):
         run(options, lambda _started: None)

@@ -169,7 +169,7 @@ def test_pods_of_a_provider_that_does_not_answer_stay_as_they_are(
     pod = yard.rent()
     yard.arrive(pod)
     yard.pods()
-    monkeypatch.setattr(yard.machines, "look", fail)
+    monkeypatch.setattr(yard.machines, "inspect", fail)
     yard.house.clock.wait(hours=1)
     assert yard.pod(pod["id"])["status"] == "ACTIVE"
 
@@ -181,9 +181,9 @@ def test_pods_of_a_provider_that_is_off_are_unknown_and_stay(folder: Path, yard:
     ada = without.client(key)
     shown = ada.get(f"{API}/pods/{pod['id']}").json()
     assert shown["status"] == "UNKNOWN"
-    assert "`paper` is not switched on" in shown["installationFailure"]
+    assert "`paper` is not enabled" in shown["installationFailure"]
     refused = ada.delete(f"{API}/pods/{pod['id']}")
-    assert (refused.status_code, "switched on" in refused.json()["detail"]) == (403, True)
+    assert (refused.status_code, "not enabled" in refused.json()["detail"]) == (403, True)
     assert yard.pods() == [pod["id"]]
 
 
@@ -236,7 +236,10 @@ def test_a_pod_ended_while_it_began_leaves_nothing(folder: Path) -> None:
 
     yard = Yard(folder, Slow())
     answer = yard.ada.post(f"{API}/pods", json=wish())
-    assert (answer.status_code, "ended while it began" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "terminated while it started" in answer.json()["detail"]) == (
+        409,
+        True,
+    )
     assert (yard.machines.seen, yard.pods()) == ({}, [])
 
 

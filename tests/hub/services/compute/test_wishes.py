@@ -72,7 +72,7 @@ def test_an_offer_of_another_provider_is_not_meant(yard: Yard) -> None:
 
 def test_an_offer_out_of_stock_is_a_conflict(yard: Yard) -> None:
     yard.machines.gpus = [msgspec.structs.replace(A100, stock_status="Unavailable")]
-    assert "None is left of `gpu_1x_a100`" in refusal(yard, 409)
+    assert "Sold out: `gpu_1x_a100`" in refusal(yard, 409)
 
 
 def test_a_price_above_the_limit_is_refused(yard: Yard) -> None:

@@ -31,7 +31,7 @@ def launch(folder: Path) -> str:
         task = sky.Task.from_yaml_config(order["task"])
         ending = _autodown(order)
         if (folder / "ending").exists():
-            raise _package.Refused("It was ended before it began")
+            raise _package.Refused("The pod was terminated before it started")
         request = str(sdk.launch(task, cluster_name=order["tag"], **ending))
         write(folder / "request.json", {"id": request})
         # The variables of the pod are in it, and nobody needs them any more.
@@ -60,9 +60,9 @@ def _follow_setup(sky: Any, sdk: Any, tag: str, job: int) -> None:
             if status is not None and status.value == "SUCCEEDED":
                 return
             if status is None or status.is_terminal():
-                raise _package.Refused("The machine is up, and its setup failed")
+                raise _package.Refused("The machine is up, but its setup failed")
         if time.monotonic() > deadline:
-            raise _package.Refused("The machine is up, and its setup does not end")
+            raise _package.Refused("The machine is up, but its setup timed out")
         time.sleep(_JOB_PAUSE)
 
 
@@ -110,7 +110,7 @@ def _stop_launching(sky: Any, sdk: Any, folder: Path) -> str | None:
         time.sleep(_PAUSE)
     while _is_at_work(folder, "launch"):
         if time.monotonic() > deadline:
-            raise _package.Refused("The launch does not stop")
+            raise _package.Refused("The launch could not be stopped")
         time.sleep(_PAUSE)
     return str(_read(folder / "request.json").get("id"))
 

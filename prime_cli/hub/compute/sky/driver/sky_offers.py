@@ -48,7 +48,7 @@ def find_rows(sky: Any, sdk: Any, infra: list[str]) -> list[dict[str, Any]]:
     chosen = [name for name in enabled if not wanted or _is_wanted(name.lower(), wanted)]
     if not enabled:
         raise _package.Refused(
-            "SkyPilot has no cloud that it may use: `sky check` says what each needs"
+            "SkyPilot has no enabled cloud; run `sky check` to see what each one needs"
         )
     if not chosen:
         raise _package.Refused(
