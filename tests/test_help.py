@@ -24,11 +24,11 @@ def test_help_is_printed_and_fits_eighty_columns(node: Node, prime: Prime) -> No
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_table_says_what_the_command_says(group: Node) -> None:
-    target = "prime_cli.commands"
-    name = group.path.removeprefix("prime").strip().replace(" ", ".").replace("-", "_")
-    table = load(f"{target}.{name}:app" if name else f"{target}:app").table
+    found = load("prime_cli.commands:app")
+    for word in group.path.split()[1:]:
+        found = load(found.commands[word].target)
     told = {each.name: each.summary for each in group.commands}
-    assert {name: summary for name, (_, summary) in table.items()} == told
+    assert {name: summary for name, (_, summary) in found.table.items()} == told
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -75,5 +75,10 @@ app = group(
         ),
     },
     aliases={"team": "teams", "pod": "pods", "disk": "disks", "ssh-key": "ssh-keys"},
+    panels={
+        "Hubs and accounts": "logout whoami switch teams context hub",
+        "Compute": "availability disks ssh-keys gc",
+        "Settings": "config cache completion",
+    },
     callback=_root,
 )

@@ -1,6 +1,6 @@
 """Base classes of commands and groups; a group imports a command only when it is run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 from typing import Any, ClassVar
@@ -17,6 +17,24 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(_with_empty_values(args, self._optional())))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Many options are listed below the headings of their panels."""
+        records = [(each, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        options = [
+            (getattr(each, "rich_help_panel", None), *record)
+            for each, record in records
+            if record is not None and each.param_type_name == "option"
+        ]
+        if len(options) <= _MOST_UNDER_ONE_HEADING:
+            super().format_options(ctx, formatter)
+            return
+        if arguments := [
+            record for each, record in records if record and each.param_type_name == "argument"
+        ]:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        _write_panels(formatter, "Options", options)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -59,13 +77,25 @@ PLAIN: dict[str, Any] = {
 _TyperUsageError: Any = typer.BadParameter.__base__
 
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
+_WIDEST_NAME = 30
+"""As in Typer: the help of what is longer begins on the next line."""
+_MOST_UNDER_ONE_HEADING = 24
+"""Options of a command that are listed together; more of them are grouped."""
 
 
 class LazyCommand(TyperGroup):
     """A command known by its name and summary until someone runs it."""
 
-    def __init__(self, name: str, target: str, summary: str, *, hidden: bool = False) -> None:
-        super().__init__(name=name, help=summary, hidden=hidden)
+    def __init__(
+        self,
+        name: str,
+        target: str,
+        summary: str,
+        *,
+        hidden: bool = False,
+        panel: str | None = None,
+    ) -> None:
+        super().__init__(name=name, help=summary, hidden=hidden, rich_help_panel=panel)
         self.target = target
 
     def make_context(
@@ -86,19 +116,21 @@ class LazyGroup(TyperGroup):
     """A group filled from its table.
 
     `aliases` and the commands in `unlisted` are accepted but not shown; `default` is the command
-    meant when none is named.
+    meant when none is named. `panels` are headings of the help, with the names below each.
     """
 
     table: ClassVar[Table] = {}
     aliases: ClassVar[dict[str, str]] = {}
     unlisted: ClassVar[Table] = {}
     default: ClassVar[str | None] = None
+    panels: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.append(_plain_option())
+        headings = {name: title for title, names in self.panels.items() for name in names.split()}
         for name, (target, summary) in self.table.items():
-            self.add_command(LazyCommand(name, target, summary), name)
+            self.add_command(LazyCommand(name, target, summary, panel=headings.get(name)), name)
         for alias, name in self.aliases.items():
             target, summary = self.table[name]
             self.add_command(LazyCommand(alias, target, summary, hidden=True), alias)
@@ -112,6 +144,15 @@ class LazyGroup(TyperGroup):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands below their headings; a summary is wrapped, never cut."""
+        rows = [
+            (command.rich_help_panel, name, command.help)
+            for name, command in self.commands.items()
+            if not command.hidden and isinstance(command, LazyCommand)
+        ]
+        _write_panels(formatter, "Commands", rows, order=list(self.panels))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
             raise self._unknown(ctx.command_path, args[0])
@@ -122,6 +163,23 @@ class LazyGroup(TyperGroup):
         hint = f"did you mean `{path} {nearest}`?" if nearest else f"see `{path} --help`"
         instead = hint_for_command(path, name)
         return UsageError(f"`{path}` has no command `{name}`", hint=instead or hint)
+
+
+def _write_panels(
+    formatter: Any,
+    first: str,
+    rows: Sequence[tuple[str | None, str, str | None]],
+    order: Sequence[str] = (),
+) -> None:
+    """Rows of (heading, name, help), those without a heading below `first`, all in one column."""
+    wide = min(max(len(name) for _, name, _ in rows), _WIDEST_NAME)
+    panels: dict[str, list[tuple[str, str]]] = {first: [], **{title: [] for title in order}}
+    for title, name, text in rows:
+        panels.setdefault(title or first, []).append((f"{name:<{wide}}", text or ""))
+    for title, listed in panels.items():
+        if listed:
+            with formatter.section(title):
+                formatter.write_dl(listed)
 
 
 def _no_options() -> None:
@@ -153,14 +211,19 @@ def group(
     aliases: dict[str, str] | None = None,
     unlisted: Table | None = None,
     default: str | None = None,
+    panels: dict[str, str] | None = None,
     callback: Callable[..., None] = _no_options,
 ) -> typer.Typer:
-    """A Typer whose members are imported when they are called; `callback` holds its options."""
+    """A Typer whose members are imported when they are called; `callback` holds its options.
+
+    `panels` groups the help: a heading, and the names below it; the others come first.
+    """
     members = {
         "table": table,
         "aliases": aliases or {},
         "unlisted": unlisted or {},
         "default": default,
+        "panels": panels or {},
     }
     cls = type("Group", (LazyGroup,), members)
     return typer.Typer(cls=cls, help=summary, callback=callback, no_args_is_help=True, **PLAIN)

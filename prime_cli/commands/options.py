@@ -19,38 +19,57 @@ class OutputMode(StrEnum):
     JSONL = "jsonl"
 
 
+_COMMON = "Common options"
+"""The heading of shared options, in the help of commands that have many."""
 _HOW = "How to print: table, plain (tab-separated, no header), json, or jsonl."
 
 OutputOpt = Annotated[
-    OutputMode | None, typer.Option("--output", "-o", help=_HOW, show_default="table")
+    OutputMode | None,
+    typer.Option("--output", "-o", help=_HOW, show_default="table", rich_help_panel=_COMMON),
 ]
 
 LongOutputOpt = Annotated[
-    OutputMode | None, typer.Option("--output", help=_HOW, show_default="table")
+    OutputMode | None,
+    typer.Option("--output", help=_HOW, show_default="table", rich_help_panel=_COMMON),
 ]
 
 """For commands whose `-o` is something else in the official client or vf-eval."""
 
 QuietOpt = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print data, warnings and errors only.")
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print data, warnings and errors only.", rich_help_panel=_COMMON
+    ),
 ]
 
 ContextOpt = Annotated[
     str | None,
     typer.Option(
-        "--context", metavar="CONTEXT", help="The hub to talk to, instead of the current."
+        "--context",
+        metavar="CONTEXT",
+        help="The hub to talk to, instead of the current.",
+        rich_help_panel=_COMMON,
     ),
 ]
 
 OfflineOpt = Annotated[
     bool | None,
-    typer.Option("--offline", help="Open no connection; use what is on this machine."),
+    typer.Option(
+        "--offline",
+        help="Open no connection; use what is on this machine.",
+        rich_help_panel=_COMMON,
+    ),
 ]
 
-YesOpt = Annotated[bool, typer.Option("--yes", "-y", help="Go ahead without asking.")]
+YesOpt = Annotated[
+    bool, typer.Option("--yes", "-y", help="Go ahead without asking.", rich_help_panel=_COMMON)
+]
 
 NoQuestionOpt = Annotated[
-    bool, typer.Option("--yes", "-y", "--force", "-f", help="Go ahead without asking.")
+    bool,
+    typer.Option(
+        "--yes", "-y", "--force", "-f", help="Go ahead without asking.", rich_help_panel=_COMMON
+    ),
 ]
 
 """`--yes` where the official client says `--force`."""
@@ -61,7 +80,12 @@ DryRunOpt = Annotated[bool, typer.Option("--dry-run", help="Show what would be d
 
 PythonOpt = Annotated[
     str | None,
-    typer.Option("--python", metavar="PYTHON", help="A Python version or interpreter to use."),
+    typer.Option(
+        "--python",
+        metavar="PYTHON",
+        help="A Python version or interpreter to use.",
+        rich_help_panel="Environment",
+    ),
 ]
 
 VersionOpt = Annotated[

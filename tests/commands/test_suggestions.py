@@ -65,7 +65,7 @@ OFFICIAL = {
     "eval tui": "--env-dir/-e --outputs-dir/-o",
 }
 """Options of releases 0.3.46, 0.7.7 and 0.18 of the official client, and of vf-eval in verifiers
-0.1.5 and 0.1.14; those of each that have no counterpart here are in `commands/habits.py`."""
+0.1.5 and 0.1.14; those of each that have no counterpart here are in `commands/suggestions.py`."""
 
 
 def _command(path: str) -> Any:

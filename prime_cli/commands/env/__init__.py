@@ -42,6 +42,12 @@ app = group(
         "inspect": (f"{_HERE}.sources:inspect", "Look into the files of a published version."),
     },
     aliases={"push": "upload"},
+    panels={
+        "Publish": "build check versions delete status",
+        "Workspace": "uninstall lock sync outdated",
+        "Inspect": "diff pull inspect",
+        "Trust and transfer": "trust signers verify bundle",
+    },
     unlisted={
         "version": (f"{_HERE}.versions:app", "List the versions of an environment, or delete one.")
     },

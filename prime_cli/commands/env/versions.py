@@ -111,13 +111,13 @@ def _deletion_text(plan: Deletion) -> str:
 
 
 app = group(
-    "List the versions of an environment, or delete_by_hash one.",
+    "List the versions of an environment, or delete one.",
     {
         "list": (
             "prime_cli.commands.env.versions:versions",
             "List the versions of an environment.",
         ),
-        "delete_by_hash": (
+        "delete": (
             "prime_cli.commands.env.versions:delete_by_hash",
             "Delete the version with a content hash.",
         ),
@@ -141,9 +141,9 @@ def delete_by_hash(
 
     \b
     Example:
-      prime env version delete_by_hash ada/wordle 5f2c91ab
+      prime env version delete ada/wordle 5f2c91ab
     \b
-    See also: `prime env delete_by_hash`, `prime env versions`.
+    See also: `prime env delete`, `prime env versions`.
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     _confirm_and_delete(session, EnvRef.parse(environment).at(content_hash), yes=yes)

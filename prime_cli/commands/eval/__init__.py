@@ -42,4 +42,9 @@ app = group(
     },
     aliases={"tui": "view"},
     default="run",
+    panels={
+        "Repeat": "rerun rescore",
+        "Statistics and limits": "power gate leaderboard prices",
+        "Share": "export push get samples logs delete",
+    },
 )

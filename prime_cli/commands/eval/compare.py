@@ -232,7 +232,7 @@ def _errors(comparison: Comparison, report: Report) -> str:
         return "none"
     told = f"A {first.errors} of {first.rollouts}, B {other.errors} of {other.rollouts} rollouts"
     if report.errors == "as zero":
-        return f"{told}, pluralize as 0"
+        return f"{told}, counted as 0"
     return f"{told}, left out (`--errors-as-zero` counts them)"
 
 

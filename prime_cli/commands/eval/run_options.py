@@ -5,6 +5,13 @@ from typing import Annotated
 
 import typer
 
+_MODEL = "Model and sampling"
+_ENVIRONMENT = "Environment"
+_LIMITS = "Limits and errors"
+_RESUME = "Resume"
+_GATES = "Gates and reports"
+_RESULTS = "Results"
+
 NameArg = Annotated[
     str | None,
     typer.Argument(
@@ -35,77 +42,152 @@ ConcurrencyOpt = Annotated[
         "-c",
         help="Rollouts at a time.",
         show_default="32",
+        rich_help_panel=_LIMITS,
     ),
 ]
 PaceOpt = Annotated[
     int | None,
     typer.Option(
-        "--max-concurrent", "-c", help="Rollouts at a time.", show_default="as in the run"
+        "--max-concurrent",
+        "-c",
+        help="Rollouts at a time.",
+        show_default="as in the run",
+        rich_help_panel=_LIMITS,
     ),
 ]
 MaxTokensOpt = Annotated[
-    int | None, typer.Option("--max-tokens", "-t", help="Limit of one completion.")
+    int | None,
+    typer.Option("--max-tokens", "-t", help="Limit of one completion.", rich_help_panel=_MODEL),
 ]
 TemperatureOpt = Annotated[
-    float | None, typer.Option("--temperature", "-T", help="Randomness of sampling.")
+    float | None,
+    typer.Option("--temperature", "-T", help="Randomness of sampling.", rich_help_panel=_MODEL),
 ]
 SamplingOpt = Annotated[
     str | None,
-    typer.Option("--sampling-args", "-S", metavar="JSON", help="Sampling; wins over -t and -T."),
+    typer.Option(
+        "--sampling-args",
+        "-S",
+        metavar="JSON",
+        help="Sampling; wins over -t and -T.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 EnvArgsOpt = Annotated[
     str | None,
-    typer.Option("--env-args", "-a", metavar="JSON", help="Arguments of load_environment."),
+    typer.Option(
+        "--env-args",
+        "-a",
+        metavar="JSON",
+        help="Arguments of load_environment.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 ExtraOpt = Annotated[
     str | None,
-    typer.Option("--extra-env-kwargs", "-x", metavar="JSON", help="Set on the loaded environment."),
+    typer.Option(
+        "--extra-env-kwargs",
+        "-x",
+        metavar="JSON",
+        help="Set on the loaded environment.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 BaseUrlOpt = Annotated[
     str | None,
-    typer.Option("--api-base-url", "-b", metavar="URL", help="An OpenAI-compatible server."),
+    typer.Option(
+        "--api-base-url",
+        "-b",
+        metavar="URL",
+        help="An OpenAI-compatible server.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 KeyVarOpt = Annotated[
     str | None,
-    typer.Option("--api-key-var", "-k", metavar="NAME", help="The variable that holds its key."),
+    typer.Option(
+        "--api-key-var",
+        "-k",
+        metavar="NAME",
+        help="The variable that holds its key.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 EndpointsOpt = Annotated[
     Path | None,
     typer.Option(
-        "--endpoints-path", "-e", metavar="FILE", help="A registry: endpoints.toml or endpoints.py."
+        "--endpoints-path",
+        "-e",
+        metavar="FILE",
+        help="A registry: endpoints.toml or endpoints.py.",
+        rich_help_panel=_MODEL,
     ),
 ]
 ProviderOpt = Annotated[
-    str | None, typer.Option("--provider", "-p", help="A known service, such as openrouter.")
+    str | None,
+    typer.Option(
+        "--provider", "-p", help="A known service, such as openrouter.", rich_help_panel=_MODEL
+    ),
 ]
 HeaderOpt = Annotated[
     list[str] | None,
-    typer.Option("--header", metavar="'NAME: VALUE'", help="Send with every call; repeatable."),
+    typer.Option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        help="Send with every call; repeatable.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 EnvVarOpt = Annotated[
     list[str] | None,
     typer.Option(
-        "--env-var", metavar="NAME[=VALUE]", help="Pass a variable to the environment; repeatable."
+        "--env-var",
+        metavar="NAME[=VALUE]",
+        help="Pass a variable to the environment; repeatable.",
+        rich_help_panel=_ENVIRONMENT,
     ),
 ]
 EnvFileOpt = Annotated[
     Path | None,
-    typer.Option("--env-file", metavar="FILE", help="Pass a .env file to the environment."),
+    typer.Option(
+        "--env-file",
+        metavar="FILE",
+        help="Pass a .env file to the environment.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 StateColumnsOpt = Annotated[
     list[str] | None,
-    typer.Option("--state-columns", "-C", metavar="NAME,…", help="State to keep with each row."),
+    typer.Option(
+        "--state-columns",
+        "-C",
+        metavar="NAME,…",
+        help="State to keep with each row.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 IndependentOpt = Annotated[
     bool,
-    typer.Option("--independent-scoring", "-i", help="Score each rollout without its group."),
+    typer.Option(
+        "--independent-scoring",
+        "-i",
+        help="Score each rollout without its group.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 RetriesOpt = Annotated[
-    int, typer.Option("--max-retries", help="Retries of a rollout without an answer.")
+    int,
+    typer.Option(
+        "--max-retries", help="Retries of a rollout without an answer.", rich_help_panel=_LIMITS
+    ),
 ]
 ErrorRateOpt = Annotated[
     float,
-    typer.Option("--max-error-rate", help="Share of errored rollouts above which to exit 3."),
+    typer.Option(
+        "--max-error-rate",
+        help="Share of errored rollouts above which to exit 3.",
+        rich_help_panel=_LIMITS,
+    ),
 ]
 FailFastOpt = Annotated[
     bool | None,
@@ -113,6 +195,7 @@ FailFastOpt = Annotated[
         "--fail-fast/--no-fail-fast",
         help="Stop when the first rollouts all fail alike.",
         show_default="fail-fast",
+        rich_help_panel=_LIMITS,
     ),
 ]
 ResumeOpt = Annotated[
@@ -123,25 +206,46 @@ ResumeOpt = Annotated[
 ]
 RetryErrorsOpt = Annotated[
     bool,
-    typer.Option("--retry-errors", help="With --resume, rerun all errored rollouts."),
+    typer.Option(
+        "--retry-errors", help="With --resume, rerun all errored rollouts.", rich_help_panel=_RESUME
+    ),
 ]
-NewOpt = Annotated[bool, typer.Option("--new", help="Begin anew; offer no unfinished run.")]
+NewOpt = Annotated[
+    bool,
+    typer.Option("--new", help="Begin anew; offer no unfinished run.", rich_help_panel=_RESUME),
+]
 FailUnderOpt = Annotated[
     float | None,
-    typer.Option("--fail-under", metavar="REWARD", help="Exit 1 when the mean reward is lower."),
+    typer.Option(
+        "--fail-under",
+        metavar="REWARD",
+        help="Exit 1 when the mean reward is lower.",
+        rich_help_panel=_GATES,
+    ),
 ]
 BaselineOpt = Annotated[
     str | None,
     typer.Option(
-        "--baseline", metavar="RUN|EVALUATION", help="A run to compare with, here or on a hub."
+        "--baseline",
+        metavar="RUN|EVALUATION",
+        help="A run to compare with, here or on a hub.",
+        rich_help_panel=_GATES,
     ),
 ]
 MaxDropOpt = Annotated[
     float | None,
-    typer.Option("--max-drop", metavar="D", help="Exit 1 when more is lost against --baseline."),
+    typer.Option(
+        "--max-drop",
+        metavar="D",
+        help="Exit 1 when more is lost against --baseline.",
+        rich_help_panel=_GATES,
+    ),
 ]
 JunitOpt = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report there.")
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="Write a JUnit report there.", rich_help_panel=_GATES
+    ),
 ]
 GithubSummaryOpt = Annotated[
     bool | None,
@@ -149,6 +253,7 @@ GithubSummaryOpt = Annotated[
         "--github-summary/--no-github-summary",
         help="Append to GitHub's step summary.",
         show_default="where GitHub asks for one",
+        rich_help_panel=_GATES,
     ),
 ]
 MaxCostOpt = Annotated[
@@ -157,7 +262,12 @@ MaxCostOpt = Annotated[
 ]
 TokenBudgetOpt = Annotated[
     int | None,
-    typer.Option("--token-budget", metavar="N", help="Stop when it has used that many tokens."),
+    typer.Option(
+        "--token-budget",
+        metavar="N",
+        help="Stop when it has used that many tokens.",
+        rich_help_panel=_LIMITS,
+    ),
 ]
 CallTimeoutOpt = Annotated[
     str | None,
@@ -166,6 +276,7 @@ CallTimeoutOpt = Annotated[
         metavar="SPAN",
         help="Deadline of one try of a model call.",
         show_default="30m",
+        rich_help_panel=_LIMITS,
     ),
 ]
 ScoreTimeoutOpt = Annotated[
@@ -175,6 +286,7 @@ ScoreTimeoutOpt = Annotated[
         metavar="SPAN",
         help="Deadline of scoring a rollout.",
         show_default="1h, or 10m where it never awaits",
+        rich_help_panel=_LIMITS,
     ),
 ]
 RolloutTimeoutOpt = Annotated[
@@ -185,38 +297,79 @@ RolloutTimeoutOpt = Annotated[
         metavar="SPAN",
         help="Deadline of a whole rollout.",
         show_default="6h",
+        rich_help_panel=_LIMITS,
     ),
 ]
 VerifiersOpt = Annotated[
     str | None,
-    typer.Option("--verifiers", metavar="SPEC", help="Run with this verifiers, such as 0.1.14."),
+    typer.Option(
+        "--verifiers",
+        metavar="SPEC",
+        help="Run with this verifiers, such as 0.1.14.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
 CacheOpt = Annotated[
-    bool, typer.Option("--cache", help="Keep answers, and take those of the same requests.")
+    bool,
+    typer.Option(
+        "--cache", help="Keep answers, and take those of the same requests.", rich_help_panel=_MODEL
+    ),
 ]
 SandboxOpt = Annotated[
-    bool, typer.Option("--sandbox", help="Wall the environment in with bubblewrap.")
+    bool,
+    typer.Option(
+        "--sandbox", help="Wall the environment in with bubblewrap.", rich_help_panel=_ENVIRONMENT
+    ),
 ]
 AllowNetOpt = Annotated[
-    bool, typer.Option("--allow-net", help="Leave it the network, in the sandbox.")
+    bool,
+    typer.Option(
+        "--allow-net", help="Leave it the network, in the sandbox.", rich_help_panel=_ENVIRONMENT
+    ),
 ]
 OnlyGatewayOpt = Annotated[
-    bool, typer.Option("--only-gateway", help="Refuse connections that bypass the gateway.")
+    bool,
+    typer.Option(
+        "--only-gateway",
+        help="Refuse connections that bypass the gateway.",
+        rich_help_panel=_ENVIRONMENT,
+    ),
 ]
-HubOnlyOpt = Annotated[bool, typer.Option("--hub", help="Do not look into local folders.")]
+HubOnlyOpt = Annotated[
+    bool,
+    typer.Option("--hub", help="Do not look into local folders.", rich_help_panel=_ENVIRONMENT),
+]
 SaveOpt = Annotated[
     bool,
-    typer.Option("--save-results", "--save-dataset", "-s", help="Accepted; always saved."),
+    typer.Option(
+        "--save-results",
+        "--save-dataset",
+        "-s",
+        help="Accepted; always saved.",
+        rich_help_panel=_RESULTS,
+    ),
 ]
-PushOpt = Annotated[bool, typer.Option("--push", help="Push it to the hub when it has ended.")]
+PushOpt = Annotated[
+    bool,
+    typer.Option("--push", help="Push it to the hub when it has ended.", rich_help_panel=_RESULTS),
+]
 SaveToHubOpt = Annotated[
     bool,
-    typer.Option("--save-to-hf-hub", "-H", help="Push to the Hugging Face Hub; new is private."),
+    typer.Option(
+        "--save-to-hf-hub",
+        "-H",
+        help="Push to the Hugging Face Hub; new is private.",
+        rich_help_panel=_RESULTS,
+    ),
 ]
 DatasetNameOpt = Annotated[
     str | None,
     typer.Option(
-        "--hf-hub-dataset-name", "-D", metavar="NAME", help="With -H: the data set, or owner/name."
+        "--hf-hub-dataset-name",
+        "-D",
+        metavar="NAME",
+        help="With -H: the data set, or owner/name.",
+        rich_help_panel=_RESULTS,
     ),
 ]
 OfficialOpt = Annotated[
@@ -244,9 +397,14 @@ WorkersOpt = Annotated[
 ]
 TagOpt = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="Tag the run; repeatable."),
+    typer.Option("--tag", metavar="TAG", help="Tag the run; repeatable.", rich_help_panel=_RESULTS),
 ]
 NoteOpt = Annotated[
-    str | None, typer.Option("--note", metavar="TEXT", help="Attach a note to the run.")
+    str | None,
+    typer.Option(
+        "--note", metavar="TEXT", help="Attach a note to the run.", rich_help_panel=_RESULTS
+    ),
 ]
-VerboseOpt = Annotated[bool, typer.Option("--verbose", "-v", help="Print the plan first.")]
+VerboseOpt = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print the plan first.", rich_help_panel=_RESULTS)
+]

@@ -43,7 +43,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.extend(("", words) for words in _precision(summary.reward))
     if counts.errored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
-        lines.append(("", f"between {low} and {high}, as errors are pluralize as 0 or left out"))
+        lines.append(("", f"between {low} and {high}, as errors are counted as 0 or left out"))
     lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
     for reduced in summary.reduced:
         lines.extend(_reduced(reduced))
@@ -144,7 +144,7 @@ def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str
 
 
 def _beside(uncounted: Sequence[str]) -> str:
-    return f", and calls to {_listed(uncounted)} that were not pluralize" if uncounted else ""
+    return f", and calls to {_listed(uncounted)} that were not counted" if uncounted else ""
 
 
 def _listed(names: Sequence[str]) -> str:
