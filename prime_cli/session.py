@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
     from prime_cli.envs.trust import TrustPolicy
-    from prime_cli.evals.execution.context import Surroundings
-    from prime_cli.evals.planning.locate import Places
+    from prime_cli.evals.execution.context import RunContext
+    from prime_cli.evals.planning.locate import LookupContext
     from prime_cli.hub.compute.provider import Provider
     from prime_cli.models.budget import Budget
     from prime_cli.terminal.output import Output
@@ -91,16 +91,16 @@ class Session:
         """How domain code reports while it works."""
         return self._progress or self.output.progress
 
-    def places(self, trust: "TrustPolicy") -> "Places":
+    def places(self, trust: "TrustPolicy") -> "LookupContext":
         """Where environments are looked for, strangers being `trust`'s to judge.
 
         The hub is opened when it is asked.
         """
         from pathlib import Path
 
-        from prime_cli.evals.planning.locate import Places
+        from prime_cli.evals.planning.locate import LookupContext
 
-        return Places(
+        return LookupContext(
             cwd=Path.cwd(),
             hub=lambda: self.hub,
             offline=self.config.offline,
@@ -111,7 +111,7 @@ class Session:
 
     def surroundings(
         self, budget: "Budget | None" = None, *, given: "Mapping[str, str] | None" = None
-    ) -> "Surroundings":
+    ) -> "RunContext":
         """Where evaluations happen; `budget` is one that several of them share.
 
         `given` are variables for the environment alone.
@@ -119,9 +119,9 @@ class Session:
         import os
         from pathlib import Path
 
-        from prime_cli.evals.execution.context import Surroundings
+        from prime_cli.evals.execution.context import RunContext
 
-        return Surroundings(
+        return RunContext(
             Path.cwd(),
             os.environ,
             self.progress,

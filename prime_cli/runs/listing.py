@@ -45,17 +45,17 @@ class RunItem(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Roots:
+class RunRoots:
     """Where runs are looked for; by default the folders of these names."""
 
     outputs: Path | None = None
     environments: Path | None = None
 
 
-HERE = Roots()
+HERE = RunRoots()
 
 
-def list_runs(cwd: Path, roots: Roots = HERE) -> list[RunItem]:
+def list_runs(cwd: Path, roots: RunRoots = HERE) -> list[RunItem]:
     """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
 
     Those of the v1 evaluator lie in `outputs` itself. Only the small files are read. A folder that
@@ -70,7 +70,7 @@ def list_runs(cwd: Path, roots: Roots = HERE) -> list[RunItem]:
     return sorted(items, key=lambda item: _moment(item.date), reverse=True)
 
 
-def find_run(wanted: str | None, cwd: Path, roots: Roots = HERE) -> SavedRun:
+def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
     """The run in folder `wanted`, or whose id begins with it; the newest one for None.
 
     Raises NotFound when there is none, UsageError when several ids begin so.
@@ -112,7 +112,7 @@ def _no_run(wanted: str | None) -> PrimeError:
     )
 
 
-def _run_folders(cwd: Path, roots: Roots) -> Iterator[Path]:
+def _run_folders(cwd: Path, roots: RunRoots) -> Iterator[Path]:
     outputs = cwd / (roots.outputs or "outputs")
     environments = cwd / (roots.environments or "environments")
     for folder in (outputs, *environments.glob("*/outputs")):

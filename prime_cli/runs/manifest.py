@@ -19,7 +19,7 @@ from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.served_models import ServedModel
 from prime_cli.runs.summary import Counts, Reward
 from prime_cli.runs.withheld_variables import WithheldVariable
-from prime_cli.runtime.protocol import Seat
+from prime_cli.runtime.protocol import AgentInfo
 
 RUNNING = "running"
 FINISHED = "finished"
@@ -31,7 +31,7 @@ STOPPED = "stopped"
 """Of a run whose process is gone and did not come to write its end."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The flags that led to the endpoint, as they were typed; no key and no value of a header."""
 
     model: str | None = None
@@ -95,7 +95,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str | None = None
     unit: str | None = None
     harness: str | None = None
-    agents: tuple[Seat, ...] = ()
+    agents: tuple[AgentInfo, ...] = ()
     interpreter: InterpreterFacts | None = None
     counts: Counts | None = None
     reward: Reward | None = None
@@ -106,7 +106,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...] = ()
     failure: str | None = None
     sessions: tuple[RunSession, ...] = ()
-    asked: Asked | None = None
+    asked: ModelFlags | None = None
     rerun_of: str | None = None
     rescored_of: str | None = None
     withheld: tuple[WithheldVariable, ...] = ()

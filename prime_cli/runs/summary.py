@@ -10,7 +10,7 @@ from prime_cli.runs.retries import AskedAgain, OnResume
 from prime_cli.runs.served_models import ServedModel
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.withheld_variables import WithheldVariable
-from prime_cli.runtime.protocol import Seat
+from prime_cli.runtime.protocol import AgentInfo
 from prime_cli.statistics.intervals import bounds, precision, spread
 from prime_cli.statistics.reducers import Reduced, Reducer, reduce, usual_reducers
 
@@ -29,7 +29,7 @@ class EnvironmentFacts(msgspec.Struct, frozen=True):
     version: str | None = None
     harness: str | None = None
     sandbox: bool = False
-    agents: tuple[Seat, ...] = ()
+    agents: tuple[AgentInfo, ...] = ()
 
 
 class Counts(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from prime_cli.runs.retries import REASONS, AskedAgain, Step, next_step, reason_of
 from prime_cli.runs.rows import Failure, Row, numeric
 
-Pair = tuple[int, int]
+RolloutKey = tuple[int, int]
 """(example_id, rollout)."""
 
 _NONE = math.nan
@@ -27,7 +27,7 @@ _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 class Attempt(NamedTuple):
     """The last attempt at a rollout, by its number from 1; `step` is what follows an error."""
 
-    pair: Pair
+    pair: RolloutKey
     number: int
     step: Step | None
 
@@ -188,12 +188,12 @@ class Tally:
         """One failure per class and type, the first one met, and how often; most frequent first."""
         return self._failures.most_common()
 
-    def _scores(self) -> Iterator[tuple[Pair, float | None]]:
+    def _scores(self) -> Iterator[tuple[RolloutKey, float | None]]:
         for pair, slot in self._ordered():
             reward = self._rewards[slot]
             yield pair, None if math.isnan(reward) else reward
 
-    def _ordered(self) -> Iterator[tuple[Pair, int]]:
+    def _ordered(self) -> Iterator[tuple[RolloutKey, int]]:
         for key in sorted(self._slots):
             yield (key >> _ROLLOUT_BITS, key & _ROLLOUTS), self._slots[key]
 
@@ -203,10 +203,10 @@ class _Failures:
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], int] = {}
-        self._first: list[tuple[Pair, Failure]] = []
+        self._first: list[tuple[RolloutKey, Failure]] = []
         self._counts: Counter[int] = Counter()
 
-    def count(self, failure: Failure, pair: Pair) -> int:
+    def count(self, failure: Failure, pair: RolloutKey) -> int:
         """Count the `failure` of the rollout `pair`; its kind's code."""
         code = self._codes.setdefault((failure.kind, failure.type), len(self._first))
         if code == len(self._first):

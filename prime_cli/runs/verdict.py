@@ -4,7 +4,7 @@ from prime_cli.core.errors import PartialResult
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.withheld_variables import allowing
+from prime_cli.runs.withheld_variables import allow_hint
 
 
 def check_errors(summary: Summary, plan: EvalPlan) -> None:
@@ -48,7 +48,7 @@ def check_error_rate(
         names = ", ".join(sorted({each.name for each in blamed}))
         raise PartialResult(
             f"{errored} after the environment had asked for {names}",
-            hint=f"{allowing(blamed)} in a new run, or see what happened with "
+            hint=f"{allow_hint(blamed)} in a new run, or see what happened with "
             f"`prime eval show {summary.run_id} --errors`",
         )
     if summary.error_rate <= limit:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from prime_cli.core.progress import Progress
-from prime_cli.runs.tally import Pair
+from prime_cli.runs.tally import RolloutKey
 from prime_cli.runtime.protocol import AskedVariable, Rollout
 from prime_cli.runtime.variables import Variables
 
@@ -52,7 +52,7 @@ class WithheldVariable(msgspec.Struct, frozen=True, kw_only=True):
         return self.errors_after > 0 and (self.host is not None or self.by not in _PROBING)
 
 
-class Asks:
+class WithheldVariables:
     """What one session's workers ask for, said once each; `before` is what earlier ones noted."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Asks:
         self._names = frozenset((*variables.secret, *variables.others))
         self._progress = progress
         self._found = {(each.name, each.host): each for each in before}
-        self._failed: dict[tuple[str, str | None], set[Pair]] = {}
+        self._failed: dict[tuple[str, str | None], set[RolloutKey]] = {}
 
     def hear(self, event: AskedVariable) -> None:
         """Note what is asked for; a name that was not withheld is none of ours."""
@@ -96,10 +96,10 @@ class Asks:
 
     def hint(self) -> str | None:
         """How to allow what was asked for in this session; None where that is nothing."""
-        return allowing(each for key, each in self._found.items() if key in self._failed)
+        return allow_hint(each for key, each in self._found.items() if key in self._failed)
 
 
-def allowing(withheld: Iterable[WithheldVariable]) -> str | None:
+def allow_hint(withheld: Iterable[WithheldVariable]) -> str | None:
     """The flag that allows all of `withheld`; None where there is none."""
     names = sorted({each.name for each in withheld})
     return f"allow it with `--env-var {','.join(names)}`" if names else None

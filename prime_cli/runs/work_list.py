@@ -6,7 +6,7 @@ from itertools import groupby
 
 from prime_cli.runs import retries
 from prime_cli.runs.retries import OnResume, Step
-from prime_cli.runs.tally import Attempt, Pair, Tally
+from prime_cli.runs.tally import Attempt, RolloutKey, Tally
 
 GROUP = "group"
 """The unit of environments that score the rollouts of an example together."""
@@ -15,7 +15,7 @@ _ASKED = frozenset({retries.INFRA, retries.REQUESTED})
 
 
 @dataclass(frozen=True)
-class Orders:
+class WorkList:
     """What a worker is told beside the plan.
 
     `done` need not run; `attempts` are the numbers of the attempts that others begin with, where
@@ -24,21 +24,21 @@ class Orders:
     """
 
     concurrency: int
-    done: list[Pair] = field(default_factory=list)
-    attempts: dict[Pair, int] = field(default_factory=dict)
-    again: Mapping[Pair, str] = field(default_factory=dict)
+    done: list[RolloutKey] = field(default_factory=list)
+    attempts: dict[RolloutKey, int] = field(default_factory=dict)
+    again: Mapping[RolloutKey, str] = field(default_factory=dict)
     prefix: int = 0
     fingerprint: str | None = None
 
     @property
-    def to_score(self) -> frozenset[Pair]:
+    def to_score(self) -> frozenset[RolloutKey]:
         """Those that are scored as they were saved."""
         return frozenset(pair for pair, why in self.again.items() if why == retries.SCORED)
 
 
 def owed_again(
     tally: Tally, unit: str | None, rollouts: int, *, retry_errors: bool = False
-) -> dict[Pair, str]:
+) -> dict[RolloutKey, str]:
     """The rollouts in `tally` that another attempt is made at, and why (`Row.again`).
 
     With `retry_errors` all that ended in an error are asked again. Of a group all or none.
@@ -46,7 +46,7 @@ def owed_again(
     if unit != GROUP:
         reasons = ((a.pair, _reason(a.step, retry_errors=retry_errors)) for a in tally.attempts())
         return {pair: reason for pair, reason in reasons if reason is not None}
-    found: dict[Pair, str] = {}
+    found: dict[RolloutKey, str] = {}
     for group in _groups(tally):
         found.update(_owed_group(group, rollouts, retry_errors=retry_errors))
     return found
@@ -66,7 +66,9 @@ def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
             return None
 
 
-def _owed_group(group: list[Attempt], rollouts: int, *, retry_errors: bool) -> dict[Pair, str]:
+def _owed_group(
+    group: list[Attempt], rollouts: int, *, retry_errors: bool
+) -> dict[RolloutKey, str]:
     """What is scored together is asked together, or scored from what was saved of all of it."""
     reasons = {last.pair: _reason(last.step, retry_errors=retry_errors) for last in group}
     told = {reason for reason in reasons.values() if reason is not None}
@@ -96,12 +98,14 @@ def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
     return OnResume(ask, score, len(errored) - ask - score)
 
 
-def next_attempts(tally: Tally, again: Collection[Pair]) -> dict[Pair, int]:
+def next_attempts(tally: Tally, again: Collection[RolloutKey]) -> dict[RolloutKey, int]:
     """The numbers of the attempts that follow, of the rollouts that are to run `again`."""
     return {last.pair: last.number + 1 for last in tally.attempts() if last.pair in again}
 
 
-def settled(tally: Tally, unit: str | None, rollouts: int, since: dict[Pair, int]) -> list[Pair]:
+def settled(
+    tally: Tally, unit: str | None, rollouts: int, since: dict[RolloutKey, int]
+) -> list[RolloutKey]:
     """What this session need not run any more: its attempts began at `since`, else at 1."""
 
     def is_settled(last: Attempt) -> bool:

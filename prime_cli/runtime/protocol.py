@@ -135,7 +135,7 @@ class Hello(msgspec.Struct, tag_field="t", tag="hello", kw_only=True):
     env_version: str | None = None
 
 
-class Seat(msgspec.Struct, kw_only=True):
+class AgentInfo(msgspec.Struct, kw_only=True):
     """What plays one agent of a v1 environment: a harness by its id, in a type of runtime.
 
     `in_process` says that the harness runs in the worker. `instead_of` is the runtime that
@@ -167,7 +167,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     owed: int = 0
     family: str | None = None
     harness: str | None = None
-    agents: list[Seat] = []
+    agents: list[AgentInfo] = []
     concurrency: int = 0
     answers: dict[str, Any] = {}
     oracle: bool = False

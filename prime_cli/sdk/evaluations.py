@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from prime_cli.envs.trust import trust_policy_from
-from prime_cli.evals.comparison.compare import Comparison, Terms, compare_all, require_statistics
+from prime_cli.evals.comparison.compare import (
+    CompareOptions,
+    Comparison,
+    compare_all,
+    require_statistics,
+)
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
-from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.resume.candidates import manifest_of, recalled
+from prime_cli.evals.resume.candidates import request_of_run, resumable_manifest
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.push_options import PushOptions, PushResult, scrubber_for
 from prime_cli.runs.listing import RunItem, find_run, list_runs
@@ -72,7 +77,9 @@ class Evaluations:
         """
         require_statistics()
         base = side_of(self.get(first))
-        return compare_all([(base, side_of(self.get(run))) for run in others], Terms(alpha=alpha))
+        return compare_all(
+            [(base, side_of(self.get(run))) for run in others], CompareOptions(alpha=alpha)
+        )
 
     def push(self, run: str | None = None, *, public: bool = False) -> PushResult:
         """Push a saved run, by default the newest, to the hub; pushing twice makes one evaluation.
@@ -89,16 +96,16 @@ class Evaluations:
         )
 
     def _run(self, request: EvalRequest, resumed: SavedRun | None = None) -> EvalResult:
-        before = manifest_of(resumed).plan.environment if resumed is not None else None
+        before = resumable_manifest(resumed).plan.environment if resumed is not None else None
         prepared = prepare(
             request, self._places(), os.environ, self._session.progress, before=before
         )
         return run_evaluation(prepared, self._session.surroundings(), resumed)
 
     def _resume(self, saved: SavedRun) -> EvalResult:
-        return self._run(recalled(EvalRequest(""), manifest_of(saved)), saved)
+        return self._run(request_of_run(EvalRequest(""), resumable_manifest(saved)), saved)
 
-    def _places(self) -> Places:
+    def _places(self) -> LookupContext:
         return self._session.places(trust_policy_from(self._session.config, Path.cwd()))
 
 

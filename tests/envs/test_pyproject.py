@@ -21,7 +21,7 @@ from prime_cli.envs.release import open_release
 from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.wheel_checks import check_wheel
 from prime_cli.envs.workspace import find_workspace, site_packages
-from prime_cli.evals.planning.locate import Places, obtain
+from prime_cli.evals.planning.locate import LookupContext, obtain_environment
 from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
@@ -150,8 +150,8 @@ def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources
     assert LockedPackage("dataset-tools", "", None, (digest_file(tools),), url) in lock.packages
 
     monkeypatch.setenv("PRIME_HOME", str(tmp_path / "elsewhere"))
-    places = Places(tmp_path, hub=lambda: hub, owner="ada")
-    subject = obtain(EnvRef.parse(str(published.ref)), places, Silent())
+    places = LookupContext(tmp_path, hub=lambda: hub, owner="ada")
+    subject = obtain_environment(EnvRef.parse(str(published.ref)), places, Silent())
     progress = Silent()
     prepare_interpreter(subject.package, lock=subject.lock, progress=progress)
     assert progress.said[0].startswith("Using the lock from the hub")
@@ -190,7 +190,7 @@ def test_an_evaluated_folder_brings_its_sources_along(tmp_path: Path) -> None:
     folder = write_project(tmp_path / "env", sourced("https://example.org/o/tools"))
 
     # A folder is built without asking any hub.
-    subject = obtain(folder, Places(tmp_path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
+    subject = obtain_environment(folder, LookupContext(tmp_path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
 
     assert subject.package.sources == (Source("dataset-tools", "git+https://example.org/o/tools"),)
 

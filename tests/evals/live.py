@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunContext, RunInputs
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
@@ -66,7 +66,7 @@ def run_live(
     inputs = RunInputs(
         planned, interpreter, endpoint, Registry(), passed or {}, retry_errors=retry_errors
     )
-    around = Surroundings(folder, os.environ, progress or Silent(), budget=budget)
+    around = RunContext(folder, os.environ, progress or Silent(), budget=budget)
     return run_with(inputs, around, resumed=resumed)
 
 

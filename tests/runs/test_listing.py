@@ -5,7 +5,7 @@ import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.runs.folder import writing
-from prime_cli.runs.listing import Roots, find_run, list_runs
+from prime_cli.runs.listing import RunRoots, find_run, list_runs
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.summary import Counts, Reward
 from tests.runs.rows import row
@@ -73,7 +73,7 @@ def test_other_folders_are_looked_into_when_they_are_named(tmp_path: Path) -> No
     (tmp_path / "envs" / "wordle").mkdir(parents=True)
     outside = save_run(tmp_path / "elsewhere", row(0))
     inside = save_run(tmp_path / "envs" / "wordle", row(0))
-    roots = Roots(Path("elsewhere/outputs"), tmp_path / "envs")
+    roots = RunRoots(Path("elsewhere/outputs"), tmp_path / "envs")
     assert list_runs(tmp_path) == []
     found = {item.run_id for item in list_runs(tmp_path, roots)}
     assert found == {outside.run_id, inside.run_id}

@@ -1,6 +1,6 @@
 """How many rollouts were asked for more than once is counted from the journal alone."""
 
-from prime_cli.evals.comparison.compare import Terms, compare_all
+from prime_cli.evals.comparison.compare import CompareOptions, compare_all
 from prime_cli.evals.comparison.sides import Example, Side
 from prime_cli.hub.pages.evaluation import show_evaluation
 from prime_cli.runs.retries import AskedAgain
@@ -56,7 +56,7 @@ def test_a_comparison_tells_it_of_either_run() -> None:
     examples = {n: Example(rewards=[1.0]) for n in range(3)}
     again = AskedAgain(rollouts=2, requested=2)
     first, other = Side("a1", "e", "m", examples), Side("b2", "e", "m", examples, asked_again=again)
-    (found,) = compare_all([(first, other)], Terms())
+    (found,) = compare_all([(first, other)], CompareOptions())
     assert found.other.asked_again == again
     assert "b2 asked its model again for 2 rollouts: 2 by `--retry-errors`" in found.notes
 

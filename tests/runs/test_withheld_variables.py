@@ -12,7 +12,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 from prime_cli.runs.verdict import check_error_rate
-from prime_cli.runs.withheld_variables import Asks, WithheldVariable
+from prime_cli.runs.withheld_variables import WithheldVariable, WithheldVariables
 from prime_cli.runtime.protocol import AskedVariable, Rollout, RolloutError
 from prime_cli.runtime.variables import Variables
 from tests.evals.live import run_live
@@ -73,28 +73,28 @@ def summary_of(*withheld: WithheldVariable, scored: int = 1, errored: int = 1) -
 
 def test_each_name_is_said_once_with_the_flag_that_allows_it() -> None:
     progress = Silent()
-    asks = Asks(VARIABLES, progress)
+    withheld = WithheldVariables(VARIABLES, progress)
     for by in ("mine", "library"):
-        asks.hear(AskedVariable(name="A_KEY", by=by))
+        withheld.hear(AskedVariable(name="A_KEY", by=by))
     assert progress.warned == ["The environment (`mine`) asked for A_KEY, which stays here"]
-    assert asks.found[0].hint == "allow it with `--env-var A_KEY`"
-    assert asks.hint() == "allow it with `--env-var A_KEY`"
+    assert withheld.found[0].hint == "allow it with `--env-var A_KEY`"
+    assert withheld.hint() == "allow it with `--env-var A_KEY`"
 
 
 def test_a_name_that_was_not_kept_back_is_not_believed() -> None:
-    asks = Asks(VARIABLES, Silent())
-    asks.hear(AskedVariable(name="PATH", by="mine"))
-    asks.hear(AskedVariable(name="MODE", by="mine\n[red]"))
-    assert asks.found == (WithheldVariable(name="MODE"),)
+    withheld = WithheldVariables(VARIABLES, Silent())
+    withheld.hear(AskedVariable(name="PATH", by="mine"))
+    withheld.hear(AskedVariable(name="MODE", by="mine\n[red]"))
+    assert withheld.found == (WithheldVariable(name="MODE"),)
 
 
 def test_errors_count_from_the_moment_of_asking_and_not_where_a_later_attempt_went_well() -> None:
-    asks = Asks(VARIABLES, Silent())
-    asks.record(rollout(0, BROKEN))
-    asks.hear(AskedVariable(name="A_KEY"))
+    withheld = WithheldVariables(VARIABLES, Silent())
+    withheld.record(rollout(0, BROKEN))
+    withheld.hear(AskedVariable(name="A_KEY"))
     for event in (rollout(1, BROKEN), rollout(2, BROKEN), rollout(2), rollout(3)):
-        asks.record(event)
-    assert [each.errors_after for each in asks.found] == [1]
+        withheld.record(event)
+    assert [each.errors_after for each in withheld.found] == [1]
 
 
 def test_errors_after_it_are_not_within_any_error_rate() -> None:
@@ -119,7 +119,9 @@ def test_a_name_that_explains_no_error_leaves_the_error_rate_as_it_was(
 
 def test_a_token_that_a_real_host_refused_is_told_from_a_wrong_key() -> None:
     progress = Silent()
-    Asks(Variables(), progress).hear(AskedVariable(name="OPENAI_API_KEY", host="api.openai.com"))
+    WithheldVariables(Variables(), progress).hear(
+        AskedVariable(name="OPENAI_API_KEY", host="api.openai.com")
+    )
     (warned,) = progress.warned
     assert warned.startswith("api.openai.com refused the gateway's token, which stands in for")
 

@@ -129,14 +129,14 @@ def upload_check(session: Session, *, required: bool) -> WheelExaminer:
     """
     from prime_cli.evals.env_check.check import CheckOptions, check_subject
     from prime_cli.evals.env_check.findings import require_passed
-    from prime_cli.evals.execution.context import Surroundings
-    from prime_cli.evals.planning.locate import subject_of
+    from prime_cli.evals.execution.context import RunContext
+    from prime_cli.evals.planning.locate import environment_of_wheel
 
     def examine(wheel: Path, project: Project) -> CheckReport:
-        around = Surroundings(
+        around = RunContext(
             Path.cwd(), os.environ, session.progress, offline=session.config.offline
         )
-        checked = check_subject(subject_of(wheel, project), CheckOptions(), around)
+        checked = check_subject(environment_of_wheel(wheel, project), CheckOptions(), around)
         log_report(session.output, checked.report)
         if checked.failure is not None:
             raise checked.failure

@@ -11,10 +11,10 @@ from prime_cli.evals.comparison.compare import (
     ALPHA,
     SEED,
     UNDECIDED,
+    CompareOptions,
     Comparison,
     Report,
     SideFacts,
-    Terms,
     check_alpha,
     compare_all,
     detectable_words,
@@ -66,7 +66,7 @@ def compare(
     check_alpha(alpha)
     require_statistics()
     matching = match([runs_meant(word, Path.cwd()) for word in runs])
-    terms = Terms(alpha=alpha, seed=seed, errors_as_zero=errors_as_zero, force=force)
+    terms = CompareOptions(alpha=alpha, seed=seed, errors_as_zero=errors_as_zero, force=force)
     with session.progress.task("Comparing"):
         comparisons = compare_all(_read(matching.couples), terms)
     report = Report(

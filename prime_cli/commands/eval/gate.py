@@ -13,9 +13,9 @@ from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietO
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
 from prime_cli.evals.gate.thresholds import (
-    Judgement,
-    Limits,
-    Outcome,
+    GateResult,
+    ThresholdResult,
+    Thresholds,
     check_gates,
     check_limits,
     judge,
@@ -33,14 +33,14 @@ from prime_cli.session import Session
 class Gates:
     """The limits of a run, and the files that tell how it kept them."""
 
-    limits: Limits
+    limits: Thresholds
     junit: Path | None = None
     github: Path | None = None
 
     @property
     def has_work(self) -> bool:
         """Whether anything was asked for."""
-        return self != Gates(Limits())
+        return self != Gates(Thresholds())
 
 
 def prepare_gates(
@@ -65,13 +65,13 @@ def prepare_gates(
 
         require_statistics("Comparing with a baseline")
         side = read_baseline(baseline, Path.cwd(), lambda: session.hub)
-    return Gates(Limits(fail_under, max_drop, side), junit, github)
+    return Gates(Thresholds(fail_under, max_drop, side), junit, github)
 
 
-def apply_gates(gates: Gates, session: Session, folder: Path, summary: Summary) -> Judgement:
+def apply_gates(gates: Gates, session: Session, folder: Path, summary: Summary) -> GateResult:
     """Judge the run in `folder`, write the reports and say how each gate went."""
     if not gates.has_work:
-        return Judgement([])
+        return GateResult([])
     run = open_run(folder)
     judgement = judge(run, summary, gates.limits)
     if gates.junit is not None:
@@ -96,7 +96,7 @@ class GateReport(msgspec.Struct, frozen=True):
     passed: bool
     counts: Counts
     reward: Reward
-    gates: list[Outcome]
+    gates: list[ThresholdResult]
     asked_again: AskedAgain | None = None
     comparison: Comparison | None = None
 
@@ -155,7 +155,7 @@ def gate(
     check_gates(judgement.outcomes, summary.run_id)
 
 
-def _report(summary: Summary, judgement: Judgement, max_error_rate: float) -> GateReport:
+def _report(summary: Summary, judgement: GateResult, max_error_rate: float) -> GateReport:
     kept = all(outcome.passed for outcome in judgement.outcomes)
     whole = summary.status == FINISHED and summary.error_rate <= max_error_rate
     return GateReport(

@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.paths import write_atomically
-from prime_cli.evals.suites.leaderboard import Leaderboard, Standing, csv_of, make_leaderboard
+from prime_cli.evals.suites.leaderboard import Leaderboard, LeaderboardRow, csv_of, make_leaderboard
 from prime_cli.evals.suites.record import find_suite
 from prime_cli.models.budget import format_usd
 from prime_cli.terminal.output import Output
@@ -59,7 +59,7 @@ def show_leaderboard(output: Output, board: Leaderboard) -> None:
         output.say(f"Cost in all: {format_usd(board.cost)}")
 
 
-def _row(standing: Standing) -> list[str]:
+def _row(standing: LeaderboardRow) -> list[str]:
     return [
         "" if standing.rank is None else str(standing.rank),
         standing.key,
@@ -73,7 +73,7 @@ def _row(standing: Standing) -> list[str]:
     ]
 
 
-def _interval(standing: Standing) -> str:
+def _interval(standing: LeaderboardRow) -> str:
     if standing.interval is None:
         return ""
     low, high = standing.interval

@@ -11,8 +11,8 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.compare import ALPHA, require_statistics
 from prime_cli.evals.comparison.sample_size import (
-    Need,
-    Question,
+    PowerQuestion,
+    SampleSize,
     need_of,
     need_of_discordance,
     need_of_pair,
@@ -100,7 +100,7 @@ def power(
     See also: `prime eval compare`, `prime eval run`.
     """
     session = open_session(ctx, output=output, quiet=quiet)
-    question = Question(difference, examples, rollouts, alpha, power_)
+    question = PowerQuestion(difference, examples, rollouts, alpha, power_)
     question.check()
     given = Given(rate, sd, discordance, correlation, icc)
     given.check(runs or [])
@@ -142,7 +142,7 @@ class Given:
                 raise UsageError(sentence.format(f"--{name}"), hint=f"omit `--{name}`")
 
 
-def _need(runs: list[str], question: Question, given: Given) -> Need:
+def _need(runs: list[str], question: PowerQuestion, given: Given) -> SampleSize:
     sides = [side_of(find_run(name, Path.cwd())) for name in runs]
     if len(sides) == _MOST_RUNS:
         return need_of_pair(question, sides[0], sides[1], given.icc)
@@ -166,7 +166,7 @@ def _given(given: Given, correlation: float) -> Variation:
     return Variation(variance, given.icc, correlation, source, given.rate, is_binary=binary)
 
 
-def _lines(need: Need) -> list[tuple[str, str]]:
+def _lines(need: SampleSize) -> list[tuple[str, str]]:
     size = f"{need.rollouts} rollout" + ("s" if need.rollouts > 1 else "")
     chance = need.power if need.expected_power is None else need.expected_power
     lines = [

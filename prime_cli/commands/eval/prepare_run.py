@@ -6,15 +6,15 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.evals.planning.cost import Estimate, estimate
-from prime_cli.evals.planning.locate import Places
-from prime_cli.evals.planning.prepare import Prepared, prepare
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import (
     interrupted_run,
     is_complete,
-    manifest_of,
     newest_run,
-    recalled,
+    request_of_run,
+    resumable_manifest,
     scored_of,
 )
 from prime_cli.models.budget import format_usd
@@ -25,8 +25,8 @@ from prime_cli.session import Session
 
 
 def prepare_run(
-    session: Session, request: EvalRequest, places: Places, *, resume: str | None, new: bool
-) -> tuple[Prepared, SavedRun | None]:
+    session: Session, request: EvalRequest, places: LookupContext, *, resume: str | None, new: bool
+) -> tuple[PreparedRun, SavedRun | None]:
     """What is to be run, and the run that it goes on with, if any.
 
     `resume` is None where the flag was not given, and empty where it named no run.
@@ -55,7 +55,7 @@ def require_resume(request: EvalRequest, resume: str | None) -> None:
         )
 
 
-def _what_to_name(places: Places) -> str:
+def _what_to_name(places: LookupContext) -> str:
     from prime_cli.runs.listing import list_runs
     from prime_cli.runs.manifest import CAPPED, INTERRUPTED, STOPPED
 
@@ -66,21 +66,21 @@ def _what_to_name(places: Places) -> str:
 
 
 def _prepare_named(
-    session: Session, request: EvalRequest, places: Places, name: str
-) -> tuple[Prepared, SavedRun]:
+    session: Session, request: EvalRequest, places: LookupContext, name: str
+) -> tuple[PreparedRun, SavedRun]:
     from prime_cli.runs.listing import find_run
 
     run = find_run(name, places.cwd)
-    manifest = manifest_of(run)
-    request = recalled(request, manifest)
+    manifest = resumable_manifest(run)
+    request = request_of_run(request, manifest)
     before = manifest.plan.environment
     prepared = prepare(request, places, os.environ, session.progress, before=before)
     _say_what_goes_on(session, run, prepared)
     return prepared, run
 
 
-def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> None:
-    manifest, plan = manifest_of(run), prepared.plan
+def _say_what_goes_on(session: Session, run: SavedRun, prepared: PreparedRun) -> None:
+    manifest, plan = resumable_manifest(run), prepared.plan
     retry = prepared.retry_errors
     if is_complete(run, plan, retry_errors=retry):
         return
@@ -92,20 +92,20 @@ def _say_what_goes_on(session: Session, run: SavedRun, prepared: Prepared) -> No
 
 
 def _find(
-    session: Session, request: EvalRequest, prepared: Prepared, places: Places
-) -> tuple[Prepared, SavedRun | None]:
+    session: Session, request: EvalRequest, prepared: PreparedRun, places: LookupContext
+) -> tuple[PreparedRun, SavedRun | None]:
     run = newest_run(prepared.plan, places.cwd, retry_errors=request.retry_errors)
     if run is None:
         session.output.say("No run of this plan is here to be resumed: a new one begins")
         return prepared, None
     _say_what_goes_on(session, run, prepared)
-    before = manifest_of(run).plan.environment
+    before = resumable_manifest(run).plan.environment
     if before.ref and before.sha256 != prepared.plan.environment.sha256:
         prepared = prepare(request, places, os.environ, session.progress, before=before)
     return prepared, run
 
 
-def _offered(session: Session, prepared: Prepared, places: Places) -> SavedRun | None:
+def _offered(session: Session, prepared: PreparedRun, places: LookupContext) -> SavedRun | None:
     """The unfinished run of this very plan, if the user wants it: it is never resumed unasked."""
     run = interrupted_run(prepared.plan, places.cwd)
     if run is None or session.quiet:
@@ -131,7 +131,7 @@ def _done(run: SavedRun) -> str:
 
 def announce_cost(
     session: Session,
-    prepared: Prepared,
+    prepared: PreparedRun,
     resumed: SavedRun | None,
     cwd: Path,
     *,
@@ -162,7 +162,7 @@ def announce_cost(
 
 def _check_cap(
     session: Session,
-    prepared: Prepared,
+    prepared: PreparedRun,
     resumed: SavedRun | None,
     expected: Estimate,
     *,

@@ -21,7 +21,7 @@ from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.evals.planning.request import EvalRequest, given_variables, parse_object
 from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
-from prime_cli.evals.rerun.source import Source
+from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
@@ -38,7 +38,7 @@ class RerunReport(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_result(
-        cls, result: EvalResult, source: Source, only: frozenset[int] | None
+        cls, result: EvalResult, source: RerunSource, only: frozenset[int] | None
     ) -> "RerunReport":
         """The report of `result`, whose rows are read once more."""
         now = open_run(result.folder.path).rows()
@@ -49,7 +49,7 @@ class RerunReport(msgspec.Struct, frozen=True):
 def _show_rerun(
     session: Session,
     result: EvalResult,
-    source: Source,
+    source: RerunSource,
     *,
     resumable: bool = True,
     only: frozenset[int] | None = None,
@@ -146,7 +146,7 @@ def rerun(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     given = given_variables(env_var or [])
-    from prime_cli.evals.rerun.rerun import prepare_again, run_again
+    from prime_cli.evals.rerun.rerun import prepare_rerun, run_rerun
     from prime_cli.evals.rerun.source import find_source
 
     places = session.places(trust_policy_of(session, yes=yes))
@@ -168,8 +168,8 @@ def rerun(
         only_gateway=only_gateway,
     )
     source = find_source(run, places.cwd, places.hub)
-    again = prepare_again(source, request, places, os.environ, session.progress, force=force)
-    result = run_again(again, session.surroundings(given=given.values))
+    again = prepare_rerun(source, request, places, os.environ, session.progress, force=force)
+    result = run_rerun(again, session.surroundings(given=given.values))
     _show_rerun(session, result, source)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)
@@ -226,7 +226,7 @@ def rescore(
     """
     session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
     given = given_variables(env_var or [])
-    from prime_cli.evals.rerun.rescore import Changes, prepare_rescoring
+    from prime_cli.evals.rerun.rescore import RescoreOptions, prepare_rescoring
     from prime_cli.evals.rerun.rescore import rescore as score_again
     from prime_cli.evals.rerun.source import find_source
     from prime_cli.models.registry import load_registry
@@ -241,7 +241,7 @@ def rescore(
         "only_gateway": only_gateway or None,
         "env_vars": given.names or None,
     }
-    changes = Changes(
+    changes = RescoreOptions(
         environment=environment,
         env_args=parse_object(env_args, "-a/--env-args"),
         examples=frozenset(example) if example else None,

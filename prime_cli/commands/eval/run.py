@@ -23,11 +23,11 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.gate.thresholds import check_gates
 from prime_cli.evals.planning.cost import check_cap
-from prime_cli.evals.planning.prepare import Prepared
+from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.request import (
     EvalRequest,
     given_variables,
@@ -203,7 +203,7 @@ def run(
 def _evaluate(
     session: Session,
     request: EvalRequest,
-    around: Surroundings,
+    around: RunContext,
     *,
     resume: str | None,
     new: bool,
@@ -224,7 +224,7 @@ def _evaluate(
     return run_evaluation(prepared, around, resumed)
 
 
-def _remember(model: str | None, prepared: Prepared) -> None:
+def _remember(model: str | None, prepared: PreparedRun) -> None:
     """Have the names completed that were just found to mean something."""
     remember("models", [*([model] if model else []), *prepared.registry.aliases])
     if prepared.plan.environment.ref:

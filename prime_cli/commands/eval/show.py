@@ -10,7 +10,7 @@ from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.extras import require
-from prime_cli.runs.listing import Roots, find_run
+from prime_cli.runs.listing import RunRoots, find_run
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.transcript import parse_position, transcript
@@ -182,7 +182,7 @@ def view(
     require("tui", "Looking at evaluations on the whole screen", "textual")
     from prime_cli.evals.viewer.catalogue import Catalogue
 
-    _open_viewer(Catalogue(Path.cwd(), Roots(outputs_dir, env_dir)), runs or [])
+    _open_viewer(Catalogue(Path.cwd(), RunRoots(outputs_dir, env_dir)), runs or [])
 
 
 def _open_viewer(catalogue: "Catalogue", runs: list[str]) -> None:

@@ -8,7 +8,7 @@ from prime_cli.commands.eval.prepare_run import require_resume
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
-from prime_cli.evals.planning.locate import Places
+from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
@@ -30,7 +30,7 @@ from prime_cli.session import Session
 def run_suite(
     session: Session,
     request: EvalRequest,
-    places: Places,
+    places: LookupContext,
     *,
     resume: str | None,
     new: bool,

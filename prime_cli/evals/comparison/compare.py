@@ -102,7 +102,7 @@ _NOISE = 1e-12
 
 
 @dataclass(frozen=True)
-class Terms:
+class CompareOptions:
     """How to compare: see `prime eval compare --help`."""
 
     alpha: float = ALPHA
@@ -122,7 +122,7 @@ def check_alpha(alpha: float) -> None:
         raise UsageError(f"`--alpha {alpha}` is not between 0 and 1")
 
 
-def compare_all(couples: Sequence[tuple[Side, Side]], terms: Terms) -> list[Comparison]:
+def compare_all(couples: Sequence[tuple[Side, Side]], terms: CompareOptions) -> list[Comparison]:
     """A Comparison of each (first, other).
 
     Raises UsageError without scipy, Conflict where runs cannot be compared.
@@ -136,7 +136,7 @@ def compare_all(couples: Sequence[tuple[Side, Side]], terms: Terms) -> list[Comp
     ]
 
 
-def _compare(first: Side, other: Side, terms: Terms) -> Comparison:
+def _compare(first: Side, other: Side, terms: CompareOptions) -> Comparison:
     """The Comparison before it is decided."""
     from prime_cli.statistics.effect import effect_of
 

@@ -19,7 +19,7 @@ MCNEMAR = "exact McNemar, by enumeration"
 SIGN_FLIP = "sign-flip permutation"
 
 
-class Need(msgspec.Struct, frozen=True):
+class SampleSize(msgspec.Struct, frozen=True):
     """An answer: `examples` with `rollouts` each, for each model, show `difference`.
 
     `examples` is null where no number under 10 million does, `difference` where none is shown.
@@ -46,7 +46,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Question:
+class PowerQuestion:
     """What is wanted: the examples for `difference`, or the difference that `examples` show.
 
     `rollouts` is None where it was not said: as many as the runs have, else one.
@@ -85,7 +85,7 @@ class _Plan:
     rollouts: int = 1
 
 
-def need_of(question: Question, variation: Variation) -> Need:
+def need_of(question: PowerQuestion, variation: Variation) -> SampleSize:
     """Answer from a Variation: 0/1 rewards with one rollout by McNemar's test, others by flips."""
     rollouts = question.rollouts or 1
     told = {
@@ -109,7 +109,9 @@ def need_of(question: Question, variation: Variation) -> Need:
     return msgspec.structs.replace(found, **told)
 
 
-def need_of_spread(question: Question, wide: float, source: str, rollouts: int = 1) -> Need:
+def need_of_spread(
+    question: PowerQuestion, wide: float, source: str, rollouts: int = 1
+) -> SampleSize:
     """Answer from the standard deviation of per-example differences."""
     from prime_cli.statistics.power import power_of_normal
 
@@ -126,7 +128,7 @@ def need_of_spread(question: Question, wide: float, source: str, rollouts: int =
     return _answer(question, plan, spread=wide)
 
 
-def need_of_discordance(question: Question, discordance: float, source: str) -> Need:
+def need_of_discordance(question: PowerQuestion, discordance: float, source: str) -> SampleSize:
     """Answer for 0/1 rewards of which the share `discordance` changes, with one rollout."""
     from prime_cli.statistics.power import power_of_mcnemar
 
@@ -150,7 +152,9 @@ def need_of_discordance(question: Question, discordance: float, source: str) -> 
     return _answer(question, _Plan(power, 1.0, MCNEMAR, source), discordance=discordance)
 
 
-def _need_of_shares(question: Question, variation: Variation, rate: float, rollouts: int) -> Need:
+def _need_of_shares(
+    question: PowerQuestion, variation: Variation, rate: float, rollouts: int
+) -> SampleSize:
     """Up where there is room; the other way round is the same question."""
     from prime_cli.statistics.power import Shares
 
@@ -173,7 +177,9 @@ def _need_of_shares(question: Question, variation: Variation, rate: float, rollo
     return msgspec.structs.replace(found, spread=planned.spread())
 
 
-def need_of_pair(question: Question, first: Side, other: Side, icc: float | None = None) -> Need:
+def need_of_pair(
+    question: PowerQuestion, first: Side, other: Side, icc: float | None = None
+) -> SampleSize:
     """Answer from two runs that may be compared, with as many rollouts as they have or are asked.
 
     Raises Conflict where they may not, UsageError where they do not differ or do not tell enough.
@@ -221,12 +227,12 @@ def _are_shares(side: Side) -> bool:
 
 
 def _answer(
-    question: Question,
+    question: PowerQuestion,
     plan: _Plan,
     *,
     spread: float | None = None,
     discordance: float | None = None,
-) -> Need:
+) -> SampleSize:
     from prime_cli.statistics.power import fewest_examples, smallest_difference
 
     difference, examples = question.difference, question.examples
@@ -241,7 +247,7 @@ def _answer(
     expected = None
     if difference is not None and examples is not None:
         expected = plan.power(difference, examples)
-    return Need(
+    return SampleSize(
         difference=difference,
         examples=examples,
         rollouts=plan.rollouts,

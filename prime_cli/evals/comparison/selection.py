@@ -13,7 +13,7 @@ from prime_cli.runs.saved_run import SavedRun, official_date, open_run
 
 
 @dataclass(frozen=True)
-class Matching:
+class MatchedRuns:
     """Runs to compare, (first, other) each, and the ids of those without a counterpart."""
 
     couples: list[tuple[SavedRun, SavedRun]]
@@ -41,7 +41,7 @@ def runs_meant(word: str, cwd: Path) -> list[SavedRun]:
     return runs
 
 
-def match(sides: Sequence[Sequence[SavedRun]]) -> Matching:
+def match(sides: Sequence[Sequence[SavedRun]]) -> MatchedRuns:
     """Pair the runs of every further side with those of the first, by environment.
 
     Two sides of one run each are a pair whatever they are called. Raises NotFound when no
@@ -67,7 +67,7 @@ def match(sides: Sequence[Sequence[SavedRun]]) -> Matching:
             "The runs have no environment in common",
             hint="see what is saved here with `prime eval list`",
         )
-    return Matching(couples, unmatched)
+    return MatchedRuns(couples, unmatched)
 
 
 def _title(run: SavedRun) -> str:

@@ -1,7 +1,7 @@
 """Checks of how rollouts go: rewards in range, no errors, an end, the same a second time."""
 
 from prime_cli.evals.env_check.findings import failed, named, passed, rounded, skipped, warned
-from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.evals.env_check.scoring import (
     EPSILON,
     asks_judge,
@@ -20,7 +20,7 @@ from prime_cli.wire.check_reports import Check
 Rows = dict[tuple[int, Probe], Rollout]
 
 
-def check_range(run: Sounding) -> Check:
+def check_range(run: ProbeRun) -> Check:
     """`range`: every reward is a number, and within what its weights allow."""
     rows = _rows(run)
     broken = [key[0] for key, row in rows.items() if is_not_a_number(row)]
@@ -50,7 +50,7 @@ def check_range(run: Sounding) -> Check:
     return passed("range", f"{words}, within {scale}", **evidence)
 
 
-def check_errors(run: Sounding) -> Check:
+def check_errors(run: ProbeRun) -> Check:
     """`errors`: the environment's own code raises for no answer, good or poor."""
     rows = {key: row for key, row in _rows(run).items() if raised(row)}
     if not rows:
@@ -70,7 +70,7 @@ def check_errors(run: Sounding) -> Check:
     return warned("errors", words, step, **evidence)
 
 
-def check_ends(run: Sounding) -> Check:
+def check_ends(run: ProbeRun) -> Check:
     """`ends`: a conversation ends, whatever the model says."""
     rows = {key: row for key, row in _rows(run).items() if never_ends(row)}
     if not rows:
@@ -86,7 +86,7 @@ def check_ends(run: Sounding) -> Check:
     return warned("ends", words, step, **evidence)
 
 
-def check_agreement(first: Sounding, second: Sounding) -> Check:
+def check_agreement(first: ProbeRun, second: ProbeRun) -> Check:
     """`repeat`: the same answers get the same rewards in another process."""
     mine, other = _rows(first), second.rows
     pairs = [(key, mine[key].reward, other[key].reward) for key in mine if key in other]
@@ -110,7 +110,7 @@ def check_agreement(first: Sounding, second: Sounding) -> Check:
     )
 
 
-def _rows(run: Sounding) -> Rows:
+def _rows(run: ProbeRun) -> Rows:
     """The rollouts that count: gold ones only where there is a gold answer."""
     kept, golden, form = set(of_interest(run)), set(golden_examples(run)), golden_form(run)
     return {

@@ -20,11 +20,16 @@ from prime_cli.evals.env_check.inspection import (
     loaded,
 )
 from prime_cli.evals.env_check.network import Declaration, read_declaration
-from prime_cli.evals.env_check.probe_run import Bench, Sounding, sound
+from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
-from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.worker_setup import known_keys, passed_keys, shared_variables
-from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.locate import (
+    LookupContext,
+    ResolvedEnvironment,
+    locate,
+    obtain_environment,
+)
 from prime_cli.evals.planning.request import with_always_allowed
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
@@ -66,7 +71,7 @@ class CheckOptions:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """The report, and the failure that kept the environment from being run, if one did."""
 
     report: CheckReport
@@ -74,8 +79,8 @@ class Checked:
 
 
 def check_environment(
-    text: str, options: CheckOptions, places: Places, around: Surroundings, *, hub_only: bool
-) -> Checked:
+    text: str, options: CheckOptions, places: LookupContext, around: RunContext, *, hub_only: bool
+) -> CheckResult:
     """Check what `text` names: a folder, a wheel, or an environment of the hub.
 
     An environment that does not build or load is reported, not raised. Raises NotFound,
@@ -83,23 +88,27 @@ def check_environment(
     """
     located = locate(text, places, around.progress, hub_only=hub_only)
     try:
-        subject = obtain(located, places, around.progress)
+        subject = obtain_environment(located, places, around.progress)
     except EnvironmentFailed as error:
         build = failed("build", error.message, error.hint or "see what the build backend says")
         report = _report(str(located), [build], wheel_sha256=None)
-        return Checked(report, error)
+        return CheckResult(report, error)
     allowed = places.env_vars.get(subject.environment.slug, ())
     names = with_always_allowed(options.env_vars, allowed, around.variables)
     return check_subject(subject, replace(options, env_vars=names), around)
 
 
-def check_subject(subject: Subject, options: CheckOptions, around: Surroundings) -> Checked:
+def check_subject(
+    subject: ResolvedEnvironment, options: CheckOptions, around: RunContext
+) -> CheckResult:
     """The same for a wheel that is at hand."""
     return _Checking(subject, options, around).run()
 
 
 class _Checking:
-    def __init__(self, subject: Subject, options: CheckOptions, around: Surroundings) -> None:
+    def __init__(
+        self, subject: ResolvedEnvironment, options: CheckOptions, around: RunContext
+    ) -> None:
         self._subject = subject
         self._options = options
         self._around = around
@@ -111,7 +120,7 @@ class _Checking:
         self._variables = shared_variables(self._plan, passed, around.variables, keys)
         self._scrub = Scrubber(secrets_of(_ENDPOINT, around.environ, passed))
 
-    def run(self) -> Checked:
+    def run(self) -> CheckResult:
         checks = {
             check.id: check
             for check in inspect_package(self._subject, self._declared, self._around.environ)
@@ -130,7 +139,7 @@ class _Checking:
         checks.update({check.id: check for check in found})
         return self._closed(checks, None, interpreter, first)
 
-    def _sound(self) -> tuple[Interpreter, Sounding, Sounding]:
+    def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:
         subject, options, around = self._subject, self._options, self._around
         progress = around.progress
         interpreter = prepare_interpreter(
@@ -149,20 +158,20 @@ class _Checking:
             with progress.task(f"Checking {subject.environment.name}", unit="rollouts") as task:
                 rollouts = options.examples * len(Probe)
                 task.update(total=2 * rollouts, note="loading it")
-                first = asyncio.run(sound(bench, progress, task))
+                first = asyncio.run(run_probes(bench, progress, task))
                 others = set(Probe) - set(of_interest(first))
                 task.update(total=2 * rollouts - options.examples * len(others), note="once more")
-                second = asyncio.run(sound(bench, progress, task, without=others))
+                second = asyncio.run(run_probes(bench, progress, task, without=others))
         return fresh, first, second
 
-    def _bench(self, interpreter: Interpreter) -> Bench:
+    def _bench(self, interpreter: Interpreter) -> ProbeSetup:
         options, around = self._options, self._around
         logs = make_folder(prime_home() / "cache" / "checks")
         log = logs / f"{self._subject.environment.name}.log"
         log.unlink(missing_ok=True)
         judges = around.environ if options.judges else {}
         registry = load_registry(None, around.cwd, around.environ) if options.judges else Registry()
-        return Bench(
+        return ProbeSetup(
             plan=self._plan,
             interpreter=interpreter,
             first=options.examples,
@@ -180,8 +189,8 @@ class _Checking:
         checks: dict[str, Check],
         failure: EnvironmentFailed | None,
         interpreter: Interpreter | None = None,
-        first: Sounding | None = None,
-    ) -> Checked:
+        first: ProbeRun | None = None,
+    ) -> CheckResult:
         """The report in the order of the checks; those that were not reached are skipped."""
         ordered = [checks.get(name) or skipped(name, "Not reached") for name in ORDER]
         wanted = [
@@ -201,13 +210,13 @@ class _Checking:
             examples=len(first.examples) if first else 0,
             fingerprint=start.fingerprint if start else None,
         )
-        return Checked(decode(self._scrub(encode(report)), CheckReport), failure)
+        return CheckResult(decode(self._scrub(encode(report)), CheckReport), failure)
 
 
 _ENDPOINT = Endpoint(PROBES, builtin=True)
 
 
-def _plan(subject: Subject, options: CheckOptions) -> EvalPlan:
+def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:
     return EvalPlan(
         environment=subject.environment,
         model=PROBES,

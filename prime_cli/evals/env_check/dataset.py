@@ -1,7 +1,7 @@
 """Checks of the examples, as the worker has surveyed them; no model is asked."""
 
 from prime_cli.evals.env_check.findings import failed, named, passed, warned
-from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.runtime.protocol import Survey
 from prime_cli.wire.check_reports import Check
 
@@ -21,7 +21,7 @@ def check_dataset(survey: Survey) -> list[Check]:
     return [check(survey) for check in checks]
 
 
-def check_fingerprint(first: Sounding, second: Sounding) -> Check:
+def check_fingerprint(first: ProbeRun, second: ProbeRun) -> Check:
     """`data`: two processes load the same examples in the same order."""
     one, other = (run.start.fingerprint if run.start else "" for run in (first, second))
     if one != other:

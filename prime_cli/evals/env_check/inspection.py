@@ -21,10 +21,10 @@ from prime_cli.evals.env_check.package import (
     check_metadata,
     check_secrets,
 )
-from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor
 from prime_cli.evals.execution.worker_setup import GATEWAY_KEYS
-from prime_cli.evals.planning.locate import Subject
+from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.wire.check_reports import Check
 
@@ -37,7 +37,7 @@ ORDER = (
 
 
 def inspect_package(
-    subject: Subject, declared: tuple[str, ...], environ: Mapping[str, str]
+    subject: ResolvedEnvironment, declared: tuple[str, ...], environ: Mapping[str, str]
 ) -> list[Check]:
     """The checks for which nothing is run; `declared` are keys that the source names."""
     package = subject.package
@@ -50,7 +50,7 @@ def inspect_package(
     ]
 
 
-def inspect_runs(first: Sounding, second: Sounding, declaration: Declaration) -> list[Check]:
+def inspect_runs(first: ProbeRun, second: ProbeRun, declaration: Declaration) -> list[Check]:
     """The checks of two runs with the same answers."""
     surveyed = check_dataset(first.survey) if first.survey else []
     return [
@@ -66,7 +66,7 @@ def inspect_runs(first: Sounding, second: Sounding, declaration: Declaration) ->
     ]
 
 
-def loaded(interpreter: Interpreter, run: Sounding) -> Check:
+def loaded(interpreter: Interpreter, run: ProbeRun) -> Check:
     """`load`: it came up in an interpreter of its own, made for this check."""
     seconds = run.start.load_s if run.start else 0.0
     return passed(
@@ -78,7 +78,7 @@ def loaded(interpreter: Interpreter, run: Sounding) -> Check:
     )
 
 
-def _inspect_wheel(subject: Subject) -> Check:
+def _inspect_wheel(subject: ResolvedEnvironment) -> Check:
     package = subject.package
     try:
         cautions = check_wheel(package.facts, _project(subject))
@@ -87,7 +87,7 @@ def _inspect_wheel(subject: Subject) -> Check:
     return check_build(package.facts, package.sha256, package.path.stat().st_size, cautions)
 
 
-def _project(subject: Subject) -> Project | None:
+def _project(subject: ResolvedEnvironment) -> Project | None:
     path = subject.environment.path
     if path is None or not Path(path).is_dir():
         return None

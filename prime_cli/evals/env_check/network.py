@@ -17,7 +17,7 @@ from typing import Any
 from prime_cli.core.errors import BadProject
 from prime_cli.envs.pyproject import FILENAME, get_table, get_texts
 from prime_cli.evals.env_check.findings import failed, passed
-from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.wire.check_reports import Check
 
 
@@ -53,7 +53,7 @@ def _hosts(prime: Mapping[str, Any], file: Path) -> tuple[str, ...]:
         ) from error
 
 
-def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check:
+def check_network(runs: tuple[ProbeRun, ...], declaration: Declaration) -> Check:
     """`network`: rollouts ask only for hosts that `[tool.prime] network` names.
 
     What is asked for while the environment loads (a dataset, say) is told and not judged.
@@ -77,5 +77,5 @@ def check_network(runs: tuple[Sounding, ...], declaration: Declaration) -> Check
     return passed("network", f"Rollouts asked for no host{told}", load=loading)
 
 
-def _hosts_reached(runs: tuple[Sounding, ...], phase: str) -> list[str]:
+def _hosts_reached(runs: tuple[ProbeRun, ...], phase: str) -> list[str]:
     return sorted({host for run in runs for host in run.hosts[phase]})

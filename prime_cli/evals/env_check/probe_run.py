@@ -17,7 +17,7 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.registry import Registry
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runs.withheld_variables import WithheldVariables
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
@@ -35,7 +35,7 @@ from prime_cli.runtime.variables import Variables
 
 
 @dataclass(frozen=True)
-class Bench:
+class ProbeSetup:
     """What a sounding needs; `variables` are what the environment is given and is not.
 
     `judges` are the variables and the registry by which other models than the one of the check
@@ -55,7 +55,7 @@ class Bench:
 
 
 @dataclass
-class Sounding:
+class ProbeRun:
     """All that one run said; `rows` by (example, probe), `hosts` by phase."""
 
     start: Start | None = None
@@ -74,9 +74,9 @@ class Sounding:
         return {e: row.reward for e, row in found.items() if row and row.reward is not None}
 
 
-async def sound(
-    bench: Bench, progress: Progress, task: Task, *, without: Iterable[Probe] = ()
-) -> Sounding:
+async def run_probes(
+    bench: ProbeSetup, progress: Progress, task: Task, *, without: Iterable[Probe] = ()
+) -> ProbeRun:
     """Load the environment in a new process and run the probes on its first examples.
 
     Those in `without` are left out. Raises LoadFailed and EnvironmentFailed.
@@ -85,16 +85,16 @@ async def sound(
 
 
 class _Run:
-    def __init__(self, bench: Bench, progress: Progress, task: Task) -> None:
+    def __init__(self, bench: ProbeSetup, progress: Progress, task: Task) -> None:
         self._bench = bench
         self._progress = progress
         self._task = task
-        self._found = Sounding()
+        self._found = ProbeRun()
         self._gold = GoldAnswers()
-        self._asks = Asks(bench.variables, progress)
+        self._withheld = WithheldVariables(bench.variables, progress)
         self._worker: Worker
 
-    async def run(self, without: tuple[Probe, ...]) -> Sounding:
+    async def run(self, without: tuple[Probe, ...]) -> ProbeRun:
         bench = self._bench
         async with Gateway(
             Endpoint(PROBES, builtin=True),
@@ -128,7 +128,7 @@ class _Run:
             case Survey():
                 found.survey = event
             case AskedVariable():
-                self._asks.hear(event)
+                self._withheld.hear(event)
             case Network():
                 found.hosts[event.phase].append(event.host)
             case Rollout():
@@ -140,7 +140,7 @@ class _Run:
                 self._progress.say(self._bench.scrub.text(event.text))
             case End():
                 failure = failure_of(
-                    event, self._bench.plan, self._bench.scrub, asked=self._asks.hint()
+                    event, self._bench.plan, self._bench.scrub, asked=self._withheld.hint()
                 )
                 if failure is not None:
                     raise failure
@@ -149,7 +149,7 @@ class _Run:
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)
 
 
-def _spec(bench: Bench, gateway: Gateway, without: tuple[Probe, ...]) -> Spec:
+def _spec(bench: ProbeSetup, gateway: Gateway, without: tuple[Probe, ...]) -> Spec:
     spec = make_spec(
         bench.plan, bench.interpreter, gateway.base_url, gateway.token, variables=bench.variables
     )

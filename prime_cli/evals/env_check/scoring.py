@@ -13,7 +13,7 @@ from prime_cli.evals.env_check.findings import (
     skipped,
     warned,
 )
-from prime_cli.evals.env_check.probe_run import Sounding
+from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.models.gateway.probes import ENDLESS, GOLDEN, Probe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
@@ -41,7 +41,7 @@ class Scale:
         return f"{self.low:g} to {self.high:g}"
 
 
-def scale_of(run: Sounding) -> Scale:
+def scale_of(run: ProbeRun) -> Scale:
     """The scale of an environment: the sums of its negative and of its positive weights."""
     relative = run.start is not None and run.start.unit == "group"
     weights = list((run.start.weights or {}).values()) if run.start else []
@@ -52,19 +52,19 @@ def scale_of(run: Sounding) -> Scale:
     return Scale(low, high, known=True, relative=relative)
 
 
-def has_oracle(run: Sounding) -> bool:
+def has_oracle(run: ProbeRun) -> bool:
     """Whether the environment brings an `oracle` of its own."""
     return run.start is not None and run.start.oracle
 
 
-def golden_examples(run: Sounding) -> list[int]:
+def golden_examples(run: ProbeRun) -> list[int]:
     """The examples of which a gold answer is known."""
     if has_oracle(run) or run.start is None:
         return run.examples
     return [example for example in run.examples if str(example) in run.start.answers]
 
 
-def golden_form(run: Sounding) -> Probe:
+def golden_form(run: ProbeRun) -> Probe:
     """The form in which the gold answers are paid best; an oracle's own words have one only."""
     if has_oracle(run):
         return Probe.GOLD
@@ -111,7 +111,7 @@ _ORACLE = "give the environment a function `oracle(messages, *, answer, info)`"
 _JUDGE = "the rewards need another model, which a check calls only with `--judges`"
 
 
-def check_gold(run: Sounding) -> Check:
+def check_gold(run: ProbeRun) -> Check:
     """`gold`: gold answers get the highest reward there is."""
     golden = golden_examples(run)
     if not golden:
@@ -128,7 +128,7 @@ def check_gold(run: Sounding) -> Check:
     return _judge_gold(run, rewards | dict.fromkeys(unscored, scale.low), scale, form)
 
 
-def _gold_without_rewards(run: Sounding, golden: list[int], form: Probe) -> Check:
+def _gold_without_rewards(run: ProbeRun, golden: list[int], form: Probe) -> Check:
     rows = [row for (_, probe), row in run.rows.items() if probe is form]
     if any(map(asks_judge, rows)):
         return skipped("gold", f"Not checked: {_JUDGE}")
@@ -142,7 +142,7 @@ def _gold_without_rewards(run: Sounding, golden: list[int], form: Probe) -> Chec
     )
 
 
-def _judge_gold(run: Sounding, rewards: dict[int, float], scale: Scale, form: Probe) -> Check:
+def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: Probe) -> Check:
     lowest = min(rewards.values())
     evidence = {
         "mean": mean(rewards.values()),
@@ -163,7 +163,7 @@ def _judge_gold(run: Sounding, rewards: dict[int, float], scale: Scale, form: Pr
     return warned("gold", words, step, examples=below, **evidence)
 
 
-def _judge_within_groups(run: Sounding, rewards: dict[int, float]) -> Check:
+def _judge_within_groups(run: ProbeRun, rewards: dict[int, float]) -> Check:
     beaten = [
         example
         for example, reward in rewards.items()
@@ -179,14 +179,14 @@ def _judge_within_groups(run: Sounding, rewards: dict[int, float]) -> Check:
     return passed("gold", "Gold answers are the best of their groups")
 
 
-def _how(run: Sounding, form: Probe) -> str:
+def _how(run: ProbeRun, form: Probe) -> str:
     if has_oracle(run):
         return ", by its own oracle"
     forms = {Probe.TAGGED: ", within <answer> tags", Probe.BOXED: ", within \\boxed{}"}
     return forms.get(form, "")
 
 
-def check_poor(name: str, run: Sounding) -> Check:
+def check_poor(name: str, run: ProbeRun) -> Check:
     """`empty`, `echo` and `garbage`: a poor answer is paid clearly less than a gold one."""
     called, probes = POOR[name]
     paid = _highest(run, probes)
@@ -229,7 +229,7 @@ def _judge_poor(
     return passed(name, words, **evidence)
 
 
-def _highest(run: Sounding, probes: tuple[Probe, ...]) -> dict[int, float]:
+def _highest(run: ProbeRun, probes: tuple[Probe, ...]) -> dict[int, float]:
     found: dict[int, float] = {}
     for probe in probes:
         for example, reward in run.rewards(probe).items():
@@ -242,7 +242,7 @@ def _share(paid: dict[int, float], full: dict[int, float], scale: Scale) -> floa
     return (mean(paid.values()) - scale.low) / (mean(full.values()) - scale.low)
 
 
-def of_interest(run: Sounding) -> tuple[Probe, ...]:
+def of_interest(run: ProbeRun) -> tuple[Probe, ...]:
     """The probes whose rollouts count: of the gold answer's forms, the one that was chosen."""
     form = golden_form(run)
     return tuple(probe for probe in Probe if probe is form or probe not in GOLDEN)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.signals import Switchboard
+from prime_cli.evals.execution.signals import SignalRouter
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.replay import Recording
@@ -15,22 +15,22 @@ from prime_cli.models.price_book import PriceBook
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.labels import UNLABELLED, Labels
-from prime_cli.runs.manifest import Asked
+from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.network_namespace import NetworkNamespace
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables
 
-LayOut = Callable[[RunFolder, Tally, Scrubber], None]
+WriteKept = Callable[[RunFolder, Tally, Scrubber], None]
 """Puts into the folder of a new run, and its tally, what it has from the earlier one."""
 
 
 @dataclass(frozen=True)
-class Origin:
+class RunOrigin:
     """The run or evaluation that this one makes again, in one of two ways, by its id.
 
     The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
@@ -42,15 +42,15 @@ class Origin:
     rescored_of: str | None = None
     examples: int = 0
     fingerprint: str | None = None
-    left_out: frozenset[Pair] = field(default_factory=frozenset)
-    kept: frozenset[Pair] = field(default_factory=frozenset)
-    lay_out: LayOut | None = None
+    left_out: frozenset[RolloutKey] = field(default_factory=frozenset)
+    kept: frozenset[RolloutKey] = field(default_factory=frozenset)
+    lay_out: WriteKept | None = None
     is_direct: bool = False
     asked_again: AskedAgain | None = None
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RunContext:
     """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
 
     `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
@@ -64,7 +64,7 @@ class Surroundings:
     progress: Progress
     offline: bool = False
     budget: Budget | None = None
-    switchboard: Switchboard | None = None
+    switchboard: SignalRouter | None = None
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
     given: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,8 +78,10 @@ class Surroundings:
 class RunInputs:
     """What a run is made of, once there is an interpreter that has the environment.
 
-    `passed` are variables that the environment may read, `asked` is what named the model. The
-    prices of today hold without `prices`. The other fields are as in Setup.
+    `passed` are variables that the environment was allowed by name, `asked` is what named the
+    model. Without `prices` those of today hold. `recording` is what a replay answers from, `origin`
+    the run that this one makes again. With `retry_errors` a resume asks again for every rollout
+    that ended in an error.
     """
 
     plan: EvalPlan
@@ -88,32 +90,24 @@ class RunInputs:
     registry: Registry
     passed: Mapping[str, str] = field(default_factory=dict)
     sandbox: Sandbox | None = None
-    asked: Asked | None = None
+    asked: ModelFlags | None = None
     prices: PriceBook | None = None
     recording: Recording | None = None
-    origin: Origin | None = None
+    origin: RunOrigin | None = None
     retry_errors: bool = False
     labels: Labels = UNLABELLED
 
 
-@dataclass(frozen=True)
-class Setup:
-    """All that is settled before the first process starts.
+@dataclass(frozen=True, kw_only=True)
+class RunSetup(RunInputs):
+    """The inputs of a run, and all else that is settled before the first process starts.
 
-    `passed` are variables that the environment was allowed by name, `variables` all that it is
-    given and what is withheld; `environ` are those of this process. `prices` are those
-    that the gateway goes by, `recording` what a replay answers from. `origin` is the run that this
-    one makes again, `saved` a file of its completions. `namespace` is what keeps a worker without a
-    sandbox to the gateway. With `retry_errors` a resume asks again for every rollout that ended in
-    an error.
+    `variables` are all that the environment is given, and what is withheld; `environ` are those of
+    this process. `prices` are those that the gateway goes by, `saved` is a file of the completions
+    of `origin`. `namespace` is what keeps a worker without a sandbox to the gateway.
     """
 
     run_id: str
-    plan: EvalPlan
-    interpreter: Interpreter
-    endpoint: Endpoint
-    registry: Registry
-    passed: Mapping[str, str]
     environ: Mapping[str, str]
     scrub: Scrubber
     log: Path
@@ -121,11 +115,6 @@ class Setup:
     gateway: GatewaySettings
     prices: PriceBook
     offline: bool = False
-    sandbox: Sandbox | None = None
     namespace: NetworkNamespace | None = None
-    switchboard: Switchboard | None = None
-    recording: Recording | None = None
-    origin: Origin | None = None
+    switchboard: SignalRouter | None = None
     saved: Path | None = None
-    retry_errors: bool = False
-    labels: Labels = UNLABELLED

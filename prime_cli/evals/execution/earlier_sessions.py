@@ -25,14 +25,14 @@ from prime_cli.runs.manifest import (
 )
 from prime_cli.runs.rows import Row
 from prime_cli.runs.spending import Spending, read_charges
-from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.wire.codec import decode
 from prime_cli.wire.locks import Lock
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierSessions:
     """The scores so far and what they cost; no manifest where this is the first session.
 
     The session that goes on adds its own scores to `tally`.
@@ -43,7 +43,7 @@ class Earlier:
     spent: Charges = field(default_factory=dict)
 
 
-def read_earlier(folder: RunFolder) -> Earlier:
+def read_earlier_sessions(folder: RunFolder) -> EarlierSessions:
     """What is in `folder`, which this process alone may write; raises UsageError, StorageFailed.
 
     What processes that were killed left half written is removed.
@@ -56,7 +56,7 @@ def read_earlier(folder: RunFolder) -> Earlier:
     for row in read_journal(folder.journal):
         tally.add(row)
         spending.add_row(row)
-    return Earlier(_closed(manifest, folder), tally, spending.charges())
+    return EarlierSessions(_closed(manifest, folder), tally, spending.charges())
 
 
 def _closed(manifest: Manifest, folder: RunFolder) -> Manifest:
@@ -106,7 +106,7 @@ class SavedAnswers:
     For the gateway it is a Recording: an environment of v1 goes through the saved turns once more.
     """
 
-    def __init__(self, folder: RunFolder, pairs: Collection[Pair]) -> None:
+    def __init__(self, folder: RunFolder, pairs: Collection[RolloutKey]) -> None:
         self.model = f"{REPLAY}{folder.run_id}"
         self._folder = folder
         self._index = index_journal(folder.journal)

@@ -20,7 +20,7 @@ from prime_cli.evals.execution.worker_errors import last_lines
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.tally import Pair
+from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import GROUP
 from prime_cli.runtime.protocol import Rollout
 
@@ -53,7 +53,7 @@ class FirstWave:
     first to end are all failures.
     """
 
-    def __init__(self, pairs: Collection[Pair]) -> None:
+    def __init__(self, pairs: Collection[RolloutKey]) -> None:
         self.size = len(pairs)
         self._waiting = set(pairs)
         self._first: Failure | None = None
@@ -88,7 +88,7 @@ def _likeness(failure: Failure) -> tuple[str, str, str]:
     return failure.kind, failure.type, _PARTICULAR.sub("#", failure.message)
 
 
-def hopeless(
+def first_wave_failure(
     failure: Failure, size: int, run_id: str, scrub: Scrubber, *, asked: str | None = None
 ) -> PrimeError:
     """The PrimeError for a run whose first `size` rollouts all ended in `failure`.

@@ -10,8 +10,8 @@ from prime_cli.core.refs import normalize_name
 from prime_cli.envs.installed import Distribution, read_distributions
 from prime_cli.envs.installed_files import altered_files
 from prime_cli.envs.workspace import find_workspace, python_version, site_packages
-from prime_cli.evals.execution.context import Surroundings
-from prime_cli.evals.planning.locate import Subject
+from prime_cli.evals.execution.context import RunContext
+from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runs.manifest import InterpreterFacts
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.families import LIBRARY
@@ -27,8 +27,8 @@ WORKSPACE = "workspace"
 
 def choose_interpreter(
     plan: EvalPlan,
-    subject: Subject,
-    around: Surroundings,
+    subject: ResolvedEnvironment,
+    around: RunContext,
     sandbox: Sandbox | None = None,
     *,
     before: InterpreterFacts | None = None,
@@ -64,7 +64,7 @@ def choose_interpreter(
 
 def workspace_interpreter(
     plan: EvalPlan,
-    subject: Subject,
+    subject: ResolvedEnvironment,
     *,
     cwd: Path,
     environ: Mapping[str, str],

@@ -7,19 +7,19 @@ from contextlib import asynccontextmanager
 
 from prime_cli.core.progress import Progress, Task
 from prime_cli.models.gateway.calls import WaitStatus
-from prime_cli.runtime.protocol import Seat
+from prime_cli.runtime.protocol import AgentInfo
 
 
-def announce_agents(seats: Sequence[Seat], progress: Progress, *, sandbox: bool) -> None:
+def announce_agents(agents: Sequence[AgentInfo], progress: Progress, *, sandbox: bool) -> None:
     """Say where agents run that would run elsewhere by default, and whose model runs commands."""
-    moved = [seat for seat in seats if seat.instead_of]
+    moved = [agent for agent in agents if agent.instead_of]
     if moved:
         progress.say(
             f"{_names(moved)} {'runs' if len(moved) == 1 else 'run'} "
             f"{'in the sandbox' if sandbox else 'on this machine'}, not in the runtime "
             f"`{moved[0].instead_of}`, which verifiers takes by default"
         )
-    exposed = [seat for seat in seats if seat.runs_commands and seat.runtime == "subprocess"]
+    exposed = [agent for agent in agents if agent.runs_commands and agent.runtime == "subprocess"]
     if exposed and not sandbox:
         progress.warn(
             f"The model may run commands on this machine, as you: {_harnesses(exposed)}",
@@ -28,13 +28,15 @@ def announce_agents(seats: Sequence[Seat], progress: Progress, *, sandbox: bool)
         )
 
 
-def _names(seats: Sequence[Seat]) -> str:
-    names = ", ".join(f"`{seat.name}`" for seat in seats)
-    return f"{'Agent' if len(seats) == 1 else 'Agents'} {names}"
+def _names(agents: Sequence[AgentInfo]) -> str:
+    names = ", ".join(f"`{agent.name}`" for agent in agents)
+    return f"{'Agent' if len(agents) == 1 else 'Agents'} {names}"
 
 
-def _harnesses(seats: Sequence[Seat]) -> str:
-    return ", ".join(f"`{seat.name}` is played by the harness `{seat.harness}`" for seat in seats)
+def _harnesses(agents: Sequence[AgentInfo]) -> str:
+    return ", ".join(
+        f"`{agent.name}` is played by the harness `{agent.harness}`" for agent in agents
+    )
 
 
 TICK_SECONDS = 1.0
@@ -81,7 +83,7 @@ class WaitingTask:
 
 
 @asynccontextmanager
-async def ticking(show: Callable[[], None]) -> AsyncIterator[None]:
+async def calling_every_second(show: Callable[[], None]) -> AsyncIterator[None]:
     """Within, `show` is called every second."""
 
     async def tick() -> None:

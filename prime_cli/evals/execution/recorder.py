@@ -17,25 +17,25 @@ from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.runs.retries import SCORED
 from prime_cli.runs.rows import LARGEST, Failure, Row
 from prime_cli.runs.spending import POLICY, counts_of, sum_of, write_charges
-from prime_cli.runs.tally import Pair, Tally
-from prime_cli.runs.work_list import GROUP, Orders
+from prime_cli.runs.tally import RolloutKey, Tally
+from prime_cli.runs.work_list import GROUP, WorkList
 from prime_cli.runtime.protocol import Rollout, Start
 
 MOST_ROLLOUTS = 10_000_000
 """Of one run; what they are is held in memory."""
 
 
-class Admission:
-    """Lets through the events of one worker that answer what it was asked by `orders`.
+class EventFilter:
+    """Lets through the events of one worker that answer what it was asked by `work`.
 
     An environment scores itself, and can lie about its own rollouts. What it cannot do is to report
     others: those of examples that are not run, or that have been scored before.
     """
 
-    def __init__(self, plan: EvalPlan, orders: Orders) -> None:
+    def __init__(self, plan: EvalPlan, work: WorkList) -> None:
         self._plan = plan
-        self._orders = orders
-        self._done = set(orders.done)
+        self._work = work
+        self._done = set(work.done)
         self._examples = -1
         self._unit = ""
 
@@ -60,7 +60,7 @@ class Admission:
         if not there or self._is_done(pair) or not self._is_due(event):
             raise self._refused(f"rollout {pair[1]} of example {pair[0]}, attempt {event.attempt}")
 
-    def _is_done(self, pair: Pair) -> bool:
+    def _is_done(self, pair: RolloutKey) -> bool:
         if self._unit != GROUP:
             return pair in self._done
         # A group that lacks one rollout is run whole.
@@ -68,7 +68,7 @@ class Admission:
         return all((pair[0], rollout) in self._done for rollout in rollouts)
 
     def _is_due(self, event: Rollout) -> bool:
-        attempts = self._orders.attempts
+        attempts = self._work.attempts
         rollouts = range(self._plan.rollouts_per_example)
         # A group goes by the attempt of the one among it that was tried most often.
         last = max(attempts.get((event.example_id, rollout), 1) for rollout in rollouts)
@@ -82,7 +82,7 @@ class Admission:
         )
 
 
-FindRow = Callable[[int, int], Row | None]
+RowFinder = Callable[[int, int], Row | None]
 """The last attempt that was journaled at a rollout of an example."""
 
 
@@ -112,7 +112,7 @@ class Recorder:
         tally: Tally,
         task: Task,
         ledger: Ledger,
-        saved: FindRow = lambda *_: None,
+        saved: RowFinder = lambda *_: None,
     ) -> None:
         self._journal = journal
         self._tally = tally

@@ -11,15 +11,15 @@ from itertools import groupby, islice
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.runs.retries import SCORED, WORKER_DIED
-from prime_cli.runs.tally import Pair, Tally
-from prime_cli.runs.work_list import GROUP, Orders, next_attempts, owed_again, settled
+from prime_cli.runs.tally import RolloutKey, Tally
+from prime_cli.runs.work_list import GROUP, WorkList, next_attempts, owed_again, settled
 from prime_cli.runtime.protocol import Start
 
 MOST_DEATHS = 5
 """Of a session; after one more it ends as failed, and a resume goes on from there."""
 
 
-class Lives:
+class RestartPolicy:
     """What the next worker is to run; `tally` holds what was finished by then.
 
     `blamed` are rollouts, of one unit, in which a worker died while nothing else was running.
@@ -34,7 +34,7 @@ class Lives:
         rollouts: int,
         concurrency: int,
         unit: str | None = None,
-        left_out: Collection[Pair] = (),
+        left_out: Collection[RolloutKey] = (),
         retry_errors: bool = False,
     ) -> None:
         self._tally = tally
@@ -44,24 +44,24 @@ class Lives:
         again = owed_again(tally, unit, rollouts, retry_errors=retry_errors)
         done = {last.pair for last in tally.attempts()} - again.keys()
         attempts = next_attempts(tally, again)
-        self._orders = Orders(concurrency, sorted(done | self._left_out), attempts, again)
-        self._since = self._orders.attempts
+        self._work = WorkList(concurrency, sorted(done | self._left_out), attempts, again)
+        self._since = self._work.attempts
         self._deaths = 0
-        self._suspects: set[Pair] = set()
-        self._aside: set[Pair] = set()
+        self._suspects: set[RolloutKey] = set()
+        self._aside: set[RolloutKey] = set()
         self._alone = False
-        self.blamed: list[Pair] = []
+        self.blamed: list[RolloutKey] = []
 
-    def first(self, *, prefix: int = 0, fingerprint: str | None = None) -> Orders:
+    def first(self, *, prefix: int = 0, fingerprint: str | None = None) -> WorkList:
         """The orders of the first worker; the examples must be those of the earlier sessions."""
-        self._orders = replace(self._orders, prefix=prefix, fingerprint=fingerprint)
-        return self._orders
+        self._work = replace(self._work, prefix=prefix, fingerprint=fingerprint)
+        return self._work
 
-    def attempt(self, pair: Pair) -> int:
+    def attempt(self, pair: RolloutKey) -> int:
         """The number of the attempt that this session makes at `pair`."""
         return self._since.get(pair, 1)
 
-    def after_end(self, start: Start) -> Orders | None:
+    def after_end(self, start: Start) -> WorkList | None:
         """The orders of the worker after one that ended well; None when all has run."""
         self.blamed = []
         if self._alone or not self._aside:
@@ -69,7 +69,7 @@ class Lives:
         self._alone = True
         return self._continue(start)
 
-    def after_death(self, start: Start | None, death: WorkerDied) -> Orders | None:
+    def after_death(self, start: Start | None, death: WorkerDied) -> WorkList | None:
         """The orders after `death`; None when nothing was left. Raises `death` at one too many."""
         self._deaths += 1
         if start is None or self._deaths > MOST_DEATHS:
@@ -87,31 +87,31 @@ class Lives:
             return self.after_end(start)
         return self._continue(start) if self.next_units(start, 1) else None
 
-    def _note_asked(self, in_flight: set[Pair]) -> None:
+    def _note_asked(self, in_flight: set[RolloutKey]) -> None:
         """The model may have answered rollouts that were in flight, whatever was said is lost."""
-        again = dict(self._orders.again)
+        again = dict(self._work.again)
         again.update({p: WORKER_DIED for p in in_flight if again.get(p) != SCORED})
-        self._orders = replace(self._orders, again=again)
+        self._work = replace(self._work, again=again)
 
-    def _continue(self, start: Start) -> Orders:
+    def _continue(self, start: Start) -> WorkList:
         kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
         kept |= self._left_out
         kept |= set(self._all(start)) - self._aside if self._alone else self._aside
-        self._orders = replace(
-            self._orders,
+        self._work = replace(
+            self._work,
             done=sorted(kept),
-            concurrency=1 if self._alone else self._orders.concurrency,
+            concurrency=1 if self._alone else self._work.concurrency,
             prefix=start.examples,
             fingerprint=start.fingerprint,
         )
-        return self._orders
+        return self._work
 
-    def next_units(self, start: Start, count: int) -> list[list[Pair]]:
+    def next_units(self, start: Start, count: int) -> list[list[RolloutKey]]:
         """The first `count` units, at least one, that this worker has not finished, in order."""
         self._unit = start.unit
         return list(islice(self._unfinished(start), max(1, count)))
 
-    def _unfinished(self, start: Start) -> Iterator[list[Pair]]:
+    def _unfinished(self, start: Start) -> Iterator[list[RolloutKey]]:
         """What this worker has not finished, unit by unit in the order in which it takes them."""
         kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
         aside, alone = self._aside, self._alone
@@ -122,7 +122,7 @@ class Lives:
         for example, _ in groupby(owed, key=lambda pair: pair[0]):
             yield [(example, r) for r in range(self._rollouts)]
 
-    def _all(self, start: Start) -> Iterator[Pair]:
+    def _all(self, start: Start) -> Iterator[RolloutKey]:
         examples = start.planned // self._rollouts
         pairs = ((example, r) for example in range(examples) for r in range(self._rollouts))
         return (pair for pair in pairs if pair not in self._left_out)

@@ -1,24 +1,24 @@
 """The live part of a run: gateway and workers side by side, and the events between them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import msgspec
 
-from prime_cli.core.errors import PrimeError, WorkerDied
+from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.context import Setup
+from prime_cli.evals.execution.context import RunSetup
 from prime_cli.evals.execution.earlier_sessions import SavedAnswers
 from prime_cli.evals.execution.early_stop import (
     SMALLEST,
     EarlyStop,
     FirstWave,
-    hopeless,
+    first_wave_failure,
     stopping_early,
 )
-from prime_cli.evals.execution.progress import WaitingTask, ticking
-from prime_cli.evals.execution.recorder import Admission, Recorder
-from prime_cli.evals.execution.restart_policy import Lives
+from prime_cli.evals.execution.progress import WaitingTask, calling_every_second
+from prime_cli.evals.execution.recorder import EventFilter, Recorder
+from prime_cli.evals.execution.restart_policy import RestartPolicy
+from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.signals import Interrupt, interruptible
 from prime_cli.evals.execution.worker_errors import failure_of
 from prime_cli.evals.execution.worker_setup import (
@@ -27,17 +27,14 @@ from prime_cli.evals.execution.worker_setup import (
     with_gateway,
     worker_variables,
 )
-from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import Charges
 from prime_cli.runs import retries
-from prime_cli.runs.connections import Connections
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
-from prime_cli.runs.withheld_variables import Asks
-from prime_cli.runs.work_list import Orders
+from prime_cli.runs.withheld_variables import WithheldVariables
+from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
@@ -51,58 +48,40 @@ from prime_cli.runtime.protocol import (
 )
 
 
-@dataclass
-class Outcome:
-    """What is known when the run has ended, also when it ended by a failure.
+class RolloutLoop:
+    """Runs the workers of one session, one after another, and handles their events.
 
-    `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
-    of rollouts that were given up, say. `capped` says which cap is reached, `hopeless` why nothing
-    else of the run can succeed.
-    """
-
-    start: Start | None = None
-    spent: Charges = field(default_factory=dict)
-    unjournaled: Charges = field(default_factory=dict)
-    signal: int | None = None
-    served: Mapping[ServedBy, int] = field(default_factory=dict)
-    capped: str | None = None
-    hopeless: PrimeError | None = None
-    connections: Connections = field(default_factory=Connections)
-
-
-class Drive:
-    """What the workers of one session say, the first of which has `orders` and the next what
-    `lives` tell; `on_start` is called once the examples are known, `asks` takes down what the
-    environment asks for and is not given. What is in `saved` is scored again, and its model is not
-    asked.
+    The first worker gets `work`, the next ones what `restarts` decides. `on_start` is called once
+    the examples are known. `withheld` records variables that the environment asks for and is not
+    given. What is in `saved` is scored again without asking its model.
     """
 
     def __init__(
         self,
-        setup: Setup,
+        setup: RunSetup,
         journal: Journal,
         tally: Tally,
         progress: Progress,
         on_start: Callable[[Start], None],
-        lives: Lives,
-        orders: Orders,
-        asks: Asks,
+        restarts: RestartPolicy,
+        work: WorkList,
+        withheld: WithheldVariables,
         saved: SavedAnswers | None = None,
     ) -> None:
-        self.outcome = Outcome()
-        self._asks = asks
+        self.outcome = SessionOutcome()
+        self._withheld = withheld
         self._setup = setup
         self._journal = journal
         self._tally = tally
         self._progress = progress
         self._on_start = on_start
-        self._lives = lives
-        self._orders = orders
+        self._restarts = restarts
+        self._work = work
         self._saved = saved
         self._gold: GoldAnswers
         self._worker: Worker | None = None
         self._start: Start | None = None
-        self._admission: Admission
+        self._event_filter: EventFilter
         self._recorder: Recorder
         self._early_stop: EarlyStop
         self._wave: FirstWave | None = None
@@ -129,7 +108,7 @@ class Drive:
             find = (lambda *_: None) if self._saved is None else self._saved.row
             self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger, find)
             try:
-                async with ticking(waiting.tick):
+                async with calling_every_second(waiting.tick):
                     await self._listen(gateway, task)
             finally:
                 self.outcome.spent = gateway.ledger.totals()
@@ -141,27 +120,27 @@ class Drive:
             interruptible(self._stop, self._setup.switchboard) as interrupt,
             stopping_early(gateway, self._cancel) as self._early_stop,
         ):
-            orders: Orders | None = self._orders
+            work: WorkList | None = self._work
             try:
-                while orders is not None and not (interrupt.signal or self._early_stop.is_on):
-                    orders = await self._live(gateway, orders, interrupt, task)
+                while work is not None and not (interrupt.signal or self._early_stop.is_on):
+                    work = await self._live(gateway, work, interrupt, task)
             finally:
                 self.outcome.signal = interrupt.signal
                 self.outcome.capped = self._early_stop.capped
-                self.outcome.hopeless = self._early_stop.failure
-        if self.outcome.hopeless is not None and interrupt.signal is None:
-            raise self.outcome.hopeless
+                self.outcome.fatal = self._early_stop.failure
+        if self.outcome.fatal is not None and interrupt.signal is None:
+            raise self.outcome.fatal
 
     async def _live(
-        self, gateway: Gateway, orders: Orders, interrupt: Interrupt, task: Task
-    ) -> Orders | None:
+        self, gateway: Gateway, work: WorkList, interrupt: Interrupt, task: Task
+    ) -> WorkList | None:
         """One worker from its start to its end; the orders of the next, None for none."""
         task.update(note="loading the environment")
         self._start = None
-        self._orders = orders
-        self._admission = Admission(self._setup.plan, orders)
+        self._work = work
+        self._event_filter = EventFilter(self._setup.plan, work)
         try:
-            async with self._make_worker(gateway, orders) as self._worker:
+            async with self._make_worker(gateway, work) as self._worker:
                 if interrupt.signal is None:
                     async for event in self._worker.events():
                         self._handle(event, task)
@@ -169,9 +148,9 @@ class Drive:
             if interrupt.signal is not None or self._early_stop.is_on:
                 return None
             return self._after(death)
-        return self._lives.after_end(self._start) if self._start is not None else None
+        return self._restarts.after_end(self._start) if self._start is not None else None
 
-    def _make_worker(self, gateway: Gateway, orders: Orders) -> Worker:
+    def _make_worker(self, gateway: Gateway, work: WorkList) -> Worker:
         setup = self._setup
         walls = with_gateway(setup.sandbox or setup.namespace, gateway.socket_path)
         spec = make_spec(
@@ -179,7 +158,7 @@ class Drive:
             setup.interpreter,
             gateway.base_url,
             gateway.token,
-            orders,
+            work,
             setup.variables,
             socket=None if walls is None else walls.door,
         )
@@ -207,22 +186,22 @@ class Drive:
             walls=walls,
         )
 
-    def _after(self, death: WorkerDied) -> Orders | None:
-        orders = self._lives.after_death(self._start, death)
-        for example, rollout in self._lives.blamed:
+    def _after(self, death: WorkerDied) -> WorkList | None:
+        work = self._restarts.after_death(self._start, death)
+        for example, rollout in self._restarts.blamed:
             self._keep(
                 Rollout(
                     example_id=example,
                     rollout=rollout,
-                    attempt=self._lives.attempt((example, rollout)),
+                    attempt=self._restarts.attempt((example, rollout)),
                     error=RolloutError(
                         kind="environment", type="WorkerDied", message=death.message
                     ),
                 ),
             )
-        if orders is not None:
+        if work is not None:
             self._progress.warn(f"{death.message}: it is started again", hint=death.hint)
-        return orders
+        return work
 
     async def _stop(self) -> None:
         self._progress.warn(
@@ -237,14 +216,14 @@ class Drive:
     def _handle(self, event: Event, task: Task) -> None:
         match event:
             case Rollout():
-                self._admission.check(event)
+                self._event_filter.check(event)
                 if not self._early_stop.refuses(event):
                     self._keep(event)
-                    self._asks.record(event)
+                    self._withheld.record(event)
             case AskedVariable():
-                self._asks.hear(event)
+                self._withheld.hear(event)
             case Start():
-                self._admission.begin(event)
+                self._event_filter.begin(event)
                 self._start = event
                 self._early_stop.unit = event.unit
                 event = self._without_left_out(event)
@@ -265,7 +244,7 @@ class Drive:
                     self._setup.plan,
                     self._setup.scrub,
                     again=self._setup.origin is not None,
-                    asked=self._asks.hint(),
+                    asked=self._withheld.hint(),
                 )
                 if failure is not None:
                     raise failure
@@ -277,16 +256,18 @@ class Drive:
             return
         setup = self._setup
         self._early_stop.give_up(
-            hopeless(failure, self._wave.size, setup.run_id, setup.scrub, asked=self._asks.hint())
+            first_wave_failure(
+                failure, self._wave.size, setup.run_id, setup.scrub, asked=self._withheld.hint()
+            )
         )
 
     def _first_wave(self, start: Start) -> FirstWave | None:
         """The rollouts that tell whether the others have a chance; None where there are none."""
         plan = self._setup.plan
         size = max(SMALLEST, start.concurrency)
-        units = self._lives.next_units(start, size + 1)
+        units = self._restarts.next_units(start, size + 1)
         # To score what was saved again costs nothing, and that failed before.
-        units = [unit for unit in units if self._orders.to_score.isdisjoint(unit)]
+        units = [unit for unit in units if self._work.to_score.isdisjoint(unit)]
         if len(units) <= size or not plan.fail_fast or plan.max_error_rate == 1:
             return None
         return FirstWave([pair for unit in units[:size] for pair in unit])
@@ -297,8 +278,8 @@ class Drive:
         A worker tries again where no answer was had, and then the whole of a group.
         """
         pair = event.example_id, event.rollout
-        told = self._orders.again.get(pair)
-        if told is None and event.attempt > self._orders.attempts.get(pair, 1):
+        told = self._work.again.get(pair)
+        if told is None and event.attempt > self._work.attempts.get(pair, 1):
             return retries.GROUP if event.again == retries.GROUP else retries.INFRA
         return told
 

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prime_cli.evals.execution.caching import open_cache
-from prime_cli.evals.execution.context import RunInputs, Setup, Surroundings
-from prime_cli.evals.execution.earlier_sessions import Earlier, read_earlier, saved_lock
+from prime_cli.evals.execution.context import RunContext, RunInputs, RunSetup
+from prime_cli.evals.execution.earlier_sessions import (
+    EarlierSessions,
+    read_earlier_sessions,
+    saved_lock,
+)
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import RunRecord, facts_of
-from prime_cli.evals.execution.session import LiveSession
+from prime_cli.evals.execution.session import SessionRunner
 from prime_cli.evals.execution.worker_setup import (
     known_keys,
     namespace_for,
@@ -17,9 +21,9 @@ from prime_cli.evals.execution.worker_setup import (
     shared_variables,
 )
 from prime_cli.evals.planning.cost import budget_of, require_room
-from prime_cli.evals.planning.prepare import Prepared
+from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.resume.candidates import is_complete, manifest_of
+from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
 from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.shared_state import limits_folder
@@ -49,8 +53,8 @@ class EvalResult:
 
 
 def run_evaluation(
-    prepared: Prepared,
-    around: Surroundings,
+    prepared: PreparedRun,
+    around: RunContext,
     resumed: SavedRun | None = None,
     *,
     begun: Begun | None = None,
@@ -63,7 +67,7 @@ def run_evaluation(
     interpreter fits, StorageFailed. What was finished by then is kept, and its results written.
     """
     plan, subject = prepared.plan, prepared.subject
-    before = manifest_of(resumed) if resumed is not None else None
+    before = resumable_manifest(resumed) if resumed is not None else None
     if before is not None:
         require_same(before, plan)
         if resumed is not None and is_complete(resumed, plan, retry_errors=prepared.retry_errors):
@@ -115,7 +119,7 @@ def _what_is_there(summary: Summary) -> str:
 
 def run_with(
     inputs: RunInputs,
-    around: Surroundings,
+    around: RunContext,
     *,
     resumed: RunFolder | None = None,
     begun: Begun | None = None,
@@ -125,7 +129,7 @@ def run_with(
     setup, folder = _settle(inputs, around, budget, resumed)
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
-        earlier = Earlier() if resumed is None else read_earlier(folder)
+        earlier = EarlierSessions() if resumed is None else read_earlier_sessions(folder)
         if earlier.manifest is not None:
             require_same(earlier.manifest, inputs.plan)
             require_same_packages(earlier.manifest, facts_of(inputs.interpreter))
@@ -138,7 +142,7 @@ def run_with(
         origin = inputs.origin
         if resumed is None and origin is not None and origin.lay_out is not None:
             origin.lay_out(folder, earlier.tally, setup.scrub)
-        session = LiveSession(setup, folder, earlier, record)
+        session = SessionRunner(setup, folder, earlier, record)
         summary, signal = session.execute(around.progress)
     cache = setup.gateway.cache
     if cache is not None:
@@ -149,8 +153,8 @@ def run_with(
 
 
 def _settle(
-    inputs: RunInputs, around: Surroundings, budget: Budget | None, resumed: RunFolder | None
-) -> tuple[Setup, RunFolder]:
+    inputs: RunInputs, around: RunContext, budget: Budget | None, resumed: RunFolder | None
+) -> tuple[RunSetup, RunFolder]:
     """The last that is settled before the first process starts, and the run's folder."""
     plan, origin = inputs.plan, inputs.origin
     prices = inputs.prices or load_prices()
@@ -160,7 +164,7 @@ def _settle(
     cache = open_cache(scrub) if plan.cache else None
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
     folder = resumed or new_run_folder(parent)
-    setup = Setup(
+    setup = RunSetup(
         run_id=folder.run_id,
         plan=plan,
         interpreter=inputs.interpreter,

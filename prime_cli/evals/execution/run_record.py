@@ -1,6 +1,8 @@
 """run.json, results.jsonl and metadata.json of a run, kept up to date by its one writer."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -8,30 +10,58 @@ import msgspec
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import Setup
-from prime_cli.evals.execution.earlier_sessions import Earlier
-from prime_cli.evals.execution.rollout_loop import Outcome
+from prime_cli.evals.execution.context import RunSetup
+from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.resume.compatibility import require_same_harness
-from prime_cli.models.prices import add_charges
+from prime_cli.models.gateway.ledger import ServedBy
+from prime_cli.models.prices import Charges, add_charges
+from prime_cli.runs.connections import Connections
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import Asked, InterpreterFacts, Manifest, RunSession, save_manifest
+from prime_cli.runs.manifest import (
+    InterpreterFacts,
+    Manifest,
+    ModelFlags,
+    RunSession,
+    save_manifest,
+)
 from prime_cli.runs.saved_run import summary_of
 from prime_cli.runs.served_models import served_models
 from prime_cli.runs.spending import Spending, read_charges, write_charges
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results
-from prime_cli.runs.withheld_variables import Asks
+from prime_cli.runs.withheld_variables import WithheldVariables
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
-from prime_cli.runtime.protocol import Start
+from prime_cli.runtime.protocol import (
+    Start,
+)
 from prime_cli.wire.codec import encode
+
+
+@dataclass
+class SessionOutcome:
+    """What is known when the run has ended, also when it ended by a failure.
+
+    `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
+    of rollouts that were given up, say. `capped` says which cap is reached, `fatal` why nothing
+    else of the run can succeed.
+    """
+
+    start: Start | None = None
+    spent: Charges = field(default_factory=dict)
+    unjournaled: Charges = field(default_factory=dict)
+    signal: int | None = None
+    served: Mapping[ServedBy, int] = field(default_factory=dict)
+    capped: str | None = None
+    fatal: PrimeError | None = None
+    connections: Connections = field(default_factory=Connections)
 
 
 class RunRecord:
     """What is written of a run beside its journal; `earlier` is what it begins with."""
 
     def __init__(
-        self, setup: Setup, folder: RunFolder, earlier: Earlier, asked: Asked | None
+        self, setup: RunSetup, folder: RunFolder, earlier: EarlierSessions, asked: ModelFlags | None
     ) -> None:
         self._setup = setup
         self._folder = folder
@@ -60,7 +90,7 @@ class RunRecord:
             prices=setup.prices.record(),
             sessions=(*before.sessions, self._session),
         )
-        self._asks: Asks | None = None
+        self._withheld: WithheldVariables | None = None
 
     def open(self) -> None:
         """Write that a session is running, and on which packages; raises StorageFailed."""
@@ -69,10 +99,10 @@ class RunRecord:
         if lock is not None and not self._folder.packages.exists():
             write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
 
-    def asks(self, progress: Progress) -> Asks:
+    def withheld(self, progress: Progress) -> WithheldVariables:
         """Takes down what this session's workers ask for and are not given."""
-        self._asks = Asks(self._setup.variables, progress, self._manifest.withheld)
-        return self._asks
+        self._withheld = WithheldVariables(self._setup.variables, progress, self._manifest.withheld)
+        return self._withheld
 
     def begin(self, start: Start) -> None:
         """Note what is known once the environment has loaded; raises Conflict."""
@@ -94,7 +124,9 @@ class RunRecord:
         if self._earlier.manifest is not None:
             save_manifest(self._folder.manifest, self._earlier.manifest, self._setup.scrub)
 
-    def close(self, outcome: Outcome, status: str, failure: BaseException | None = None) -> Summary:
+    def close(
+        self, outcome: SessionOutcome, status: str, failure: BaseException | None = None
+    ) -> Summary:
         """Write results, metadata and the end of the manifest; the manifest comes last."""
         session = msgspec.structs.replace(
             self._session,
@@ -122,7 +154,7 @@ class RunRecord:
             connections=outcome.connections.with_earlier(
                 self._manifest.connections, self._setup.scrub.text
             ),
-            withheld=self._manifest.withheld if self._asks is None else self._asks.found,
+            withheld=self._manifest.withheld if self._withheld is None else self._withheld.found,
         )
         return self._write_all()
 

@@ -7,32 +7,32 @@ from dataclasses import dataclass
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import Setup
-from prime_cli.evals.execution.earlier_sessions import Earlier, SavedAnswers
+from prime_cli.evals.execution.context import RunSetup
+from prime_cli.evals.execution.earlier_sessions import EarlierSessions, SavedAnswers
 from prime_cli.evals.execution.progress import announce_agents
-from prime_cli.evals.execution.restart_policy import Lives
-from prime_cli.evals.execution.rollout_loop import Drive, Outcome
-from prime_cli.evals.execution.run_record import RunRecord
+from prime_cli.evals.execution.restart_policy import RestartPolicy
+from prime_cli.evals.execution.rollout_loop import RolloutLoop
+from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
 from prime_cli.evals.planning.cost import partial_at_cap
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.work_list import Orders
+from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.protocol import Start
 
 
 @dataclass
-class LiveSession:
+class SessionRunner:
     """One process that works on a run, from its first line to its last.
 
     `earlier` is what other sessions have left, `record` what is written beside the journal.
     """
 
-    setup: Setup
+    setup: RunSetup
     folder: RunFolder
-    earlier: Earlier
+    earlier: EarlierSessions
     record: RunRecord
 
     def __post_init__(self) -> None:
@@ -42,13 +42,13 @@ class LiveSession:
     def execute(self, progress: Progress) -> tuple[Summary, int | None]:
         """Run what is owed, and write how it ended; the signal that ended it early, if one did."""
         self.record.open()
-        lives = self._lives()
-        orders = self._orders(lives)
+        restarts = self._restarts()
+        work = self._work(restarts)
         with (
-            self._saved(orders, progress) as saved,
+            self._saved(work, progress) as saved,
             Journal(self.folder.journal, self.setup.scrub) as journal,
         ):
-            drive = self._drive(journal, progress, lives, orders, saved)
+            drive = self._drive(journal, progress, restarts, work, saved)
             try:
                 with progress.task(self._title(), unit="rollouts") as task:
                     asyncio.run(drive.run(task))
@@ -59,7 +59,7 @@ class LiveSession:
                 raise
         return self._close(drive.outcome), drive.outcome.signal
 
-    def _close(self, outcome: Outcome) -> Summary:
+    def _close(self, outcome: SessionOutcome) -> Summary:
         if outcome.signal is not None:
             return self.record.close(outcome, INTERRUPTED)
         planned = outcome.start.planned if outcome.start else None
@@ -72,29 +72,29 @@ class LiveSession:
         self,
         journal: Journal,
         progress: Progress,
-        lives: Lives,
-        orders: Orders,
+        restarts: RestartPolicy,
+        work: WorkList,
         saved: SavedAnswers | None,
-    ) -> Drive:
+    ) -> RolloutLoop:
         def begin(start: Start) -> None:
             self.record.begin(start)
             announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
 
-        return Drive(
+        return RolloutLoop(
             self.setup,
             journal,
             self.earlier.tally,
             progress,
             begin,
-            lives,
-            orders,
-            self.record.asks(progress),
+            restarts,
+            work,
+            self.record.withheld(progress),
             saved,
         )
 
-    def _lives(self) -> Lives:
+    def _restarts(self) -> RestartPolicy:
         before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.origin
-        return Lives(
+        return RestartPolicy(
             self.earlier.tally,
             rollouts=plan.rollouts_per_example,
             concurrency=plan.concurrency,
@@ -103,25 +103,25 @@ class LiveSession:
             retry_errors=self.setup.retry_errors,
         )
 
-    def _orders(self, lives: Lives) -> Orders:
+    def _work(self, restarts: RestartPolicy) -> WorkList:
         before, origin = self.earlier.manifest, self.setup.origin
         fingerprint = before.fingerprint if before else None
         prefix = (before.examples or 0) if before else 0
         if before is None and origin is not None and origin.fingerprint is not None:
             prefix, fingerprint = origin.examples, origin.fingerprint
-        return lives.first(prefix=prefix, fingerprint=fingerprint)
+        return restarts.first(prefix=prefix, fingerprint=fingerprint)
 
     @contextmanager
-    def _saved(self, orders: Orders, progress: Progress) -> Iterator[SavedAnswers | None]:
+    def _saved(self, work: WorkList, progress: Progress) -> Iterator[SavedAnswers | None]:
         """The answers that are scored again, where the worker finds them as long as this is open.
 
         Read before the journal is written to.
         """
-        if not orders.to_score:
+        if not work.to_score:
             yield None
             return
-        saved = SavedAnswers(self.folder, orders.to_score)
-        count = len(orders.to_score)
+        saved = SavedAnswers(self.folder, work.to_score)
+        count = len(work.to_score)
         noun = "answer that was" if count == 1 else "answers that were"
         progress.say(f"{count} {noun} saved will be scored again; the model is not asked for them")
         saved.write()
@@ -130,12 +130,12 @@ class LiveSession:
         finally:
             saved.remove()
 
-    def _fail(self, outcome: Outcome, failure: BaseException) -> None:
+    def _fail(self, outcome: SessionOutcome, failure: BaseException) -> None:
         if self.earlier.manifest is not None and outcome.start is None:
             self.record.withdraw()
         else:
             # A run that had all its rows has lost none to an endpoint that is down today.
-            whole = self._was_whole and failure is outcome.hopeless
+            whole = self._was_whole and failure is outcome.fatal
             self.record.close(outcome, FINISHED if whole else FAILED, failure)
 
     def _say_what_is_kept(self, progress: Progress) -> None:

@@ -43,7 +43,7 @@ class Interrupt:
             self._stopping.cancel()
 
 
-class Switchboard:
+class SignalRouter:
     """Passes signals of the main thread to the runs of others; `signal` is the first one."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ def _wanted() -> list[int]:
 
 @contextmanager
 def interruptible(
-    stop: Callable[[], Awaitable[None]], switchboard: Switchboard | None = None
+    stop: Callable[[], Awaitable[None]], switchboard: SignalRouter | None = None
 ) -> Iterator[Interrupt]:
     """While open, the current task is stopped by `stop` when a signal comes in.
 

@@ -14,10 +14,10 @@ from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.probes import PROBES
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
-from prime_cli.runs.manifest import Asked
+from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.withheld_variables import STAND_IN
-from prime_cli.runs.work_list import Orders
+from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Walls
 from prime_cli.runtime.network_namespace import NetworkNamespace, find_namespace
@@ -40,16 +40,16 @@ def make_spec(
     interpreter: Interpreter,
     base_url: str,
     token: str,
-    orders: Orders | None = None,
+    work: WorkList | None = None,
     variables: Variables | None = None,
     socket: Path | None = None,
 ) -> Spec:
-    """The first line that the worker reads; without `orders` all of the plan is run.
+    """The first line that the worker reads; without `work` all of the plan is run.
 
     It names what `variables` withhold. `socket` is where the gateway is reached by a worker that
     shares no network with it.
     """
-    orders = orders or Orders(plan.concurrency)
+    work = work or WorkList(plan.concurrency)
     variables = variables or Variables()
     return Spec(
         module=interpreter.module,
@@ -63,11 +63,11 @@ def make_spec(
         sampling=plan.sampling,
         n=plan.num_examples,
         r=plan.rollouts_per_example,
-        concurrency=orders.concurrency,
-        done=orders.done,
-        attempts={f"{e}.{r}": number for (e, r), number in orders.attempts.items()},
-        prefix=orders.prefix,
-        fingerprint=orders.fingerprint,
+        concurrency=work.concurrency,
+        done=work.done,
+        attempts={f"{e}.{r}": number for (e, r), number in work.attempts.items()},
+        prefix=work.prefix,
+        fingerprint=work.fingerprint,
         seed=plan.seed,
         socket=None if socket is None else str(socket),
         only_gateway=plan.only_gateway,
@@ -131,7 +131,7 @@ def known_keys(
     endpoint: Endpoint,
     registry: Registry,
     environ: Mapping[str, str],
-    asked: Asked | None = None,
+    asked: ModelFlags | None = None,
 ) -> KnownKeys:
     """The keys of the run's endpoint and of the registry, which variables may hold by any name."""
     sources = [entry.key for entry in registry.entries]

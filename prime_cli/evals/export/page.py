@@ -51,7 +51,7 @@ MOST_PACKED = 256 << 20
 
 
 @dataclass
-class Kept:
+class EmbeddedRows:
     """How many rollouts a page holds, and of how many of them the transcripts."""
 
     rollouts: int = 0
@@ -63,7 +63,7 @@ class Kept:
 
 
 def data_elements(
-    rows: Iterable[Row], metrics: Iterable[str], kept: Kept, *, most: int
+    rows: Iterable[Row], metrics: Iterable[str], kept: EmbeddedRows, *, most: int
 ) -> Iterator[bytes]:
     """The elements of a page that hold `rows`, of the first `most` with their transcripts.
 
@@ -152,13 +152,13 @@ def write_page(
     rows: Iterable[Row],
     *,
     most_transcripts: int = MOST_TRANSCRIPTS,
-) -> Kept:
+) -> EmbeddedRows:
     """Write the page, row by row; `facts` are labelled texts shown with the summary.
 
     Transcripts are those of the first `most_transcripts` rows; scores are those of all. Says in
     the page where some were left out.
     """
-    kept = Kept()
+    kept = EmbeddedRows()
     style, script = _part("page.css"), b"".join(_part(f"{name}.js") for name in _SCRIPTS)
     file.write(_head(style, script))
     file.write(_part("page.html"))
@@ -169,7 +169,7 @@ def write_page(
     return kept
 
 
-def _run(summary: Summary, facts: Mapping[str, str], kept: Kept) -> dict[str, Any]:
+def _run(summary: Summary, facts: Mapping[str, str], kept: EmbeddedRows) -> dict[str, Any]:
     return {
         # Rewards are in the index; where the run lies is nobody's business to whom a page is sent.
         "summary": msgspec.structs.replace(summary, rollouts={}, path="", errors=_brief(summary)),
@@ -185,7 +185,7 @@ def _brief(summary: Summary) -> list[ErrorCount]:
     return [msgspec.structs.replace(error, traceback=None) for error in summary.errors]
 
 
-def notes(summary: Summary, kept: Kept) -> list[str]:
+def notes(summary: Summary, kept: EmbeddedRows) -> list[str]:
     """Sentences on what the reader of a page must know."""
     found = []
     if summary.status != "finished":

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.evals.comparison.compare import Comparison
-from prime_cli.evals.gate.thresholds import Judgement, Outcome
+from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 
@@ -47,7 +47,7 @@ def write_junit(
     path: Path,
     summary: Summary,
     rows: Iterable[Row],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[ThresholdResult],
     *,
     fail_under: float | None,
 ) -> None:
@@ -104,7 +104,7 @@ def _seconds(row: Row) -> float:
     return float(total) if isinstance(total, int | float) and math.isfinite(total) else 0.0
 
 
-def _gate(outcome: Outcome) -> Case:
+def _gate(outcome: ThresholdResult) -> Case:
     if outcome.passed:
         return Case(outcome.gate)
     return Case(outcome.gate, FAILURE, "gate", outcome.sentence, outcome.sentence)
@@ -163,13 +163,13 @@ def summary_file(wanted: bool | None, environ: Mapping[str, str]) -> Path | None
     return None if wanted is False or not named else Path(named)
 
 
-def append_summary(path: Path, summary: Summary, judgement: Judgement) -> None:
+def append_summary(path: Path, summary: Summary, judgement: GateResult) -> None:
     """Append a table of the run and its gates; raises StorageFailed."""
     with storage_errors(path), path.open("a", encoding="utf-8", newline="\n") as file:
         file.write(summary_markdown(summary, judgement))
 
 
-def summary_markdown(summary: Summary, judgement: Judgement) -> str:
+def summary_markdown(summary: Summary, judgement: GateResult) -> str:
     """A heading, a table of figures, gates and the comparison, and the flips folded away."""
     rows = [
         ("Reward", _reward(summary)),
@@ -205,7 +205,7 @@ def _rollouts(summary: Summary) -> str:
     return f"{counts.planned} planned, {counts.scored} scored, {counts.errored} errored"
 
 
-def _gate_line(outcome: Outcome) -> str:
+def _gate_line(outcome: ThresholdResult) -> str:
     return f"{'passed' if outcome.passed else 'missed'}: {outcome.sentence}"
 
 

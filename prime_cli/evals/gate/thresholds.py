@@ -9,7 +9,7 @@ import msgspec
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
-from prime_cli.evals.comparison.compare import Comparison, Terms, compare_all
+from prime_cli.evals.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
 from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 from prime_cli.runs.listing import find_run
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Limits:
+class Thresholds:
     """`fail_under` is of the mean reward, `max_drop` of its loss against `baseline`."""
 
     fail_under: float | None = None
@@ -29,7 +29,7 @@ class Limits:
     baseline: Side | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ThresholdResult(msgspec.Struct, frozen=True):
     """One gate, by the name of its flag, whether it was passed, and by how much or why not."""
 
     gate: str
@@ -37,10 +37,10 @@ class Outcome(msgspec.Struct, frozen=True):
     sentence: str
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class GateResult(msgspec.Struct, frozen=True):
     """All gates of a run; `comparison` is with the baseline, where one was named and pairs."""
 
-    outcomes: list[Outcome]
+    outcomes: list[ThresholdResult]
     comparison: Comparison | None = None
 
 
@@ -57,7 +57,7 @@ def check_limits(fail_under: float | None, max_drop: float | None, baseline: str
         raise UsageError(f"`--fail-under {fail_under}` is not a reward")
 
 
-def judge(run: SavedRun, summary: Summary, limits: Limits) -> Judgement:
+def judge(run: SavedRun, summary: Summary, limits: Thresholds) -> GateResult:
     """Hold `run`, whose Summary is given, to `limits`; errors are no scores and left out."""
     outcomes = []
     comparison = None
@@ -67,34 +67,34 @@ def judge(run: SavedRun, summary: Summary, limits: Limits) -> Judgement:
         try:
             comparison = _against(limits.baseline, run)
         except Conflict as conflict:
-            outcomes.append(Outcome("max-drop", passed=False, sentence=conflict.message))
+            outcomes.append(ThresholdResult("max-drop", passed=False, sentence=conflict.message))
         else:
             outcomes.append(_dropped(comparison, limits.max_drop))
-    return Judgement(outcomes, comparison)
+    return GateResult(outcomes, comparison)
 
 
-def _above(mean: float | None, limit: float) -> Outcome:
+def _above(mean: float | None, limit: float) -> ThresholdResult:
     if mean is None:
-        return Outcome("fail-under", passed=False, sentence="no rollout has a reward")
+        return ThresholdResult("fail-under", passed=False, sentence="no rollout has a reward")
     passed = mean >= limit - _ROUNDING
     than = "not below" if passed else "below"
-    return Outcome("fail-under", passed, f"the mean reward {mean:.4g} is {than} {limit:g}")
+    return ThresholdResult("fail-under", passed, f"the mean reward {mean:.4g} is {than} {limit:g}")
 
 
 def _against(baseline: Side, run: SavedRun) -> Comparison:
     # A changed environment is often what the gate is for: what asks the same is compared, and
     # the comparison's notes say that the wheels differ.
-    (found,) = compare_all([(baseline, side_of(run))], Terms(force=True))
+    (found,) = compare_all([(baseline, side_of(run))], CompareOptions(force=True))
     return found
 
 
-def _dropped(comparison: Comparison, limit: float) -> Outcome:
+def _dropped(comparison: Comparison, limit: float) -> ThresholdResult:
     """By the drop that was measured: a bound of its interval would let large drops pass."""
     change = comparison.difference
     passed = -change <= limit + _ROUNDING
     kept = "within" if passed else "more than"
     over = f"over {comparison.examples.compared} examples"
-    return Outcome(
+    return ThresholdResult(
         "max-drop",
         passed,
         f"the mean reward changed by {change:+.4f} against {comparison.first.name} {over}, {kept} "
@@ -102,7 +102,7 @@ def _dropped(comparison: Comparison, limit: float) -> Outcome:
     )
 
 
-def check_gates(outcomes: Sequence[Outcome], run_id: str) -> None:
+def check_gates(outcomes: Sequence[ThresholdResult], run_id: str) -> None:
     """Raise GateFailed when a gate was missed; to be asked after `check_errors`, which goes first.
 
     A mean over what is left after too many errors says little, whichever side of a limit it is on.

@@ -40,7 +40,7 @@ from prime_cli.wire.locks import Lock
 
 
 @dataclass(frozen=True)
-class Places:
+class LookupContext:
     """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
 
     `owner` is who publishes from here on the hub in the box; `trust` asks about strangers.
@@ -55,18 +55,18 @@ class Places:
     env_vars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-Located = Path | EnvRef
+EnvironmentLocation = Path | EnvRef
 """A project folder or a wheel on this disk, or an environment of the hub."""
 
 
 def locate(
     text: str,
-    places: Places,
+    places: LookupContext,
     progress: Progress,
     *,
     hub_only: bool = False,
     obey_lock: bool = True,
-) -> Located:
+) -> EnvironmentLocation:
     """What `text` means: this disk first, then prime.lock, then the hub; says which it took.
 
     Fetches nothing. `obey_lock` False leaves out the workspace's prime.lock, which decides about
@@ -83,7 +83,9 @@ def locate(
     return resolve_name(places.hub(), text, progress=progress)
 
 
-def at_version_of(located: Located, environment: PlannedEnvironment) -> Located:
+def at_version_of(
+    located: EnvironmentLocation, environment: PlannedEnvironment
+) -> EnvironmentLocation:
     """The version that the run had, of a hub's environment that was named without one."""
     if not isinstance(located, EnvRef) or located.version or environment.ref is None:
         return located
@@ -95,7 +97,7 @@ def at_version_of(located: Located, environment: PlannedEnvironment) -> Located:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ResolvedEnvironment:
     """An environment on this disk, ready to be run; `lock` is the one its hub keeps.
 
     `beside` fetches the environments of the same owner that this one requires. `pyproject` is the
@@ -110,7 +112,9 @@ class Subject:
     pyproject: Mapping[str, Any] = field(default_factory=dict)
 
 
-def obtain(located: Located, places: Places, progress: Progress) -> Subject:
+def obtain_environment(
+    located: EnvironmentLocation, places: LookupContext, progress: Progress
+) -> ResolvedEnvironment:
     """Fetch the wheel of a hub's environment, or build that of a project.
 
     Raises what building or fetching raises; LoadFailed for a wheel that holds no module.
@@ -125,9 +129,9 @@ def obtain(located: Located, places: Places, progress: Progress) -> Subject:
     return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
 
 
-def kept_subject(
-    environment: PlannedEnvironment, places: Places, progress: Progress
-) -> Subject | None:
+def cached_environment(
+    environment: PlannedEnvironment, places: LookupContext, progress: Progress
+) -> ResolvedEnvironment | None:
     """The wheel that `environment` had, if its very bytes are still on this disk.
 
     It may have been fetched only to be read, so whose it is still matters; raises NotTrusted.
@@ -145,7 +149,7 @@ def kept_subject(
 
 
 def _beside(
-    subject: Subject, owner: str | None, places: Places, progress: Progress
+    subject: ResolvedEnvironment, owner: str | None, places: LookupContext, progress: Progress
 ) -> list[WheelPackage]:
     # What is only here may need what its author published on the hub in the box; a hub elsewhere
     # is not asked for packages of an environment that it does not have.
@@ -164,7 +168,7 @@ def _beside(
     return [fetched.package for fetched in found]
 
 
-def _from_hub(ref: EnvRef, places: Places, progress: Progress) -> Subject:
+def _from_hub(ref: EnvRef, places: LookupContext, progress: Progress) -> ResolvedEnvironment:
     fetched = fetch_wheel(
         places.hub(), ref, progress=progress, offline=places.offline, trust=places.trust
     )
@@ -180,16 +184,18 @@ def _parsed(pyproject: str) -> dict[str, Any]:
     return {}
 
 
-def _from_wheel(path: Path) -> Subject:
+def _from_wheel(path: Path) -> ResolvedEnvironment:
     return _subject(read_package(path), path=path)
 
 
-def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Subject:
+def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> ResolvedEnvironment:
     project = load_project(folder)
-    return subject_of(build_into_store(project, prime_home(), progress, offline=offline), project)
+    return environment_of_wheel(
+        build_into_store(project, prime_home(), progress, offline=offline), project
+    )
 
 
-def subject_of(wheel: Path, project: Project) -> Subject:
+def environment_of_wheel(wheel: Path, project: Project) -> ResolvedEnvironment:
     """The wheel of a project, which was built before; raises LoadFailed."""
     defaults = defaults_from(project.eval_defaults)
     package = replace(read_package(wheel), sources=project.uv_sources)
@@ -204,7 +210,7 @@ def _subject(
     path: Path | None = None,
     lock: Lock | None = None,
     defaults: EvalDefaults | None = None,
-) -> Subject:
+) -> ResolvedEnvironment:
     facts = package.facts
     module = import_name(facts)
     environment = PlannedEnvironment(
@@ -215,4 +221,6 @@ def _subject(
         ref=str(ref) if ref else None,
         path=str(path) if path else None,
     )
-    return Subject(environment, package, defaults or defaults_in_wheel(package.path, module), lock)
+    return ResolvedEnvironment(
+        environment, package, defaults or defaults_in_wheel(package.path, module), lock
+    )

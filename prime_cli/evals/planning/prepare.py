@@ -7,28 +7,34 @@ from pathlib import Path
 
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.cost import require_prices
-from prime_cli.evals.planning.locate import Places, Subject, at_version_of, locate, obtain
+from prime_cli.evals.planning.locate import (
+    LookupContext,
+    ResolvedEnvironment,
+    at_version_of,
+    locate,
+    obtain_environment,
+)
 from prime_cli.evals.planning.plan import make_plan
-from prime_cli.evals.planning.replay import RunRecording, open_recording, within
-from prime_cli.evals.planning.request import EvalRequest, asked_in, with_always_allowed
+from prime_cli.evals.planning.replay import RunRecording, open_recording, sized_to_recording
+from prime_cli.evals.planning.request import EvalRequest, model_flags_of, with_always_allowed
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.labels import UNLABELLED, Labels, check_labels, revision_of
-from prime_cli.runs.manifest import Asked
+from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A plan and the things it names, at hand."""
 
     plan: EvalPlan
-    subject: Subject
+    subject: ResolvedEnvironment
     endpoint: Endpoint
     registry: Registry
-    asked: Asked | None = None
+    asked: ModelFlags | None = None
     prices: PriceBook | None = None
     recording: RunRecording | None = None
     retry_errors: bool = False
@@ -37,19 +43,19 @@ class Prepared:
 
 def prepare(
     request: EvalRequest,
-    places: Places,
+    places: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
     *,
     before: PlannedEnvironment | None = None,
-) -> Prepared:
+) -> PreparedRun:
     """Decide and fetch; says each choice that was made.
 
     `before` is what a run that is resumed had: the same version is taken, though a newer one be
     there.
 
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
-    environment or model, UsageError for what cannot be meant, and what `obtain` raises.
+    environment or model, UsageError for what cannot be meant, and what `obtain_environment` raises.
     """
     # A run that goes on keeps its version, whatever was locked since.
     located = locate(
@@ -62,17 +68,17 @@ def prepare(
     if before is not None:
         located = at_version_of(located, before)
     return prepare_with(
-        lambda: obtain(located, places, progress), request, places, environ, progress
+        lambda: obtain_environment(located, places, progress), request, places, environ, progress
     )
 
 
 def prepare_with(
-    get_subject: Callable[[], Subject],
+    get_subject: Callable[[], ResolvedEnvironment],
     request: EvalRequest,
-    places: Places,
+    places: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
-) -> Prepared:
+) -> PreparedRun:
     """The same for an environment that `get_subject` brings, once the endpoint has answered."""
     check_labels(request.tags, request.note)
     registry = load_registry(request.endpoints_path, places.cwd, environ)
@@ -91,11 +97,11 @@ def prepare_with(
     if endpoint.said:
         progress.say(endpoint.said)
     recording = None
-    asked = asked_in(request)
+    asked = model_flags_of(request)
     if endpoint.model.startswith(REPLAY):
         recording = open_recording(endpoint.model, places.cwd)
         endpoint = replace(endpoint, model=recording.model)
-        request = within(recording, request)
+        request = sized_to_recording(recording, request)
     said = asyncio.run(check_endpoint(endpoint))
     for warning in said.warnings:
         progress.warn(warning)
@@ -116,7 +122,7 @@ def prepare_with(
         note=request.note,
         revision=revision_of(_code_folder(plan, places.cwd)),
     )
-    return Prepared(
+    return PreparedRun(
         plan,
         subject,
         endpoint,

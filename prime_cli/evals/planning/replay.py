@@ -27,7 +27,7 @@ class RunRecording:
     find: Callable[[int, int], Recorded | None]
 
 
-def within(recording: RunRecording, request: EvalRequest) -> EvalRequest:
+def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalRequest:
     """`request` with the size of the recording where it names none; raises UsageError above it."""
     examples = _first(request.num_examples, recording.examples)
     rollouts = _first(request.rollouts_per_example, recording.rollouts)

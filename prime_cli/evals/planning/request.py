@@ -11,7 +11,7 @@ from typing import Any
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import parse_duration
 from prime_cli.core.paths import storage_errors
-from prime_cli.runs.manifest import Asked
+from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import DEFAULTS, Deadlines
 
 
@@ -98,10 +98,10 @@ def parse_names(values: list[str]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
-def asked_in(request: EvalRequest) -> Asked:
+def model_flags_of(request: EvalRequest) -> ModelFlags:
     """That part of `request`."""
     path = request.endpoints_path
-    return Asked(
+    return ModelFlags(
         model=request.model,
         base_url=request.base_url,
         key_var=request.key_var,

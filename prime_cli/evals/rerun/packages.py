@@ -6,11 +6,17 @@ from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.earlier_sessions import saved_lock
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import facts_of
-from prime_cli.evals.planning.locate import Located, Places, Subject, kept_subject, obtain
+from prime_cli.evals.planning.locate import (
+    EnvironmentLocation,
+    LookupContext,
+    ResolvedEnvironment,
+    cached_environment,
+    obtain_environment,
+)
 from prime_cli.evals.resume.compatibility import package_differences
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import InterpreterFacts, Manifest
@@ -22,14 +28,14 @@ from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 
-def obtain_again(
+def obtain_same_environment(
     run_id: str,
     environment: PlannedEnvironment,
-    places: Places,
+    places: LookupContext,
     progress: Progress,
     *,
     force: bool = False,
-) -> Subject:
+) -> ResolvedEnvironment:
     """The wheel whose sha256 the run wrote down: of the hub, of this disk, or built once more.
 
     Raises Conflict where another one is all there is; `force` takes that.
@@ -38,7 +44,7 @@ def obtain_again(
     if environment.ref is not None:
         found, why = _try(EnvRef.parse(environment.ref), places, progress)
     if found is None or found.environment.sha256 != environment.sha256:
-        found = kept_subject(environment, places, progress) or found
+        found = cached_environment(environment, places, progress) or found
     if found is None and environment.path is not None:
         found, why = _try(Path(environment.path), places, progress)
     if found is not None and (force or found.environment.sha256 == environment.sha256):
@@ -52,17 +58,23 @@ def obtain_again(
     )
 
 
-def _try(located: Located, places: Places, progress: Progress) -> tuple[Subject | None, str]:
+def _try(
+    located: EnvironmentLocation, places: LookupContext, progress: Progress
+) -> tuple[ResolvedEnvironment | None, str]:
     if isinstance(located, Path) and not located.exists():
         return None, f": {located} is gone"
     try:
-        return obtain(located, places, progress), ""
+        return obtain_environment(located, places, progress), ""
     except (NotFound, Unreachable, Offline) as error:
         return None, f": {error.message}"
 
 
 def find_lock(
-    manifest: Manifest, folder: RunFolder | None, subject: Subject, *, force: bool = False
+    manifest: Manifest,
+    folder: RunFolder | None,
+    subject: ResolvedEnvironment,
+    *,
+    force: bool = False,
 ) -> Lock | None:
     """The packages that the run had: in its folder, in PRIME_HOME, or beside the hub's version.
 
@@ -88,10 +100,10 @@ def find_lock(
     )
 
 
-def interpreter_again(
+def same_interpreter(
     plan: EvalPlan,
-    subject: Subject,
-    around: Surroundings,
+    subject: ResolvedEnvironment,
+    around: RunContext,
     sandbox: Sandbox | None,
     variables: Variables,
     *,

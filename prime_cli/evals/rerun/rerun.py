@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import Origin, RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunContext, RunInputs, RunOrigin
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.execution.worker_setup import (
     known_keys,
@@ -15,13 +15,13 @@ from prime_cli.evals.execution.worker_setup import (
     sandbox_for,
     shared_variables,
 )
-from prime_cli.evals.planning.locate import Places
-from prime_cli.evals.planning.prepare import Prepared, prepare_with
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare_with
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.rerun.packages import find_lock, interpreter_again, obtain_again
-from prime_cli.evals.rerun.source import Source
-from prime_cli.evals.resume.candidates import recalled
+from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, same_interpreter
+from prime_cli.evals.rerun.source import RerunSource
+from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import require_headers
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.plan import ALL, EvalPlan
@@ -29,24 +29,24 @@ from prime_cli.wire.locks import Lock
 
 
 @dataclass(frozen=True)
-class Again:
+class PreparedRerun:
     """What is to be run, and on which packages; with `force` on what there is."""
 
-    source: Source
-    prepared: Prepared
+    source: RerunSource
+    prepared: PreparedRun
     lock: Lock | None = None
     force: bool = False
 
 
-def prepare_again(
-    source: Source,
+def prepare_rerun(
+    source: RerunSource,
     request: EvalRequest,
-    places: Places,
+    places: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
     *,
     force: bool = False,
-) -> Again:
+) -> PreparedRerun:
     """Find all that the run had; `request` may name another model, endpoint, key or pace.
 
     Raises Conflict where the wheel or the list of its packages is lost, UsageError where a
@@ -54,8 +54,10 @@ def prepare_again(
     """
     before = source.manifest.plan
     prepared = prepare_with(
-        lambda: obtain_again(source.name, before.environment, places, progress, force=force),
-        recalled(request, source.manifest),
+        lambda: obtain_same_environment(
+            source.name, before.environment, places, progress, force=force
+        ),
+        request_of_run(request, source.manifest),
         places,
         environ,
         progress,
@@ -66,10 +68,10 @@ def prepare_again(
         _require_named(source, request, prepared.plan)
     lock = find_lock(source.manifest, source.folder, prepared.subject, force=force)
     plan = _as_before(prepared.plan, source.manifest)
-    return Again(source, replace(prepared, plan=plan), lock, force)
+    return PreparedRerun(source, replace(prepared, plan=plan), lock, force)
 
 
-def _require_named(source: Source, request: EvalRequest, plan: EvalPlan) -> None:
+def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) -> None:
     """Raise UsageError where a run of the hub was made at an endpoint that the user has not named.
 
     Whoever pushed it said where that is; the user's key is not sent there for it.
@@ -101,7 +103,7 @@ def _as_before(plan: EvalPlan, manifest: Manifest) -> EvalPlan:
     )
 
 
-def run_again(again: Again, around: Surroundings) -> EvalResult:
+def run_rerun(again: PreparedRerun, around: RunContext) -> EvalResult:
     """Run it as a run of its own; raises as `run_evaluation`.
 
     Also raises Conflict where interpreter or examples are not those that the run had; what was
@@ -114,7 +116,7 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
     declared = declared_keys(prepared.subject.package.path)
     passed = passed_keys(plan, declared, around.variables, around.progress)
     keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
-    interpreter = interpreter_again(
+    interpreter = same_interpreter(
         plan,
         prepared.subject,
         around,
@@ -135,7 +137,7 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
         prices=prepared.prices,
         recording=prepared.recording,
         labels=prepared.labels,
-        origin=Origin(
+        origin=RunOrigin(
             rerun_of=source.name,
             examples=min(before.examples or 0, _size(plan, before)),
             fingerprint=_fingerprint(again),
@@ -144,7 +146,7 @@ def run_again(again: Again, around: Surroundings) -> EvalResult:
     return run_with(inputs, around)
 
 
-def _fingerprint(again: Again) -> str | None:
+def _fingerprint(again: PreparedRerun) -> str | None:
     """Of the examples, where as many are run as then: a digest is one of all of them."""
     before = again.source.manifest
     whole = (before.examples or 0) <= _size(again.prepared.plan, before)

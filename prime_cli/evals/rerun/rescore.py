@@ -9,7 +9,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import Origin, RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunContext, RunInputs, RunOrigin
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.execution.worker_setup import (
     known_keys,
@@ -17,11 +17,16 @@ from prime_cli.evals.execution.worker_setup import (
     sandbox_for,
     shared_variables,
 )
-from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.locate import (
+    LookupContext,
+    ResolvedEnvironment,
+    locate,
+    obtain_environment,
+)
 from prime_cli.evals.planning.replay import recording_of
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
-from prime_cli.evals.rerun.packages import find_lock, interpreter_again, obtain_again
-from prime_cli.evals.rerun.source import Source, select
+from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, same_interpreter
+from prime_cli.evals.rerun.source import RerunSource, select_rollouts
 from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
@@ -33,7 +38,7 @@ from prime_cli.wire.locks import Lock
 
 
 @dataclass(frozen=True)
-class Changes:
+class RescoreOptions:
     """What is not to be as in the run; `examples` None is all of them.
 
     With `replay` the environment goes through the saved turns once more, so that its rewards find
@@ -54,19 +59,19 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Rescoring:
+class PreparedRescore:
     """What is to be scored, by what, and on which packages."""
 
-    source: Source
-    subject: Subject
+    source: RerunSource
+    subject: ResolvedEnvironment
     plan: EvalPlan
-    changes: Changes
+    changes: RescoreOptions
     lock: Lock | None = None
 
 
 def prepare_rescoring(
-    source: Source, changes: Changes, places: Places, progress: Progress
-) -> Rescoring:
+    source: RerunSource, changes: RescoreOptions, places: LookupContext, progress: Progress
+) -> PreparedRescore:
     """Find the environment; raises Conflict where it is not to be had as it was.
 
     Also raises what finding another one raises.
@@ -74,19 +79,19 @@ def prepare_rescoring(
     before, lock = source.manifest.plan, None
     if changes.environment is not None:
         located = locate(changes.environment, places, progress)
-        subject = obtain(located, places, progress)
+        subject = obtain_environment(located, places, progress)
     else:
-        subject = obtain_again(
+        subject = obtain_same_environment(
             source.name, before.environment, places, progress, force=changes.force
         )
         lock = find_lock(source.manifest, source.folder, subject, force=changes.force)
     own = subject.environment.sha256 == before.environment.sha256
     environment = before.environment if own else subject.environment
     plan = msgspec.structs.replace(scoring_plan(source, changes), environment=environment)
-    return Rescoring(source, subject, plan, changes, lock)
+    return PreparedRescore(source, subject, plan, changes, lock)
 
 
-def scoring_plan(source: Source, changes: Changes) -> EvalPlan:
+def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
     """The run's plan, of as many examples as it has; its model is named and not called."""
     before = source.manifest.plan
     examples = before.num_examples
@@ -97,7 +102,7 @@ def scoring_plan(source: Source, changes: Changes) -> EvalPlan:
     return msgspec.structs.replace(before, **told, **changes.plan)
 
 
-def rescore(rescoring: Rescoring, registry: Registry, around: Surroundings) -> EvalResult:
+def rescore(rescoring: PreparedRescore, registry: Registry, around: RunContext) -> EvalResult:
     """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
     source, plan, changes = rescoring.source, rescoring.plan, rescoring.changes
     sandbox = sandbox_for(plan)
@@ -105,7 +110,7 @@ def rescore(rescoring: Rescoring, registry: Registry, around: Surroundings) -> E
     declared = declared_keys(rescoring.subject.package.path)
     passed = passed_keys(plan, declared, around.variables, around.progress)
     keys = known_keys(Endpoint(plan.model, builtin=True), registry, around.environ)
-    interpreter = interpreter_again(
+    interpreter = same_interpreter(
         plan,
         rescoring.subject,
         around,
@@ -122,17 +127,17 @@ def rescore(rescoring: Rescoring, registry: Registry, around: Surroundings) -> E
 
 def rescore_in(
     interpreter: Interpreter,
-    source: Source,
+    source: RerunSource,
     plan: EvalPlan,
-    changes: Changes,
+    changes: RescoreOptions,
     registry: Registry,
-    around: Surroundings,
+    around: RunContext,
     *,
     passed: Mapping[str, str],
     sandbox: Sandbox | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
-    selection = select(source, changes.examples)
+    selection = select_rollouts(source, changes.examples)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:
         around.progress.say("The environment goes through the saved turns once more")
@@ -147,7 +152,7 @@ def rescore_in(
         recording = replace(recording_of(open_run(source.folder.path)), model=model)
     before = source.manifest
     same_data = not changes.of_environment and not changes.force
-    origin = Origin(
+    origin = RunOrigin(
         rescored_of=source.name,
         examples=before.examples or 0,
         fingerprint=before.fingerprint if same_data else None,

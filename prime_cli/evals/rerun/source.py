@@ -25,12 +25,12 @@ from prime_cli.evals.execution.earlier_sessions import saved_line
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.retries import is_scorable
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.tally import Pair, Tally
+from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP
 
 
 @dataclass(frozen=True)
-class Source:
+class RerunSource:
     """What was run, and what came of it; `folder` is None for an evaluation of a hub."""
 
     name: str
@@ -45,7 +45,7 @@ class Source:
         return SavedRun(self.folder, self.manifest).asked_again()
 
 
-def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Source:
+def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> RerunSource:
     """The saved run `name` (id or folder), else the evaluation of that id on the hub.
 
     Raises NotFound where neither is, UsageError for one that another program made, and what
@@ -57,10 +57,10 @@ def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Source:
         return _on_hub(hub, name)
     if run.manifest is None:
         raise _foreign(str(run.folder.path))
-    return Source(run.folder.run_id, run.manifest, run.rows, run.folder)
+    return RerunSource(run.folder.run_id, run.manifest, run.rows, run.folder)
 
 
-def _on_hub(hub: "Callable[[], HubClient]", name: str) -> Source:
+def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
     from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 
     try:
@@ -73,7 +73,7 @@ def _on_hub(hub: "Callable[[], HubClient]", name: str) -> Source:
     manifest = manifest_of(detail)
     if manifest is None:
         raise _foreign(f"Evaluation {name}")
-    return Source(name, manifest, lambda: rows_of_evaluation(hub(), name))
+    return RerunSource(name, manifest, lambda: rows_of_evaluation(hub(), name))
 
 
 def _foreign(what: str) -> UsageError:
@@ -96,13 +96,13 @@ class EarlierReward(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Selection:
+class RescoreSelection:
     """`scored` are scored again, `kept` stay the errors they are, `left_out` are in no file."""
 
     rows: Callable[[], Iterable[Row]]
-    scored: frozenset[Pair]
-    kept: frozenset[Pair]
-    left_out: frozenset[Pair]
+    scored: frozenset[RolloutKey]
+    kept: frozenset[RolloutKey]
+    left_out: frozenset[RolloutKey]
 
     def lay_out(self, folder: RunFolder, tally: Tally, scrub: Scrubber) -> None:
         """Write saved.jsonl for the worker, before.jsonl, and the rows that are kept."""
@@ -126,7 +126,7 @@ class Selection:
                     tally.add(kept)
 
 
-def select(source: Source, examples: frozenset[int] | None) -> Selection:
+def select_rollouts(source: RerunSource, examples: frozenset[int] | None) -> RescoreSelection:
     """Sort the rollouts of `examples`, None for all; groups are scored whole or not at all.
 
     Raises NotFound where none of them has a completion.
@@ -149,7 +149,7 @@ def select(source: Source, examples: frozenset[int] | None) -> Selection:
     size = source.manifest.examples or 1 + max(example for example, _ in scored)
     size = max(size, 1 + max(example for example, _ in told))
     every = ((e, r) for e in range(size) for r in range(plan.rollouts_per_example))
-    return Selection(
+    return RescoreSelection(
         rows=source.rows,
         scored=scored,
         kept=frozenset(told) - scored,

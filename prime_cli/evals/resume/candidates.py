@@ -9,13 +9,13 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.compatibility import content_differences, differences
 from prime_cli.runs.folder import is_being_written, runs_folder
-from prime_cli.runs.manifest import FINISHED, RUNNING, Asked, Manifest
+from prime_cli.runs.manifest import FINISHED, RUNNING, Manifest, ModelFlags
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.work_list import owed_again
 
 
-def manifest_of(run: SavedRun) -> Manifest:
+def resumable_manifest(run: SavedRun) -> Manifest:
     """The manifest of a run that can go on; raises UsageError for one that vf-eval wrote.
 
     Also for one that scores what another run has saved: it costs little, and is begun anew.
@@ -33,10 +33,10 @@ def manifest_of(run: SavedRun) -> Manifest:
     return run.manifest
 
 
-def recalled(request: EvalRequest, manifest: Manifest) -> EvalRequest:
+def request_of_run(request: EvalRequest, manifest: Manifest) -> EvalRequest:
     """`request` with what it leaves open taken from the run; what it says is yet to be compared."""
     plan, environment = manifest.plan, manifest.plan.environment
-    request = _with_endpoint(request, manifest.asked or Asked(model=plan.model))
+    request = _with_endpoint(request, manifest.asked or ModelFlags(model=plan.model))
     return replace(
         request,
         environment=request.environment or environment.ref or environment.path or environment.name,
@@ -64,7 +64,7 @@ def recalled(request: EvalRequest, manifest: Manifest) -> EvalRequest:
     )
 
 
-def _with_endpoint(request: EvalRequest, asked: Asked) -> EvalRequest:
+def _with_endpoint(request: EvalRequest, asked: ModelFlags) -> EvalRequest:
     """The model's flags; a place that is named anew is not mixed with the one before."""
     request = replace(
         request, model=request.model or asked.model, key_var=request.key_var or asked.key_var
@@ -107,7 +107,7 @@ def is_complete(run: SavedRun, plan: EvalPlan, *, retry_errors: bool = False) ->
 
     Errors that a resume keeps as they are leave nothing to do, unless with `retry_errors`.
     """
-    before = manifest_of(run)
+    before = resumable_manifest(run)
     counts = before.counts
     if before.status != FINISHED or counts is None:
         return False
@@ -157,7 +157,7 @@ def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
     for path in parent.iterdir() if parent.is_dir() else ():
         try:
             run = open_run(path)
-            found.append((run, manifest_of(run)))
+            found.append((run, resumable_manifest(run)))
         except (NotFound, UsageError):  # another program's folder, or a torn one
             continue
     for run, manifest in sorted(found, key=lambda each: each[1].started, reverse=True):

@@ -21,7 +21,7 @@ LARGEST = 1024 * 1024
 MOST_CELLS = 10_000
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SuiteLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[suite]`: what holds for all evaluations together.
 
     `max_cost` is in US dollars, `token_budget` counts input and output; `at_once` evaluations run
@@ -48,7 +48,7 @@ class Suite:
 
     name: str
     path: Path
-    limits: Limits
+    limits: SuiteLimits
     cells: tuple[Cell, ...]
 
     @property
@@ -84,7 +84,7 @@ def load_suite(path: Path) -> Suite:
         raise UsageError(f"{path} is larger than {LARGEST >> 20} MiB, which no suite is")
     try:
         document = tomllib.loads(content.decode("utf-8"))
-        limits = msgspec.convert(document.get("suite", {}), Limits)
+        limits = msgspec.convert(document.get("suite", {}), SuiteLimits)
         tables = expand(document)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
@@ -101,7 +101,7 @@ def load_suite(path: Path) -> Suite:
     )
 
 
-def _check(path: Path, limits: Limits, tables: list[dict[str, Any]]) -> None:
+def _check(path: Path, limits: SuiteLimits, tables: list[dict[str, Any]]) -> None:
     if len(tables) > MOST_CELLS:
         raise UsageError(f"{path} asks for {len(tables)} evaluations; {MOST_CELLS} are the most")
     if limits.at_once < 1:

@@ -14,7 +14,7 @@ from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line. `reward` is the mean with errors left out, `low` and `high` its two bounds.
 
     `interval` is the 95 % interval over examples, `cost` in US dollars; null is unknown. `rank`
@@ -50,13 +50,13 @@ class Leaderboard(msgspec.Struct, frozen=True):
     suite_id: str
     name: str
     status: str
-    standings: list[Standing]
+    standings: list[LeaderboardRow]
     cost: float | None
     started: str
     ended: str | None
 
 
-_COLUMNS = tuple(name for name in Standing.__struct_fields__ if name != "interval")
+_COLUMNS = tuple(name for name in LeaderboardRow.__struct_fields__ if name != "interval")
 
 
 def make_leaderboard(record: SuiteRecord, cwd: Path) -> Leaderboard:
@@ -100,9 +100,9 @@ def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
 
 
-def _standing(cell: CellRecord, cwd: Path) -> Standing:
+def _standing(cell: CellRecord, cwd: Path) -> LeaderboardRow:
     environment, _, rest = cell.key.partition(" ")
-    blank = Standing(
+    blank = LeaderboardRow(
         key=cell.key,
         environment=environment,
         model=rest.partition(" ")[0],
@@ -118,7 +118,7 @@ def _standing(cell: CellRecord, cwd: Path) -> Standing:
     return _of_run(blank, cell, summary)
 
 
-def _of_run(blank: Standing, cell: CellRecord, summary: Summary) -> Standing:
+def _of_run(blank: LeaderboardRow, cell: CellRecord, summary: Summary) -> LeaderboardRow:
     counts, reward, usage = summary.counts, summary.reward, summary.usage
     return msgspec.structs.replace(
         blank,
@@ -144,10 +144,10 @@ def _of_run(blank: Standing, cell: CellRecord, summary: Summary) -> Standing:
     )
 
 
-def _ranked(standings: Sequence[Standing]) -> list[Standing]:
+def _ranked(standings: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """In the order of the file's environments; within each the best first, the unscored last."""
     environments = list(dict.fromkeys(standing.environment for standing in standings))
-    ranked: list[Standing] = []
+    ranked: list[LeaderboardRow] = []
     for environment in environments:
         own = [standing for standing in standings if standing.environment == environment]
         scored = sorted(

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from prime_cli.core.errors import PartialResult
-from prime_cli.evals.execution.earlier_sessions import read_earlier
-from prime_cli.evals.suites.definition import Limits
+from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
+from prime_cli.evals.suites.definition import SuiteLimits
 from prime_cli.evals.suites.record import SuiteRecord
 from prime_cli.models.budget import Budget
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.spending import sum_of
 
 
-def budget_for(limits: Limits, record: SuiteRecord, cwd: Path) -> Budget | None:
+def budget_for(limits: SuiteLimits, record: SuiteRecord, cwd: Path) -> Budget | None:
     """The Budget that all runs share; None without a cap.
 
     Raises PartialResult where the runs of earlier sessions have used it up.
@@ -21,7 +21,7 @@ def budget_for(limits: Limits, record: SuiteRecord, cwd: Path) -> Budget | None:
     budget = Budget(limits.max_cost, limits.token_budget)
     for cell in record.cells:
         if cell.path is not None:
-            earlier = read_earlier(open_run(cwd / cell.path).folder)
+            earlier = read_earlier_sessions(open_run(cwd / cell.path).folder)
             budget.count(sum_of(earlier.spent.values()))
     if budget.reason is not None:
         raise PartialResult(

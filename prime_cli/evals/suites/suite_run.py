@@ -12,12 +12,12 @@ import msgspec
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
-from prime_cli.evals.execution.signals import Switchboard
-from prime_cli.evals.planning.locate import Places
-from prime_cli.evals.planning.prepare import Prepared, prepare
-from prime_cli.evals.resume.candidates import manifest_of
+from prime_cli.evals.execution.signals import SignalRouter
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare
+from prime_cli.evals.resume.candidates import resumable_manifest
 from prime_cli.evals.suites.definition import Cell, Suite
 from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import (
@@ -35,7 +35,7 @@ from prime_cli.runs.manifest import CAPPED as RUN_CAPPED
 from prime_cli.runs.saved_run import SavedRun, open_run
 
 
-class Labelled:
+class LabelledProgress:
     """A Progress that names its evaluation; several of them may share `progress` from threads."""
 
     def __init__(self, progress: Progress, label: str, lock: threading.Lock) -> None:
@@ -106,14 +106,14 @@ class SuiteRun:
         suite: Suite,
         folder: SuiteFolder,
         record: SuiteRecord,
-        places: Places,
-        around: Surroundings,
+        places: LookupContext,
+        around: RunContext,
     ) -> None:
         self._suite = suite
         self._folder = folder
         self._record = record
         self._places = places
-        self._switchboard = Switchboard()
+        self._switchboard = SignalRouter()
         # One at a time: what is fetched and built for one may be what the next needs.
         self._turn = threading.Lock()
         self._around = replace(around, switchboard=self._switchboard, turn=self._turn)
@@ -155,7 +155,7 @@ class SuiteRun:
 
     def _run(self, cell: Cell) -> None:
         """One evaluation, from its request to its end; a failure is written down."""
-        telling = Labelled(self._around.progress, cell.key, self._telling)
+        telling = LabelledProgress(self._around.progress, cell.key, self._telling)
         around = replace(self._around, progress=telling)
         try:
             resumed = self._earlier(cell)
@@ -170,8 +170,10 @@ class SuiteRun:
         else:
             self._ended(cell, result)
 
-    def _prepare(self, cell: Cell, resumed: SavedRun | None, telling: Labelled) -> Prepared:
-        before = manifest_of(resumed).plan.environment if resumed is not None else None
+    def _prepare(
+        self, cell: Cell, resumed: SavedRun | None, telling: LabelledProgress
+    ) -> PreparedRun:
+        before = resumable_manifest(resumed).plan.environment if resumed is not None else None
         environ = self._around.environ
         return prepare(cell.request, self._places, environ, telling, before=before)
 

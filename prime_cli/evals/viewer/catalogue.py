@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prime_cli.evals.viewer.opened import OpenedRun
 from prime_cli.evals.viewer.pair import Pair
-from prime_cli.runs.listing import HERE, Roots, RunItem, find_run, list_runs
+from prime_cli.runs.listing import HERE, RunItem, RunRoots, find_run, list_runs
 from prime_cli.runs.saved_run import open_run
 
 
@@ -22,7 +22,7 @@ class RunGroup:
 class Catalogue:
     """What is saved below the folder `cwd`, or in `roots`."""
 
-    def __init__(self, cwd: Path, roots: Roots = HERE) -> None:
+    def __init__(self, cwd: Path, roots: RunRoots = HERE) -> None:
         self._cwd = cwd
         self._roots = roots
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.index.entries import Entry
+from prime_cli.runs.index.entries import IndexEntry
 from prime_cli.runs.index.run_index import RunIndex
 from prime_cli.runs.rows import Row
 
@@ -39,11 +39,11 @@ class Filter:
     errors: bool = False
     text: str = ""
 
-    def accepts(self) -> Callable[[Entry], bool]:
+    def accepts(self) -> Callable[[IndexEntry], bool]:
         """What the index alone can answer; raises UsageError for a reward that cannot be read."""
         reward = parse_reward(self.reward) if self.reward.strip() else None
 
-        def holds(entry: Entry) -> bool:
+        def holds(entry: IndexEntry) -> bool:
             if self.errors and entry.error is None:
                 return False
             return reward is None or reward(entry.reward)

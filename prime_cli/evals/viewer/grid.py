@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from prime_cli.runs.index.entries import Entries
+from prime_cli.runs.index.entries import IndexEntries
 from prime_cli.runs.index.run_index import RunIndex
 
 
@@ -37,7 +37,7 @@ class Layout:
     """The last attempts of a run, sorted, and where each example begins among them."""
 
     def __init__(self, index: RunIndex) -> None:
-        self.entries: Entries = index.entries
+        self.entries: IndexEntries = index.entries
         self.latest = index.latest
         examples = self.entries.examples(self.latest)
         changes = (place for place, (a, b) in enumerate(pairwise(examples), 1) if a != b)

@@ -16,7 +16,7 @@ _SLICE = 0.1
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a filter has found so far, of how many lines that there are."""
 
     grid: Grid
@@ -76,12 +76,12 @@ class OpenedRun:
             self._facts = _facts(about, self._layout)
             return True
 
-    def advance(self) -> Found:
+    def advance(self) -> SearchResult:
         """Search for a moment, and what is found by then; raises UsageError, StorageFailed."""
         with self._lock:
             search = self._search
             search.advance(_SLICE)
-            return Found(self._grid(search), search.searched, len(self._index))
+            return SearchResult(self._grid(search), search.searched, len(self._index))
 
     def _grid(self, search: Search) -> Grid:
         """What was found, made anew only when there is more of it."""

@@ -21,7 +21,7 @@ _CODES = {name: code for code, name in enumerate(ERROR_CLASSES, 1)}
 _NO_REWARD = math.nan
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One line of a journal or of a results.jsonl.
 
     `offset` and `length` (with its newline) are in bytes; `error` is the class, None for none.
@@ -61,7 +61,7 @@ def packed(
     return RECORD.pack(offset, length, example_id, rollout, attempt, reward, flags)
 
 
-class Entries:
+class IndexEntries:
     """Entries in the order of their lines, 56 bytes each."""
 
     def __init__(self, content: bytes | memoryview = b"") -> None:
@@ -84,14 +84,14 @@ class Entries:
         end = None if stop is None else stop * _WORDS
         return self._words[start * _WORDS : end].tobytes()
 
-    def __getitem__(self, number: int) -> Entry:
+    def __getitem__(self, number: int) -> IndexEntry:
         """Entry `number` from 0; raises IndexError."""
         start = number * _WORDS
         words = self._words[start : start + _WORDS]
         if number < 0 or not words:
             raise IndexError(number)
         offset, length, example, rollout, attempt, reward, flags = RECORD.unpack(words)
-        return Entry(
+        return IndexEntry(
             offset,
             length,
             example,
@@ -102,7 +102,7 @@ class Entries:
             bool(flags & _TRUNCATED),
         )
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[IndexEntry]:
         return (self[number] for number in range(len(self)))
 
     def key(self, number: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import msgspec
 
 from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.core.paths import open_descriptor, storage_errors, write_atomically
-from prime_cli.runs.index.entries import RECORD, Entries, packed
+from prime_cli.runs.index.entries import RECORD, IndexEntries, packed
 from prime_cli.runs.rows import SCHEMA, Index, Ordinal, Reward, Row
 
 
@@ -112,7 +112,7 @@ def index_path(journal: Path) -> Path:
     return journal.with_suffix(".idx")
 
 
-def load_entries(journal: Path) -> Entries:
+def load_entries(journal: Path) -> IndexEntries:
     """The entries that the index of `journal` has and that agree with it; perhaps none.
 
     A torn record, and those of lines that the journal does not have any more, are left out. An
@@ -122,19 +122,19 @@ def load_entries(journal: Path) -> Entries:
         content = index_path(journal).read_bytes()
         size = journal.stat().st_size
     except OSError:
-        return Entries()
+        return IndexEntries()
     if not content.startswith(HEADER):
-        return Entries()
+        return IndexEntries()
     count = (len(content) - len(HEADER)) // RECORD.size
     records = memoryview(content)[len(HEADER) :]
-    entries = Entries(records[: count * RECORD.size])
+    entries = IndexEntries(records[: count * RECORD.size])
     if not entries.are_contiguous():
-        return Entries()
+        return IndexEntries()
     entries.cut(bisect_right(range(len(entries)), size, key=entries.end))
-    return entries if _agree(entries, journal) else Entries()
+    return entries if _agree(entries, journal) else IndexEntries()
 
 
-def _agree(entries: Entries, journal: Path) -> bool:
+def _agree(entries: IndexEntries, journal: Path) -> bool:
     last = len(entries) - 1
     if last < 0:
         return True
@@ -155,7 +155,7 @@ def _agree(entries: Entries, journal: Path) -> bool:
     return True
 
 
-def scan_rest(journal: Path, entries: Entries) -> int:
+def scan_rest(journal: Path, entries: IndexEntries) -> int:
     """Add the lines of `journal` that `entries` lacks; how many. Raises UsageError."""
     known = len(entries)
     start = entries.end(known - 1) if known else 0
@@ -164,7 +164,7 @@ def scan_rest(journal: Path, entries: Entries) -> int:
     return len(entries) - known
 
 
-def save_entries(journal: Path, entries: Entries) -> None:
+def save_entries(journal: Path, entries: IndexEntries) -> None:
     """Write the index of `journal`; raises StorageFailed."""
     write_atomically(index_path(journal), HEADER + entries.content())
 

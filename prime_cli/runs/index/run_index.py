@@ -13,7 +13,7 @@ from typing import Any
 from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.runs.folder import RunFolder, is_being_written
-from prime_cli.runs.index.entries import Entries, Entry, packed
+from prime_cli.runs.index.entries import IndexEntries, IndexEntry, packed
 from prime_cli.runs.index.file import ROWS, load_entries, read_line, save_entries, scan_rest
 from prime_cli.runs.rows import Row
 from prime_cli.runs.v1_reader import number_episodes, row_of_episode
@@ -35,7 +35,7 @@ class RunIndex(ABC):
     Some 65 bytes a line, whatever the transcripts weigh.
     """
 
-    def __init__(self, path: Path, entries: Entries) -> None:
+    def __init__(self, path: Path, entries: IndexEntries) -> None:
         self.path = path
         self.entries = entries
 
@@ -79,7 +79,7 @@ class RunIndex(ABC):
         return next(self.read([number]))
 
     @abstractmethod
-    def decode(self, line: bytes, number: int, entry: Entry) -> Row:
+    def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         """The row that a line holds; raises UsageError."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class RunIndex(ABC):
 class JournalIndex(RunIndex):
     """The index of a journal, from journal.idx as far as that agrees with it."""
 
-    def decode(self, line: bytes, number: int, entry: Entry) -> Row:
+    def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         return read_line(ROWS, line, self.path, number + 1)
 
     def refresh(self) -> int:
@@ -117,18 +117,18 @@ class ResultsIndex(RunIndex):
     """Where the rows of a results.jsonl lie; `metadata` is the object in its metadata.json."""
 
     def __init__(self, path: Path, metadata: Mapping[str, Any]) -> None:
-        super().__init__(path, Entries())
+        super().__init__(path, IndexEntries())
         self._metadata = metadata
         self._size = -1
         self.refresh()
 
-    def decode(self, line: bytes, number: int, entry: Entry) -> Row:
+    def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         value = decode_object(line)
         if value is None:
             raise UsageError(f"{self.path} was written anew while it was read", hint="try again")
         return self.read_value(value, entry)
 
-    def read_value(self, value: dict[str, Any], entry: Entry) -> Row:
+    def read_value(self, value: dict[str, Any], entry: IndexEntry) -> Row:
         """The row of the object on a line."""
         return row_of_line(value, entry.example_id, entry.rollout)
 
@@ -145,7 +145,7 @@ class ResultsIndex(RunIndex):
         if size == self._size:
             return 0
         known, self._size = len(self.entries), size
-        self.entries = Entries(b"".join(self._records()))
+        self.entries = IndexEntries(b"".join(self._records()))
         self.__dict__.pop("latest", None)
         return len(self.entries) - known
 
@@ -174,7 +174,7 @@ class TracesIndex(ResultsIndex):
     def __init__(self, path: Path) -> None:
         super().__init__(path, {})
 
-    def read_value(self, value: dict[str, Any], entry: Entry) -> Row:
+    def read_value(self, value: dict[str, Any], entry: IndexEntry) -> Row:
         return row_of_episode(value, entry.example_id, entry.rollout)
 
     def number(self, values: Iterator[dict[str, Any]]) -> Iterator[Row]:

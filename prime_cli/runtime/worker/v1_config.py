@@ -28,7 +28,7 @@ ACCOUNTS = {
 
 
 @dataclass
-class Seat:
+class AgentInfo:
     """What plays one agent: the id of its harness, and the type of its runtime.
 
     `instead_of` is the runtime that it would have by default, where that is another one.
@@ -46,7 +46,7 @@ class Seat:
         return f"{self.harness}, {'in-process' if self.in_process else self.runtime}"
 
 
-def build(spec: Spec) -> tuple[Any, list[Seat]]:
+def build(spec: Spec) -> tuple[Any, list[AgentInfo]]:
     """(config, what plays each agent); raises StageFailed("arguments") for what cannot run here."""
     from verifiers.v1.utils.loaders import resolve_env_config
 
@@ -85,17 +85,17 @@ def merged(base: Any, over: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def described(seats: list[Seat]) -> str:
+def described(seats: list[AgentInfo]) -> str:
     """How the agents are played, in words: `null, in-process`."""
     return " + ".join(sorted({str(seat) for seat in seats}))
 
 
-def run_here(seats: list[Seat]) -> list[str]:
+def run_here(seats: list[AgentInfo]) -> list[str]:
     """The agents whose harnesses are processes of this machine."""
     return [seat.name for seat in seats if seat.runtime == HERE and not seat.in_process]
 
 
-def facts(seats: list[Seat]) -> list[dict[str, Any]]:
+def facts(seats: list[AgentInfo]) -> list[dict[str, Any]]:
     """The same as the parent reads it."""
     return [asdict(seat) for seat in seats]
 
@@ -113,7 +113,7 @@ def _is_moved(name: str, role: Any, spec: Spec) -> bool:
     return not asked and getattr(role.runtime, "type", None) == CLOUD
 
 
-def _seat(name: str, config: Any, *, hosted: bool) -> Seat:
+def _seat(name: str, config: Any, *, hosted: bool) -> AgentInfo:
     from verifiers.v1.harnesses.null import NullHarness
     from verifiers.v1.utils import loaders
 
@@ -123,7 +123,7 @@ def _seat(name: str, config: Any, *, hosted: bool) -> Seat:
     task = loaders.task_type(config.taskset.id)
     runtime = str(role.runtime.type)
     is_null = kind is NullHarness
-    seat = Seat(
+    seat = AgentInfo(
         name=name,
         harness="null" if is_null else str(own.id),
         runtime=runtime,
@@ -140,7 +140,7 @@ def _default_harness(config: Any) -> Any:
     return default_agent_harness(config.taskset.id)
 
 
-def _require_place(seat: Seat, kind: Any, task: Any) -> None:
+def _require_place(seat: AgentInfo, kind: Any, task: Any) -> None:
     """Raise for a runtime that is not to be had, or that the harness or its tasks cannot use."""
     if seat.runtime == HERE:
         needing = task if task.NEEDS_CONTAINER else kind if kind.NEEDS_CONTAINER else None

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from prime_cli.evals.comparison.sample_size import Need, Question, need_of
+from prime_cli.evals.comparison.sample_size import PowerQuestion, SampleSize, need_of
 from prime_cli.evals.comparison.variation import Variation
 from prime_cli.statistics.effect import mcnemar, p_value
 from prime_cli.statistics.pairs import Pairs
@@ -51,9 +51,9 @@ class Design:
         )
         return self.linked * float(stats.pearsonr(first, other).statistic)
 
-    def need(self) -> Need:
+    def need(self) -> SampleSize:
         """What is promised."""
-        question = Question(self.difference, None, self.rollouts, ALPHA, POWER)
+        question = PowerQuestion(self.difference, None, self.rollouts, ALPHA, POWER)
         if self.rate is not None:
             variance = self.rate * (1 - self.rate)
             binary = Variation(

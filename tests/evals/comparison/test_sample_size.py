@@ -4,7 +4,7 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.sample_size import (
-    Question,
+    PowerQuestion,
     need_of,
     need_of_discordance,
     need_of_pair,
@@ -12,7 +12,7 @@ from prime_cli.evals.comparison.sample_size import (
 from prime_cli.evals.comparison.variation import Variation, variation_of
 from tests.evals.comparison.sides import side
 
-FIVE_POINTS = Question(0.05, None, 1, 0.05, 0.8)
+FIVE_POINTS = PowerQuestion(0.05, None, 1, 0.05, 0.8)
 
 
 def test_a_run_tells_how_much_varies_between_and_within_its_examples() -> None:
@@ -45,12 +45,12 @@ def test_a_run_without_variation_cannot_plan() -> None:
 
 def test_more_rollouts_need_fewer_examples_unless_rollouts_only_repeat() -> None:
     noisy = Variation(0.25, 0.2, 0.5, "a test")
-    sizes = [need_of(Question(0.05, None, r, 0.05, 0.8), noisy).examples for r in (1, 2, 8)]
+    sizes = [need_of(PowerQuestion(0.05, None, r, 0.05, 0.8), noisy).examples for r in (1, 2, 8)]
     assert sizes[0] is not None
     assert sizes[2] is not None
     assert sizes[0] > 2 * sizes[2]
     certain = Variation(0.25, 1.0, 0.5, "a test")
-    same = [need_of(Question(0.05, None, r, 0.05, 0.8), certain).examples for r in (1, 8)]
+    same = [need_of(PowerQuestion(0.05, None, r, 0.05, 0.8), certain).examples for r in (1, 8)]
     assert same[0] == same[1]
 
 
@@ -70,7 +70,7 @@ def test_a_rate_near_one_can_only_fall() -> None:
 def test_the_reverse_question_is_answered_from_the_same_numbers() -> None:
     variation = Variation(0.25, 0.4, 0.5, "a test")
     needed = need_of(FIVE_POINTS, variation).examples
-    back = need_of(Question(None, needed, 1, 0.05, 0.8), variation).difference
+    back = need_of(PowerQuestion(None, needed, 1, 0.05, 0.8), variation).difference
     assert back == pytest.approx(0.05, abs=1e-4)
 
 
@@ -88,14 +88,14 @@ def test_two_runs_tell_how_much_their_differences_vary() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        Question(None, None, 1, 0.05, 0.8),
-        Question(0.1, 10, 1, 0.05, 0.8),
-        Question(-0.1, None, 1, 0.05, 0.8),
-        Question(0.1, None, 1, 1.5, 0.8),
-        Question(0.1, None, 1, 0.9, 0.8),
+        PowerQuestion(None, None, 1, 0.05, 0.8),
+        PowerQuestion(0.1, 10, 1, 0.05, 0.8),
+        PowerQuestion(-0.1, None, 1, 0.05, 0.8),
+        PowerQuestion(0.1, None, 1, 1.5, 0.8),
+        PowerQuestion(0.1, None, 1, 0.9, 0.8),
     ],
 )
-def test_numbers_that_cannot_be_meant_are_refused(question: Question) -> None:
+def test_numbers_that_cannot_be_meant_are_refused(question: PowerQuestion) -> None:
     with pytest.raises(UsageError):
         question.check()
 
@@ -108,7 +108,7 @@ def test_more_difference_than_change_is_refused() -> None:
 @pytest.mark.parametrize("rewards", [[0.0, 1.0, 1.0], [0.2, 0.4, 0.9]])
 def test_two_runs_that_never_differ_plan_nothing(rewards: list[float]) -> None:
     first, other = (side(name, *([each] for each in rewards)) for name in "ab")
-    for question in (FIVE_POINTS, Question(None, 50, None, 0.05, 0.8)):
+    for question in (FIVE_POINTS, PowerQuestion(None, 50, None, 0.05, 0.8)):
         with pytest.raises(UsageError, match="No example differs between runs a and b"):
             need_of_pair(question, first, other)
 
@@ -122,7 +122,7 @@ def test_two_runs_are_planned_with_the_rollouts_that_were_asked_for() -> None:
     first = side("a", *[[0.0, 1.0, 0.0, 0.0]] * 6, *[[1.0, 1.0, 0.0, 1.0]] * 6)
     other = side("b", *[[0.0, 1.0, 0.0, 1.0]] * 5, *[[1.0, 1.0, 1.0, 0.0]] * 7)
     few, seen, many = (
-        need_of_pair(Question(0.1, None, rollouts, 0.05, 0.8), first, other)
+        need_of_pair(PowerQuestion(0.1, None, rollouts, 0.05, 0.8), first, other)
         for rollouts in (2, None, 16)
     )
     assert [need.rollouts for need in (few, seen, many)] == [2, 4, 16]
@@ -153,5 +153,5 @@ def test_a_discordance_does_not_tell_what_more_rollouts_show() -> None:
 def test_the_answer_says_what_power_it_has() -> None:
     shares = Variation(0.24, 0.5, 0.5, "a test", 0.6, is_binary=True)
     for rollouts in (1, 4):
-        found = need_of(Question(0.2, None, rollouts, 0.05, 0.8), shares)
+        found = need_of(PowerQuestion(0.2, None, rollouts, 0.05, 0.8), shares)
         assert found.expected_power == pytest.approx(0.81, abs=0.011)

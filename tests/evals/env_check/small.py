@@ -14,7 +14,7 @@ import msgspec
 from prime_cli.core.progress import Silent
 from prime_cli.evals.env_check.inspection import inspect_runs
 from prime_cli.evals.env_check.network import Declaration
-from prime_cli.evals.env_check.probe_run import Bench, Sounding, sound
+from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.models.gateway.probes import PROBES, Probe
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
@@ -61,8 +61,8 @@ def with_class(source: str) -> str:
 class Sounded:
     """Two runs of an environment, and what the checks say of them."""
 
-    first: Sounding
-    second: Sounding
+    first: ProbeRun
+    second: ProbeRun
     checks: dict[str, Check]
 
     def status(self, name: str) -> str:
@@ -87,13 +87,13 @@ def small_interpreter(folder: Path, source: str) -> Interpreter:
     return Interpreter(python, "0" * 64, "0.1.14", "v0", "test", "tiny_env", "3")
 
 
-def bench_for(folder: Path, interpreter: Interpreter, **changes: Any) -> Bench:
+def bench_for(folder: Path, interpreter: Interpreter, **changes: Any) -> ProbeSetup:
     """A bench for three of the examples."""
     plan = msgspec.structs.replace(
         PLAN, model=PROBES, num_examples=1000, rollouts_per_example=len(Probe), concurrency=8
     )
     settings: dict[str, Any] = {"first": 3, "rollout_seconds": 60.0}
-    return Bench(
+    return ProbeSetup(
         plan=plan,
         interpreter=interpreter,
         variables=share(os.environ),
@@ -109,7 +109,7 @@ def sound_twice(
     """Run the environment with this `source` as a check does, and judge it."""
     bench = bench_for(folder, small_interpreter(folder, source), **changes)
     with Silent().task("checking") as task:
-        first, second = (asyncio.run(sound(bench, Silent(), task)) for _ in range(2))
+        first, second = (asyncio.run(run_probes(bench, Silent(), task)) for _ in range(2))
     checks = {
         check.id: check for check in inspect_runs(first, second, declaration or Declaration())
     }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import PartialResult
-from prime_cli.evals.execution.earlier_sessions import read_earlier
+from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.models.budget import Budget
@@ -216,7 +216,7 @@ def test_after_a_kill_the_journal_tells_what_was_spent(
     result = run_live(tmp_path, judged, model.url, price=A_CENT_A_TOKEN)
     manifest = result.folder.manifest
     manifest.write_text(manifest.read_text().replace('"finished"', '"running"'))
-    earlier = read_earlier(result.folder)
+    earlier = read_earlier_sessions(result.folder)
     assert sum_of(earlier.spent.values()) == spend_of(result.summary.usage)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotLoggedIn, PartialResult, Unreachable
-from prime_cli.evals.execution.early_stop import FirstWave, hopeless
+from prime_cli.evals.execution.early_stop import FirstWave, first_wave_failure
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.listing import list_runs
@@ -107,7 +107,7 @@ def test_a_request_that_no_endpoint_understands_is_a_cause() -> None:
     ],
 )
 def test_the_exit_code_says_whose_fault_it_is(failure: Failure, kind: type) -> None:
-    error = hopeless(failure, 32, "1f2e3d4c", Scrubber({}))
+    error = first_wave_failure(failure, 32, "1f2e3d4c", Scrubber({}))
     assert type(error) is kind
     assert error.message.startswith("The first 32 rollouts all ended in the same error: ")
     assert "prime eval show 1f2e3d4c --errors" in (error.hint or "")
@@ -115,7 +115,7 @@ def test_the_exit_code_says_whose_fault_it_is(failure: Failure, kind: type) -> N
 
 def test_the_end_of_the_traceback_is_shown_and_no_secret_is_told() -> None:
     failure = Failure("environment", "KeyError", "'sk-secret-1'\nmore", traceback="at sk-secret-1")
-    error = hopeless(failure, 3, "1f2e3d4c", Scrubber({"KEY": "sk-secret-1"}))
+    error = first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({"KEY": "sk-secret-1"}))
     assert error.message.endswith("KeyError: '[KEY]'")
     assert error.detail == "at [KEY]"
 

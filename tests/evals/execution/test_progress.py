@@ -7,27 +7,32 @@ import time
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.progress import WaitingTask, announce_agents, ticking, waiting_words
+from prime_cli.evals.execution.progress import (
+    WaitingTask,
+    announce_agents,
+    calling_every_second,
+    waiting_words,
+)
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.runtime.protocol import Seat
+from prime_cli.runtime.protocol import AgentInfo
 from prime_cli.terminal.progress import LineTask
 from tests.helpers.gateway_client import ask, run
 from tests.helpers.scripted_model import ScriptedModel, status
 
-NULL = Seat(name="agent", harness="null", runtime="subprocess", in_process=True)
-BASH = Seat(
+NULL = AgentInfo(name="agent", harness="null", runtime="subprocess", in_process=True)
+BASH = AgentInfo(
     name="agent", harness="bash", runtime="subprocess", instead_of="prime", runs_commands=True
 )
 MOVED = "Agent `agent` runs on this machine"
 EXPOSED = "The model may run commands on this machine, as you"
-CONTAINED = Seat(name="agent", harness="bash", runtime="docker", runs_commands=True)
+CONTAINED = AgentInfo(name="agent", harness="bash", runtime="docker", runs_commands=True)
 
 
-def said_of(*seats: Seat, sandbox: bool = False) -> tuple[list[str], list[str]]:
+def said_of(*agents: AgentInfo, sandbox: bool = False) -> tuple[list[str], list[str]]:
     progress = Silent()
-    announce_agents(seats, progress, sandbox=sandbox)
+    announce_agents(agents, progress, sandbox=sandbox)
     return progress.said, progress.warned
 
 
@@ -71,7 +76,7 @@ def test_steady_429_are_told_at_once_where_there_is_no_terminal() -> None:
         task = LineTask(said.append, time.monotonic, "wordle with gpt", 64, "rollouts")
         async with Gateway(Endpoint("scripted", model.url), environ={}) as gateway:
             calls = [asyncio.ensure_future(ask(gateway)) for _ in range(3)]
-            async with ticking(WaitingTask(task, gateway.waits).tick):
+            async with calling_every_second(WaitingTask(task, gateway.waits).tick):
                 while not said:  # noqa: ASYNC110 - the clock is the gateway's own
                     await asyncio.sleep(0.05)
             for call in calls:
@@ -89,7 +94,7 @@ def test_steady_429_are_told_at_once_where_there_is_no_terminal() -> None:
 def test_it_is_brought_up_to_date_while_nothing_ends() -> None:
     async def scenario() -> None:
         ticked = asyncio.Event()
-        async with asyncio.timeout(30), ticking(ticked.set):
+        async with asyncio.timeout(30), calling_every_second(ticked.set):
             await ticked.wait()
 
     asyncio.run(scenario())

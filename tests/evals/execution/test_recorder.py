@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
-from prime_cli.evals.execution.recorder import MOST_ROLLOUTS, Admission, progress_note, row_of
+from prime_cli.evals.execution.recorder import MOST_ROLLOUTS, EventFilter, progress_note, row_of
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.tally import Tally
-from prime_cli.runs.work_list import Orders
+from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.protocol import Rollout, Start
 from prime_cli.runtime.protocol import Usage as Told
 from tests.runs.rows import row
@@ -63,8 +63,8 @@ def test_the_note_shows_a_cost_that_is_known() -> None:
 START = Start(examples=2, planned=4, owed=4, unit="rollout")
 
 
-def admission(*, started: bool = True, orders: Orders | None = None, **plan: Any) -> Admission:
-    made = Admission(msgspec.structs.replace(PLAN, **plan), orders or Orders(1))
+def event_filter(*, started: bool = True, work: WorkList | None = None, **plan: Any) -> EventFilter:
+    made = EventFilter(msgspec.structs.replace(PLAN, **plan), work or WorkList(1))
     if started:
         made.begin(START)
     return made
@@ -72,7 +72,7 @@ def admission(*, started: bool = True, orders: Orders | None = None, **plan: Any
 
 @pytest.mark.parametrize("attempt", [1, 2, 3])
 def test_rollouts_that_are_owed_are_taken_at_each_attempt(attempt: int) -> None:
-    taken = admission(max_retries=2)
+    taken = event_filter(max_retries=2)
     for example in (0, 1):
         taken.check(Rollout(example_id=example, rollout=1, attempt=attempt))
 
@@ -92,14 +92,14 @@ def test_rollouts_that_are_owed_are_taken_at_each_attempt(attempt: int) -> None:
     ],
 )
 def test_others_are_refused(told: dict[str, Any]) -> None:
-    orders = Orders(1, done=[(1, 1)], attempts={(1, 0): 2})
+    work = WorkList(1, done=[(1, 1)], attempts={(1, 0): 2})
     with pytest.raises(EnvironmentFailed, match="not asked for"):
-        admission(orders=orders).check(Rollout(**told))
+        event_filter(work=work).check(Rollout(**told))
 
 
 def test_nothing_is_taken_before_the_start() -> None:
     with pytest.raises(EnvironmentFailed):
-        admission(started=False).check(Rollout(example_id=0, rollout=0))
+        event_filter(started=False).check(Rollout(example_id=0, rollout=0))
 
 
 @pytest.mark.parametrize(
@@ -114,20 +114,20 @@ def test_nothing_is_taken_before_the_start() -> None:
 )
 def test_a_start_that_cannot_be_is_refused(told: dict[str, Any]) -> None:
     with pytest.raises(EnvironmentFailed):
-        admission(started=False).begin(Start(unit="rollout", **told))
+        event_filter(started=False).begin(Start(unit="rollout", **told))
 
 
 def test_a_second_start_and_more_rollouts_than_memory_holds_are_refused() -> None:
     with pytest.raises(EnvironmentFailed):
-        admission().begin(START)
+        event_filter().begin(START)
     huge = Start(examples=MOST_ROLLOUTS, planned=2 * MOST_ROLLOUTS, unit="rollout")
     with pytest.raises(EnvironmentFailed):
-        admission(started=False, num_examples=ALL).begin(huge)
+        event_filter(started=False, num_examples=ALL).begin(huge)
 
 
 def test_a_group_that_lacks_a_rollout_is_taken_whole_at_its_latest_attempt() -> None:
-    orders = Orders(1, done=[(0, 0), (1, 0), (1, 1)], attempts={(0, 1): 3})
-    groups = admission(started=False, orders=orders)
+    work = WorkList(1, done=[(0, 0), (1, 0), (1, 1)], attempts={(0, 1): 3})
+    groups = event_filter(started=False, work=work)
     groups.begin(Start(examples=2, planned=4, owed=2, unit="group"))
     for rollout in (0, 1):
         groups.check(Rollout(example_id=0, rollout=rollout, attempt=3))

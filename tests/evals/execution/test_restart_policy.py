@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 
 from prime_cli.core.errors import WorkerDied
-from prime_cli.evals.execution.restart_policy import MOST_DEATHS, Lives
-from prime_cli.runs.tally import Pair, Tally
-from prime_cli.runs.work_list import Orders
+from prime_cli.evals.execution.restart_policy import MOST_DEATHS, RestartPolicy
+from prime_cli.runs.tally import RolloutKey, Tally
+from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.protocol import Start
 from tests.runs.rows import row
 
@@ -25,96 +25,96 @@ def start(examples: int, rollouts: int = 1, lanes: int = 2, unit: Unit = "rollou
     )
 
 
-def finish(tally: Tally, *pairs: Pair) -> None:
+def finish(tally: Tally, *pairs: RolloutKey) -> None:
     for example, rollout in pairs:
         tally.add(row(example, rollout))
 
 
-def owed(orders: Orders | None, examples: int, rollouts: int = 1) -> list[Pair]:
-    assert orders is not None
+def owed(work: WorkList | None, examples: int, rollouts: int = 1) -> list[RolloutKey]:
+    assert work is not None
     everything = [(e, r) for e in range(examples) for r in range(rollouts)]
-    return [pair for pair in everything if pair not in orders.done]
+    return [pair for pair in everything if pair not in work.done]
 
 
 def test_the_first_death_costs_nothing_but_what_was_in_flight() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=1, concurrency=2)
+    restarts = RestartPolicy(tally, rollouts=1, concurrency=2)
     finish(tally, (0, 0), (2, 0))
-    orders = lives.after_death(start(4), DEATH)
-    assert owed(orders, 4) == [(1, 0), (3, 0)]
-    assert orders is not None
-    assert (orders.concurrency, orders.prefix, orders.fingerprint) == (2, 4, "ab")
+    work = restarts.after_death(start(4), DEATH)
+    assert owed(work, 4) == [(1, 0), (3, 0)]
+    assert work is not None
+    assert (work.concurrency, work.prefix, work.fingerprint) == (2, 4, "ab")
     finish(tally, (1, 0), (3, 0))
-    assert lives.after_end(start(4)) is None
+    assert restarts.after_end(start(4)) is None
 
 
 def test_what_is_in_flight_at_two_deaths_runs_alone_at_the_end_and_is_blamed_there() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=1, concurrency=2)
-    lives.after_death(start(5), DEATH)  # 0 and 1 were in flight
+    restarts = RestartPolicy(tally, rollouts=1, concurrency=2)
+    restarts.after_death(start(5), DEATH)  # 0 and 1 were in flight
     finish(tally, (1, 0))
-    orders = lives.after_death(start(5), DEATH)  # 0 and 2
-    assert owed(orders, 5) == [(2, 0), (3, 0), (4, 0)]
+    work = restarts.after_death(start(5), DEATH)  # 0 and 2
+    assert owed(work, 5) == [(2, 0), (3, 0), (4, 0)]
     finish(tally, (2, 0), (3, 0), (4, 0))
-    orders = lives.after_end(start(5))
-    assert owed(orders, 5) == [(0, 0)]
-    assert orders is not None
-    assert orders.concurrency == 1
-    assert lives.after_death(start(5, lanes=1), DEATH) is None
-    assert lives.blamed == [(0, 0)]
+    work = restarts.after_end(start(5))
+    assert owed(work, 5) == [(0, 0)]
+    assert work is not None
+    assert work.concurrency == 1
+    assert restarts.after_death(start(5, lanes=1), DEATH) is None
+    assert restarts.blamed == [(0, 0)]
 
 
 def test_what_is_set_aside_and_survives_alone_is_not_blamed() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=1, concurrency=2)
-    lives.after_death(start(2), DEATH)
-    orders = lives.after_death(start(2), DEATH)
-    assert owed(orders, 2) == [(0, 0), (1, 0)]
+    restarts = RestartPolicy(tally, rollouts=1, concurrency=2)
+    restarts.after_death(start(2), DEATH)
+    work = restarts.after_death(start(2), DEATH)
+    assert owed(work, 2) == [(0, 0), (1, 0)]
     finish(tally, (0, 0), (1, 0))
-    assert lives.after_end(start(2, lanes=1)) is None
-    assert lives.blamed == []
+    assert restarts.after_end(start(2, lanes=1)) is None
+    assert restarts.blamed == []
 
 
 def test_the_unit_of_a_group_is_blamed_whole() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=2, concurrency=2)
-    lives.after_death(start(2, 2, lanes=1, unit="group"), DEATH)
+    restarts = RestartPolicy(tally, rollouts=2, concurrency=2)
+    restarts.after_death(start(2, 2, lanes=1, unit="group"), DEATH)
     finish(tally, (0, 0))  # one row of the group came through, which is not the group
-    lives.after_death(start(2, 2, lanes=1, unit="group"), DEATH)
+    restarts.after_death(start(2, 2, lanes=1, unit="group"), DEATH)
     finish(tally, (1, 0), (1, 1))
-    orders = lives.after_end(start(2, 2, lanes=1, unit="group"))
-    assert owed(orders, 2, 2) == [(0, 0), (0, 1)]
-    assert lives.after_death(start(2, 2, lanes=1, unit="group"), DEATH) is None
-    assert lives.blamed == [(0, 0), (0, 1)]
+    work = restarts.after_end(start(2, 2, lanes=1, unit="group"))
+    assert owed(work, 2, 2) == [(0, 0), (0, 1)]
+    assert restarts.after_death(start(2, 2, lanes=1, unit="group"), DEATH) is None
+    assert restarts.blamed == [(0, 0), (0, 1)]
 
 
 def test_a_worker_that_dies_while_it_loads_is_not_started_again() -> None:
     with pytest.raises(WorkerDied):
-        Lives(Tally(), rollouts=1, concurrency=2).after_death(None, DEATH)
+        RestartPolicy(Tally(), rollouts=1, concurrency=2).after_death(None, DEATH)
 
 
 def test_one_death_too_many_ends_the_session() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=1, concurrency=1)
+    restarts = RestartPolicy(tally, rollouts=1, concurrency=1)
     for example in range(MOST_DEATHS):
-        lives.after_death(start(100, lanes=1), DEATH)
+        restarts.after_death(start(100, lanes=1), DEATH)
         finish(tally, (example, 0))
     with pytest.raises(WorkerDied):
-        lives.after_death(start(100, lanes=1), DEATH)
+        restarts.after_death(start(100, lanes=1), DEATH)
 
 
 def test_a_worker_that_dies_after_its_last_rollout_has_done_its_work() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=1, concurrency=2)
+    restarts = RestartPolicy(tally, rollouts=1, concurrency=2)
     finish(tally, (0, 0))
-    assert lives.after_death(start(1), DEATH) is None
+    assert restarts.after_death(start(1), DEATH) is None
 
 
 def test_rollouts_that_are_left_out_are_run_by_no_worker() -> None:
     tally = Tally()
-    lives = Lives(tally, rollouts=2, concurrency=2, left_out={(0, 0), (0, 1), (2, 1)})
-    assert owed(lives.first(), 3, 2) == [(1, 0), (1, 1), (2, 0)]
+    restarts = RestartPolicy(tally, rollouts=2, concurrency=2, left_out={(0, 0), (0, 1), (2, 1)})
+    assert owed(restarts.first(), 3, 2) == [(1, 0), (1, 1), (2, 0)]
     finish(tally, (1, 0))
-    assert owed(lives.after_death(start(3, 2), DEATH), 3, 2) == [(1, 1), (2, 0)]
+    assert owed(restarts.after_death(start(3, 2), DEATH), 3, 2) == [(1, 1), (2, 0)]
     finish(tally, (1, 1), (2, 0))
-    assert lives.after_end(start(3, 2)) is None
+    assert restarts.after_end(start(3, 2)) is None

@@ -9,7 +9,7 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunContext, RunInputs
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.execution.worker_errors import failure_of
 from prime_cli.evals.execution.worker_setup import passed_keys, sandbox_for, worker_variables
@@ -234,7 +234,7 @@ def run_walled(
     endpoint = Endpoint("scripted", model.url, Secret(KEY))
     sandbox = replace(sandbox, readable=packages)
     inputs = RunInputs(plan, interpreter, endpoint, Registry(), sandbox=sandbox)
-    return run_with(inputs, Surroundings(folder, os.environ, Silent()))
+    return run_with(inputs, RunContext(folder, os.environ, Silent()))
 
 
 def files_of(result: EvalResult) -> dict[str, bytes]:

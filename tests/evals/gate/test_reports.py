@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.gate.reports import append_summary, summary_file, summary_markdown, write_junit
-from prime_cli.evals.gate.thresholds import Judgement, Limits, Outcome, judge
+from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult, Thresholds, judge
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import open_run
 from tests.runs.rows import row
@@ -16,7 +16,10 @@ from tests.runs.saving import save_run
 
 
 def report(
-    folder: Path, *rows: Row, fail_under: float | None = None, gates: tuple[Outcome, ...] = ()
+    folder: Path,
+    *rows: Row,
+    fail_under: float | None = None,
+    gates: tuple[ThresholdResult, ...] = (),
 ) -> ET.Element:
     run = open_run(save_run(folder, *rows).path)
     path = folder / "report.xml"
@@ -48,7 +51,10 @@ def test_the_limit_of_the_mean_is_that_of_an_example(tmp_path: Path) -> None:
 
 
 def test_gates_are_cases_of_their_own(tmp_path: Path) -> None:
-    gates = (Outcome("fail-under", False, "the mean is <low>"), Outcome("max-drop", True, "well"))
+    gates = (
+        ThresholdResult("fail-under", False, "the mean is <low>"),
+        ThresholdResult("max-drop", True, "well"),
+    )
     root = report(tmp_path, row(0), gates=gates)
     assert counts(root) == ("3", "1", "0")
     assert root[1].get("name") == "gates"
@@ -86,7 +92,7 @@ def test_it_is_on_where_github_names_a_file() -> None:
 def test_figures_gates_and_flips_are_told(tmp_path: Path) -> None:
     before = open_run(save_run(tmp_path, row(0, 0, 1.0), row(1, 0, 1.0)).path)
     now = open_run(save_run(tmp_path, row(0, 0, 0.0), row(1, 0, 1.0), row(2, 0, None)).path)
-    limits = Limits(fail_under=0.9, max_drop=0.6, baseline=side_of(before))
+    limits = Thresholds(fail_under=0.9, max_drop=0.6, baseline=side_of(before))
     told = summary_markdown(now.summary(), judge(now, now.summary(), limits))
     assert "| Reward | 0.5" in told
     assert "| Rollouts | 4 planned, 2 scored, 1 errored |" in told
@@ -98,7 +104,7 @@ def test_figures_gates_and_flips_are_told(tmp_path: Path) -> None:
 def test_what_others_wrote_cannot_leave_its_cell(tmp_path: Path) -> None:
     run = open_run(save_run(tmp_path, row(0)).path)
     text = "a | b\n| c | <img src=x> `code` @everyone \\| [link](x)"
-    told = summary_markdown(run.summary(), Judgement([Outcome("fail-under", False, text)]))
+    told = summary_markdown(run.summary(), GateResult([ThresholdResult("fail-under", False, text)]))
     (line,) = [line for line in told.splitlines() if "fail-under" in line]
     assert line.replace("\\\\", "").replace("\\|", "").count("|") == 3
     assert "<img" not in told
@@ -109,7 +115,7 @@ def test_a_summary_is_appended_to_what_the_step_wrote(tmp_path: Path) -> None:
     run = open_run(save_run(tmp_path, row(0)).path)
     path = tmp_path / "summary.md"
     path.write_text("before\n", encoding="utf-8")
-    append_summary(path, run.summary(), Judgement([]))
+    append_summary(path, run.summary(), GateResult([]))
     text = path.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert "org/model" in text

@@ -6,9 +6,9 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import GateFailed, NotFound, UsageError
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.gate.thresholds import (
-    Judgement,
-    Limits,
-    Outcome,
+    GateResult,
+    ThresholdResult,
+    Thresholds,
     check_gates,
     check_limits,
     judge,
@@ -28,21 +28,21 @@ def run_with(cwd: Path, *rewards: float | None) -> SavedRun:
     return open_run(save_run(cwd, *rows).path)
 
 
-def held(run: SavedRun, limits: Limits) -> Judgement:
+def held(run: SavedRun, limits: Thresholds) -> GateResult:
     return judge(run, run.summary(), limits)
 
 
 def test_the_mean_reward_may_be_the_limit_and_not_below(tmp_path: Path) -> None:
     run = run_with(tmp_path, 0.6, 0.8)
-    assert held(run, Limits(fail_under=0.7)).outcomes[0].passed
-    missed = held(run, Limits(fail_under=0.71)).outcomes[0]
+    assert held(run, Thresholds(fail_under=0.7)).outcomes[0].passed
+    missed = held(run, Thresholds(fail_under=0.71)).outcomes[0]
     assert not missed.passed
     assert missed.sentence == "the mean reward 0.7 is below 0.71"
 
 
 def test_errors_are_no_zeros_and_only_errors_miss_the_gate(tmp_path: Path) -> None:
-    assert held(run_with(tmp_path, 1.0, None), Limits(fail_under=1.0)).outcomes[0].passed
-    nothing = held(run_with(tmp_path, None), Limits(fail_under=0.0)).outcomes[0]
+    assert held(run_with(tmp_path, 1.0, None), Thresholds(fail_under=1.0)).outcomes[0].passed
+    nothing = held(run_with(tmp_path, None), Thresholds(fail_under=0.0)).outcomes[0]
     assert not nothing.passed
     assert nothing.sentence == "no rollout has a reward"
 
@@ -50,7 +50,7 @@ def test_errors_are_no_zeros_and_only_errors_miss_the_gate(tmp_path: Path) -> No
 @pytest.mark.parametrize(("limit", "passed"), [(0.0, False), (0.19, False), (0.2, True)])
 def test_a_drop_counts_as_it_was_measured(limit: float, passed: bool, tmp_path: Path) -> None:
     before, now = run_with(tmp_path, *[1.0] * 5), run_with(tmp_path, 0.0, *[1.0] * 4)
-    found = held(now, Limits(max_drop=limit, baseline=side_of(before)))
+    found = held(now, Thresholds(max_drop=limit, baseline=side_of(before)))
     assert found.outcomes[0].passed is passed
     assert "changed by -0.2000" in found.outcomes[0].sentence
     assert found.comparison is not None
@@ -59,14 +59,14 @@ def test_a_drop_counts_as_it_was_measured(limit: float, passed: bool, tmp_path: 
 
 def test_a_gain_is_no_drop(tmp_path: Path) -> None:
     before, now = run_with(tmp_path, 0.0, 1.0), run_with(tmp_path, 1.0, 1.0)
-    assert held(now, Limits(max_drop=0.0, baseline=side_of(before))).outcomes[0].passed
+    assert held(now, Thresholds(max_drop=0.0, baseline=side_of(before))).outcomes[0].passed
 
 
 def test_a_baseline_of_another_wheel_is_compared_where_both_ask_the_same(tmp_path: Path) -> None:
     before, now = run_with(tmp_path, 1.0, 1.0), run_with(tmp_path, 1.0, 0.0)
     old = side_of(before)
     other = type(old)(**{**vars(old), "sha256": "cd" * 32})
-    found = held(now, Limits(max_drop=0.1, baseline=other))
+    found = held(now, Thresholds(max_drop=0.1, baseline=other))
     assert not found.outcomes[0].passed
     assert found.comparison is not None
     assert "different wheels" in found.comparison.notes[0]
@@ -74,7 +74,8 @@ def test_a_baseline_of_another_wheel_is_compared_where_both_ask_the_same(tmp_pat
 
 def test_what_does_not_pair_misses_the_gate(tmp_path: Path) -> None:
     found = held(
-        run_with(tmp_path, None), Limits(max_drop=0.1, baseline=side_of(run_with(tmp_path, 1.0)))
+        run_with(tmp_path, None),
+        Thresholds(max_drop=0.1, baseline=side_of(run_with(tmp_path, 1.0))),
     )
     assert not found.outcomes[0].passed
     assert found.comparison is None
@@ -93,7 +94,10 @@ def test_limits_that_cannot_be_meant_are_refused() -> None:
 
 
 def test_missed_gates_are_named() -> None:
-    passed, missed = Outcome("fail-under", True, "well"), Outcome("max-drop", False, "bad")
+    passed, missed = (
+        ThresholdResult("fail-under", True, "well"),
+        ThresholdResult("max-drop", False, "bad"),
+    )
     check_gates([passed], "abcd")
     check_gates([], "abcd")
     with pytest.raises(GateFailed, match="missed 1 of 2 gates: max-drop"):
@@ -122,7 +126,7 @@ def test_a_run_that_was_pushed_is_a_baseline_from_anywhere(tmp_path: Path) -> No
     assert (found.run, found.model) == (evaluation, "org/model")
     assert found.sha256 == wheel_of(hub)
     run = open_run(folder.path)
-    same = judge(run, run.summary(), Limits(max_drop=0.0, baseline=found))
+    same = judge(run, run.summary(), Thresholds(max_drop=0.0, baseline=found))
     assert same.outcomes[0].passed
     assert same.comparison is not None
     assert (same.comparison.examples.compared, same.comparison.difference) == (2, 0.0)

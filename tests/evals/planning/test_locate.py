@@ -13,7 +13,12 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lockfile.file import FILENAME, LockedEnvironment, make_lock, write_lock
 from prime_cli.evals.execution.interpreter import workspace_interpreter
-from prime_cli.evals.planning.locate import Places, Subject, locate, obtain
+from prime_cli.evals.planning.locate import (
+    LookupContext,
+    ResolvedEnvironment,
+    locate,
+    obtain_environment,
+)
 from prime_cli.evals.planning.plan import EvalDefaults
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
@@ -24,8 +29,8 @@ def no_hub() -> None:
     raise AssertionError("the hub was asked")
 
 
-def places(cwd: Path) -> Places:
-    return Places(cwd, hub=no_hub)  # type: ignore[arg-type]
+def places(cwd: Path) -> LookupContext:
+    return LookupContext(cwd, hub=no_hub)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -44,20 +49,20 @@ def test_the_choice_of_a_folder_for_a_name_is_said(tmp_path: Path) -> None:
 
 
 def test_a_reference_goes_to_the_hub_as_it_is(tmp_path: Path) -> None:
-    found = locate("ada/wordle@1.2", Places(tmp_path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
+    found = locate("ada/wordle@1.2", LookupContext(tmp_path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
     assert found == EnvRef("ada", "wordle", "1.2")
 
 
 def test_hub_only_does_not_look_at_folders(tmp_path: Path) -> None:
     write_project(tmp_path / "ada" / "wordle")
-    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    hub = LookupContext(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
     assert isinstance(locate("ada/wordle", hub, Silent()), Path)
     assert isinstance(locate("ada/wordle", hub, Silent(), hub_only=True), EnvRef)
 
 
 def test_what_is_no_reference_and_no_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadReference):
-        locate("ada/bad name", Places(tmp_path, hub=lambda: None), Silent(), hub_only=True)  # type: ignore[arg-type,return-value]
+        locate("ada/bad name", LookupContext(tmp_path, hub=lambda: None), Silent(), hub_only=True)  # type: ignore[arg-type,return-value]
 
 
 @pytest.fixture
@@ -86,7 +91,7 @@ def test_a_name_without_a_version_is_the_locked_one_and_that_is_said(
 def test_a_version_that_is_named_goes_before_the_lock(
     text: str, version: str | None, tmp_path: Path
 ) -> None:
-    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    hub = LookupContext(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
     assert locate(f"ada/wordle{text}", hub, Silent()) == EnvRef("ada", "wordle", version)
 
 
@@ -97,13 +102,13 @@ def test_a_project_goes_before_the_lock(locked: EnvRef, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("locked")
 def test_a_run_that_goes_on_is_not_moved_by_the_lock(tmp_path: Path) -> None:
-    hub = Places(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
+    hub = LookupContext(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
     found = locate("ada/wordle", hub, Silent(), obey_lock=False)
     assert found == EnvRef("ada", "wordle")
 
 
-def subject_of(path: Path) -> Subject:
-    return obtain(path, Places(path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
+def subject_of(path: Path) -> ResolvedEnvironment:
+    return obtain_environment(path, LookupContext(path, hub=lambda: None), Silent())  # type: ignore[arg-type,return-value]
 
 
 def test_a_project_is_built_and_its_wheel_kept_under_its_digest(tmp_path: Path) -> None:
@@ -177,7 +182,7 @@ def workspace(folder: Path, verifiers: str, sha256: str) -> Path:
     return folder / ".venv" / "bin" / "python"
 
 
-def found(folder: Path, subject: Subject, **plan: Any) -> Path | None:
+def found(folder: Path, subject: ResolvedEnvironment, **plan: Any) -> Path | None:
     planned = msgspec.structs.replace(PLAN, **plan)
     chosen = workspace_interpreter(planned, subject, cwd=folder, environ={})
     return chosen.python if chosen else None
@@ -220,9 +225,13 @@ def test_an_environment_of_the_same_owner_is_fetched_beside_the_one_that_needs_i
         tmp_path, {"tiny_env.py": SINGLE_TURN}, requires=("verifiers", "other-env", "datasets")
     )
     progress = Silent()
-    subject = obtain(wheel, Places(tmp_path, hub=lambda: hub, owner="ada"), progress)
+    subject = obtain_environment(
+        wheel, LookupContext(tmp_path, hub=lambda: hub, owner="ada"), progress
+    )
     assert [package.facts.name for package in subject.beside()] == ["other_env"]
-    stranger = obtain(wheel, Places(tmp_path, hub=lambda: hub, owner="eve"), progress)
+    stranger = obtain_environment(
+        wheel, LookupContext(tmp_path, hub=lambda: hub, owner="eve"), progress
+    )
     assert list(stranger.beside()) == []
 
 
@@ -230,7 +239,9 @@ def test_declared_defaults_come_from_the_published_sources(tmp_path: Path) -> No
     hub = open_hub(tmp_path / "hub")
     declared = "[tool.verifiers.eval]\nnum_examples = -1\nmax_tokens = 64\n"
     ref = publish(hub, tmp_path, declared=declared)
-    subject = obtain(ref, Places(tmp_path, hub=lambda: hub, owner="ada"), Silent())
+    subject = obtain_environment(
+        ref, LookupContext(tmp_path, hub=lambda: hub, owner="ada"), Silent()
+    )
     with zipfile.ZipFile(subject.package.path) as wheel:
         assert "pyproject.toml" not in wheel.namelist()
     assert subject.defaults == EvalDefaults(num_examples=-1, max_tokens=64)

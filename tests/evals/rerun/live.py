@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunInputs, Surroundings
+from prime_cli.evals.execution.context import RunContext, RunInputs
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.planning.replay import recording_of
 from prime_cli.models.endpoints import Endpoint
@@ -69,7 +69,7 @@ def replay_live(
     plan_again = msgspec.structs.replace(PLAN, **changed)
     endpoint = Endpoint(recording.model, builtin=True)
     inputs = RunInputs(plan_again, interpreter, endpoint, Registry(), recording=recording)
-    return run_with(inputs, Surroundings(folder, os.environ, Silent()))
+    return run_with(inputs, RunContext(folder, os.environ, Silent()))
 
 
 def rewards_of(folder: RunFolder) -> dict[tuple[int, int], float | None]:

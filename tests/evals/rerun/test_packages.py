@@ -12,8 +12,8 @@ from prime_cli.core.errors import Conflict, NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.earlier_sessions import saved_lock
-from prime_cli.evals.planning.locate import Places, Subject, obtain
-from prime_cli.evals.rerun.packages import find_lock, obtain_again
+from prime_cli.evals.planning.locate import LookupContext, ResolvedEnvironment, obtain_environment
+from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import InterpreterFacts, Manifest, load_manifest
 from prime_cli.runs.plan import PlannedEnvironment
@@ -29,16 +29,18 @@ def no_hub() -> object:
     raise AssertionError("no hub is asked")
 
 
-def places(cwd: Path, hub: object = no_hub) -> Places:
-    return Places(cwd, hub=hub)  # type: ignore[arg-type]
+def places(cwd: Path, hub: object = no_hub) -> LookupContext:
+    return LookupContext(cwd, hub=hub)  # type: ignore[arg-type]
 
 
-def again(environment: PlannedEnvironment, cwd: Path, *, force: bool = False) -> Subject:
-    return obtain_again("1f2e3d4c", environment, places(cwd), Silent(), force=force)
+def again(
+    environment: PlannedEnvironment, cwd: Path, *, force: bool = False
+) -> ResolvedEnvironment:
+    return obtain_same_environment("1f2e3d4c", environment, places(cwd), Silent(), force=force)
 
 
 def built(folder: Path) -> PlannedEnvironment:
-    return obtain(write_project(folder), places(folder), Silent()).environment
+    return obtain_environment(write_project(folder), places(folder), Silent()).environment
 
 
 def change(folder: Path) -> None:
@@ -85,9 +87,11 @@ def test_another_wheel_is_refused_with_what_differs_unless_it_is_forced(tmp_path
 def test_the_version_of_a_hub_is_fetched_from_there(tmp_path: Path) -> None:
     hub = open_hub(tmp_path / "hub")
     ref = publish(hub, write_project(tmp_path / "my"))
-    located = obtain(ref, places(tmp_path, lambda: hub), Silent())
+    located = obtain_environment(ref, places(tmp_path, lambda: hub), Silent())
     forget_wheels()
-    found = obtain_again("1f2e3d4c", located.environment, places(tmp_path, lambda: hub), Silent())
+    found = obtain_same_environment(
+        "1f2e3d4c", located.environment, places(tmp_path, lambda: hub), Silent()
+    )
     assert found.environment == located.environment
 
 
@@ -111,9 +115,9 @@ def run_with(tmp_path: Path, lock: Lock | None) -> tuple[RunFolder, Manifest]:
     return folder, load_manifest(folder.manifest)
 
 
-def subject(lock: Lock | None = None) -> Subject:
+def subject(lock: Lock | None = None) -> ResolvedEnvironment:
     environment = PlannedEnvironment("e", "1", "e", "ab" * 32)
-    return Subject(environment, None, None, lock)  # type: ignore[arg-type]
+    return ResolvedEnvironment(environment, None, None, lock)  # type: ignore[arg-type]
 
 
 def test_the_packages_are_found_in_the_run_in_prime_home_or_on_the_hub(tmp_path: Path) -> None:
@@ -141,4 +145,4 @@ def test_a_strangers_wheel_that_was_kept_is_asked_about_too(tmp_path: Path) -> N
     environment = msgspec.structs.replace(built(tmp_path / "my"), ref="eve/my@0.1.0", path=None)
     hub = HubClient("https://hub.example", transport=OfflineTransport())
     with pytest.raises(NotTrusted, match=r"`eve` on https://hub\.example"):
-        obtain_again("1f2e3d4c", environment, places(tmp_path, lambda: hub), Silent())
+        obtain_same_environment("1f2e3d4c", environment, places(tmp_path, lambda: hub), Silent())

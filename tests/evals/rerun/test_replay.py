@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.planning.replay import open_recording, within
+from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.gateway.calls import POLICY, CallIdentity
 from prime_cli.models.gateway.replay import replay
@@ -122,13 +122,15 @@ def test_a_replay_is_as_large_as_its_run_unless_it_is_told_to_be_smaller(tmp_pat
     for word in (run.run_id, run.run_id[:6], str(run.path), str(run.path.relative_to(tmp_path))):
         recording = open_recording(f"builtin/replay:{word}", tmp_path)
         assert recording.model == f"builtin/replay:{run.run_id}"
-    sized = within(recording, EvalRequest("x"))
+    sized = sized_to_recording(recording, EvalRequest("x"))
     assert (sized.num_examples, sized.rollouts_per_example) == (2, 2)
-    smaller = within(recording, EvalRequest("x", num_examples=1, rollouts_per_example=1))
+    smaller = sized_to_recording(
+        recording, EvalRequest("x", num_examples=1, rollouts_per_example=1)
+    )
     assert (smaller.num_examples, smaller.rollouts_per_example) == (1, 1)
-    assert within(recording, EvalRequest("x", num_examples=-1)).num_examples == 2
+    assert sized_to_recording(recording, EvalRequest("x", num_examples=-1)).num_examples == 2
     with pytest.raises(UsageError, match="has 2 examples x 2 rollouts, and 3 x 2 are asked for"):
-        within(recording, EvalRequest("x", num_examples=3))
+        sized_to_recording(recording, EvalRequest("x", num_examples=3))
     assert find_run(run.run_id, tmp_path).folder == run
 
 

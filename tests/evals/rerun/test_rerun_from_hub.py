@@ -8,10 +8,10 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.planning.locate import Places, obtain
+from prime_cli.evals.planning.locate import LookupContext, obtain_environment
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.rerun.rerun import prepare_again
-from prime_cli.evals.rerun.source import Source
+from prime_cli.evals.rerun.rerun import prepare_rerun
+from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.runs.manifest import Manifest
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.wild import write_project
@@ -28,32 +28,32 @@ def no_hub() -> object:
     raise AssertionError("no hub is asked")
 
 
-def source_at(endpoint: str, places: Places) -> Source:
+def source_at(endpoint: str, places: LookupContext) -> RerunSource:
     """An evaluation of a hub that says it was made at `endpoint`."""
-    subject = obtain(write_project(places.cwd / "my"), places, Silent())
+    subject = obtain_environment(write_project(places.cwd / "my"), places, Silent())
     plan = msgspec.structs.replace(
         PLAN, environment=subject.environment, model="scripted", endpoint=endpoint
     )
     manifest = Manifest(run_id="ev_1", plan=plan, started="2026-01-01T00:00:00+00:00")
-    return Source("ev_1", manifest, lambda: iter(()))
+    return RerunSource("ev_1", manifest, lambda: iter(()))
 
 
 def test_no_key_is_sent_to_where_a_hub_says_a_run_was_made(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    places = Places(tmp_path, hub=no_hub)  # type: ignore[arg-type]
+    places = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
     environ = {"OPENAI_API_KEY": "sk-the-users", "OPENAI_BASE_URL": model.url}
     with ScriptedModel() as evil:
         source = source_at(evil.url, places)
         with pytest.raises(UsageError, match="not sent unasked") as caught:
-            prepare_again(source, EvalRequest(""), places, environ, Silent())
+            prepare_rerun(source, EvalRequest(""), places, environ, Silent())
         assert evil.requests == []
     assert f"-b {evil.url}" in (caught.value.hint or "")
 
 
 def test_it_is_made_again_where_the_user_says(model: ScriptedModel, tmp_path: Path) -> None:
-    places = Places(tmp_path, hub=no_hub)  # type: ignore[arg-type]
+    places = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
     source = source_at("https://elsewhere.example/v1", places)
     request = EvalRequest("", base_url=model.url)
-    again = prepare_again(source, request, places, {}, Silent())
+    again = prepare_rerun(source, request, places, {}, Silent())
     assert again.prepared.endpoint.url == model.url

@@ -9,10 +9,10 @@ import pytest
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import Surroundings
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.rerun.rescore import Changes, rescore_in, scoring_plan
-from prime_cli.evals.rerun.source import Source, find_source
+from prime_cli.evals.rerun.rescore import RescoreOptions, rescore_in, scoring_plan
+from prime_cli.evals.rerun.source import RerunSource, find_source
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
@@ -64,7 +64,7 @@ def no_hub() -> Any:
     raise AssertionError("no hub is asked")
 
 
-def source_of(folder: RunFolder) -> Source:
+def source_of(folder: RunFolder) -> RerunSource:
     return find_source(str(folder.path), Path.cwd(), no_hub)
 
 
@@ -76,14 +76,14 @@ def rescore_live(
     **told: Any,
 ) -> EvalResult:
     """Score what `run` has saved in another interpreter, without any model at hand."""
-    source, changes = source_of(run), Changes(**told)
+    source, changes = source_of(run), RescoreOptions(**told)
     return rescore_in(
         interpreter,
         source,
         scoring_plan(source, changes),
         changes,
         Registry(),
-        Surroundings(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent()),
+        RunContext(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent()),
         passed={},
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from prime_cli.core.errors import NotFound
 from prime_cli.evals.rerun.source import find_source
-from prime_cli.runs.manifest import Asked
+from prime_cli.runs.manifest import ModelFlags
 from tests.evals.sharing.pushing import change_environment, open_way, push, wheel_of
 from tests.runs.rows import row
 from tests.runs.saving import PLAN, save_run
@@ -25,7 +25,7 @@ def test_a_saved_run_is_found_without_a_hub(tmp_path: Path) -> None:
 
 def test_an_evaluation_is_read_from_the_hub_without_what_names_keys(tmp_path: Path) -> None:
     hub, _ = open_way(tmp_path / "hub")
-    asked = Asked(model="mine", base_url="http://evil.example/v1", key_var="AWS_SECRET")
+    asked = ModelFlags(model="mine", base_url="http://evil.example/v1", key_var="AWS_SECRET")
     folder = save_run(tmp_path, row(0, 0, 1.0), row(0, 1, 0.25), asked=asked)
     change_environment(folder, sha256=wheel_of(hub))
     evaluation = push(hub, folder).evaluation_id

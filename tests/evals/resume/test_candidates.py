@@ -13,13 +13,21 @@ from prime_cli.evals.planning.plan import EvalDefaults, make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import (
     interrupted_run,
-    manifest_of,
     newest_run,
-    recalled,
+    request_of_run,
+    resumable_manifest,
     scored_of,
 )
 from prime_cli.runs.folder import RunFolder, writing
-from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, RUNNING, Asked, Manifest
+from prime_cli.runs.manifest import (
+    CAPPED,
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    RUNNING,
+    Manifest,
+    ModelFlags,
+)
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun, open_run
@@ -131,7 +139,7 @@ def test_a_run_that_scores_what_another_has_saved_is_neither_offered_nor_resumed
     assert interrupted_run(PLAN, tmp_path) is None
     assert newest_run(PLAN, tmp_path) is None
     with pytest.raises(UsageError, match="is not resumed"):
-        manifest_of(open_run(folder.path))
+        resumable_manifest(open_run(folder.path))
 
 
 RUN = msgspec.structs.replace(
@@ -159,7 +167,7 @@ def manifest(**fields: Any) -> Manifest:
 
 
 def test_a_run_alone_gives_the_plan_that_it_had() -> None:
-    request = recalled(EvalRequest(environment=""), manifest())
+    request = request_of_run(EvalRequest(environment=""), manifest())
     assert request.environment == "ada/wordle@1.2"
     again = make_plan(
         request, RUN.environment, EvalDefaults(), model=RUN.model, endpoint=RUN.endpoint
@@ -169,18 +177,20 @@ def test_a_run_alone_gives_the_plan_that_it_had() -> None:
 
 def test_flags_beside_it_stand() -> None:
     typed = EvalRequest(environment="", num_examples=9, temperature=1.0, max_concurrent=1)
-    request = recalled(typed, manifest())
+    request = request_of_run(typed, manifest())
     assert request.num_examples == 9
     assert request.max_concurrent == 1
     assert request.sampling == {"max_tokens": 9, "temperature": 1.0, "top_p": 0.1}
 
 
 def test_the_model_is_named_as_it_was_and_a_new_place_is_not_mixed_with_the_old() -> None:
-    asked = Asked(model="mine", key_var="MY_KEY", endpoints_path="/x/endpoints.toml")
-    request = recalled(EvalRequest(environment=""), manifest(asked=asked))
+    asked = ModelFlags(model="mine", key_var="MY_KEY", endpoints_path="/x/endpoints.toml")
+    request = request_of_run(EvalRequest(environment=""), manifest(asked=asked))
     assert (request.model, request.key_var) == ("mine", "MY_KEY")
     assert request.endpoints_path == Path("/x/endpoints.toml")
-    moved = recalled(EvalRequest(environment="", base_url="http://x/v1"), manifest(asked=asked))
+    moved = request_of_run(
+        EvalRequest(environment="", base_url="http://x/v1"), manifest(asked=asked)
+    )
     assert (moved.model, moved.base_url, moved.endpoints_path) == ("mine", "http://x/v1", None)
 
 
@@ -194,7 +204,7 @@ def test_an_environment_named_without_a_version_is_taken_at_the_one_it_had() -> 
 def test_a_run_of_another_program_is_not_resumed(tmp_path: Path) -> None:
     folder = save_run(tmp_path)
     with pytest.raises(UsageError, match="was not written by prime"):
-        manifest_of(SavedRun(folder, official={}))
+        resumable_manifest(SavedRun(folder, official={}))
 
 
 def test_the_command_names_headers_whose_values_were_not_kept() -> None:

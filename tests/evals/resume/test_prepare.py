@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.planning.locate import Places
-from prime_cli.evals.planning.prepare import Prepared, prepare
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.resume.candidates import recalled
+from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import require_same
 from prime_cli.runs.manifest import Manifest
 from tests.helpers.hubs import open_hub, publish
@@ -14,10 +14,10 @@ from tests.helpers.hubs import open_hub, publish
 
 def test_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     hub = open_hub(tmp_path / "hub")
-    places = Places(cwd=tmp_path, hub=lambda: hub, owner="ada")
+    places = LookupContext(cwd=tmp_path, hub=lambda: hub, owner="ada")
     publish(hub, tmp_path / "old", "wordle", version="0.1.0")
 
-    def prepared(request: EvalRequest, run: Manifest | None = None) -> Prepared:
+    def prepared(request: EvalRequest, run: Manifest | None = None) -> PreparedRun:
         before = run.plan.environment if run is not None else None
         return prepare(request, places, {}, Silent(), before=before)
 
@@ -33,6 +33,6 @@ def test_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     publish(hub, tmp_path / "new", "wordle", version="0.2.0", files=files)
     assert prepared(typed).plan.environment.version == "0.2.0"
     for request in (EvalRequest(environment=""), EvalRequest(environment="ada/wordle")):
-        again = prepared(recalled(request, run), run)
+        again = prepared(request_of_run(request, run), run)
         require_same(run, again.plan)
         assert again.plan == first.plan

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.suites.definition import Cell, Limits, Suite
+from prime_cli.evals.suites.definition import Cell, Suite, SuiteLimits
 from prime_cli.evals.suites.record import (
     INTERRUPTED,
     CellRecord,
@@ -14,7 +14,7 @@ from prime_cli.evals.suites.record import (
 )
 
 CELLS = tuple(Cell(key, EvalRequest(key.split()[0])) for key in ("a m", "b m"))
-SUITE = Suite("nightly", Path("nightly.toml"), Limits(), CELLS)
+SUITE = Suite("nightly", Path("nightly.toml"), SuiteLimits(), CELLS)
 
 
 def kept(cwd: Path, *, started: str = "2026-01-01T00:00:00+00:00", **fields: Any) -> SuiteRecord:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.viewer.grid import Grid
-from prime_cli.evals.viewer.opened import Found, OpenedRun
+from prime_cli.evals.viewer.opened import OpenedRun, SearchResult
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.rows import Row
@@ -21,7 +21,7 @@ def opened(folder: RunFolder) -> OpenedRun:
     return OpenedRun(open_run(folder.path))
 
 
-def found(run: OpenedRun, **wanted: Any) -> Found:
+def found(run: OpenedRun, **wanted: Any) -> SearchResult:
     run.filter(**wanted)
     result = run.advance()
     while not result.is_done:

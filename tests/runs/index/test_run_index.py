@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.index.entries import RECORD, Entries, packed
+from prime_cli.runs.index.entries import RECORD, IndexEntries, packed
 from prime_cli.runs.index.file import HEADER, index_path, load_entries
 from prime_cli.runs.index.run_index import ResultsIndex, index_journal
 from prime_cli.runs.journal import Journal, read_journal
@@ -187,7 +187,7 @@ def test_no_file_has_no_rollouts(tmp_path: Path) -> None:
 
 def test_an_entry_weighs_56_bytes_and_numbers_keep_their_size() -> None:
     record = packed(2**40, 7, -(2**62), 3, 4, -0.0, "model", True)
-    entry = Entries(record)[0]
+    entry = IndexEntries(record)[0]
     assert len(record) == RECORD.size == 56
     assert (entry.offset, entry.key, entry.attempt) == (2**40, (-(2**62), 3), 4)
     assert (str(entry.reward), entry.error, entry.is_truncated) == ("-0.0", "model", True)
