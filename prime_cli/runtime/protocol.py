@@ -177,7 +177,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
 
 
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):
-    """What the examples show by themselves; `runtime/worker/survey.py` says what is counted.
+    """What the examples show by themselves; `runtime/worker/examples.py` says what is counted.
 
     `named` holds the indices of the first few examples behind each of the `counts`.
     """

@@ -14,7 +14,7 @@ from prime_cli.runtime.protocol import (
     encode_message,
 )
 from prime_cli.runtime.worker import spec as worker_spec
-from prime_cli.runtime.worker.events import encode
+from prime_cli.runtime.worker.channel import encode
 
 
 def make_spec() -> Spec:

@@ -1,8 +1,25 @@
-"""Hard limits on what an environment may take: for one rollout, and for its scoring."""
+"""Hard limits on what an environment may take: for a rollout, its scoring, and code that blocks.
+
+A reward function that sleeps, loops or matches a hopeless pattern never awaits, so asyncio cannot
+cancel it. Two timers of the system are wound up again and again by the loop itself. When it does
+not come round, the first sends a signal whose handler raises `Blocked` right where the code is,
+also within `re` and within system calls; that fails one rollout. What even this does not reach
+(C code that looks at no signals) is ended with the process by the second; the parent starts
+another worker for the rest.
+
+Elsewhere than on Linux there are no such timers; a thread sends the signal then, as long as the
+code lets threads run.
+"""
 
 import asyncio
+import ctypes
 import functools
 import inspect
+import os
+import signal
+import sys
+import threading
+import time
 from types import TracebackType
 from typing import Any
 
@@ -78,3 +95,117 @@ def _limited(method: Any, seconds: float) -> Any:
             return await method(*args, **kwargs)
 
     return scored
+
+
+LONGEST_GRACE_S = 60.0
+SHORTEST_GRACE_S = 5.0
+AGAIN_S = 10.0
+LONGEST_BEAT_S = 5.0
+_CLOCK_MONOTONIC = 1
+"""Of Linux, where alone it is used; `time` has it on some systems only."""
+
+
+class Blocked(Exception):
+    """The environment's code did not let anything else run for too long."""
+
+
+class Watchdog:
+    """Watches `loop` from `start` to `stop`; it may be blocked for `seconds`, None for ever."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds or 0.0
+        self._grace = min(LONGEST_GRACE_S, max(SHORTEST_GRACE_S, self._seconds))
+        self._beat_s = min(LONGEST_BEAT_S, self._seconds / 4)
+        self._last = time.monotonic()
+        self._next: asyncio.TimerHandle | None = None
+        self._timers: list[Any] = []
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        if sys.platform == "win32" or not self._seconds:
+            return
+        number = getattr(signal, "SIGRTMIN", signal.SIGUSR2)
+        signal.signal(number, self._interrupt)
+        kinds = (number, signal.SIGKILL)
+        if sys.platform.startswith("linux"):
+            self._timers = [_SystemTimer(kind) for kind in kinds]
+        else:
+            self._timers = [_ThreadTimer(kind) for kind in kinds]
+        self._beat(loop)
+
+    def stop(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+        for timer in self._timers:
+            timer.wind(0.0, 0.0)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._last = time.monotonic()
+        interrupt, kill = self._timers
+        interrupt.wind(self._seconds, AGAIN_S)
+        kill.wind(self._seconds + self._grace, 0.0)
+        self._next = loop.call_later(self._beat_s, self._beat, loop)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        blocked = time.monotonic() - self._last
+        if blocked >= self._seconds:
+            raise Blocked(f"the environment let nothing else run for {blocked:.0f} s")
+
+
+class _SignalEvent(ctypes.Structure):
+    """struct sigevent; `notify` 0 is SIGEV_SIGNAL."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("number", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("rest", ctypes.c_byte * 48),
+    )
+
+
+class _SystemTimer:
+    """POSIX: timer_create(2), which needs nothing of Python to go off."""
+
+    def __init__(self, number: int) -> None:
+        self._libc = _with_timers()
+        event = _SignalEvent(number=number)
+        self._id = ctypes.c_void_p()
+        code = self._libc.timer_create(
+            _CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(self._id)
+        )
+        if code:
+            raise OSError(ctypes.get_errno(), "timer_create")
+
+    def wind(self, seconds: float, again: float) -> None:
+        times = (ctypes.c_long * 4)(*_split(again), *_split(seconds))
+        self._libc.timer_settime(self._id, 0, times, None)
+
+
+class _ThreadTimer:
+    """The same by a thread."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._until = self._again = 0.0
+        threading.Thread(target=self._watch, name="prime-watchdog", daemon=True).start()
+
+    def wind(self, seconds: float, again: float) -> None:
+        self._again = again
+        self._until = time.monotonic() + seconds if seconds else 0.0
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(0.5)
+            if self._until and time.monotonic() >= self._until:
+                self.wind(self._again, self._again)
+                os.kill(os.getpid(), self._number)
+
+
+def _with_timers() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    # glibc has them in a library of their own before 2.34.
+    return libc if hasattr(libc, "timer_create") else ctypes.CDLL("librt.so.1", use_errno=True)
+
+
+def _split(seconds: float) -> tuple[int, int]:
+    whole = int(seconds)
+    return whole, int((seconds - whole) * 1e9)

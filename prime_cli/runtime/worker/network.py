@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from .events import Events
+from .channel import Events
 from .failures import HostRefused, describe
 from .identity import Identity, current
-from .listeners import FOREIGN, NOBODY, OWN, listener_on
 from .rows import Row
+from .sockets import FOREIGN, NOBODY, OWN, listener_on
 from .watch import current_unit
 
 LOAD = "load"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .events import Events
-from .plain import plain
+from .channel import Events
+from .jsonable import plain
 
 Gold = Callable[[int], tuple[Any, Any]]
 

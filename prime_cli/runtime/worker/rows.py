@@ -5,7 +5,7 @@ from typing import Any
 
 from .failures import describe
 from .identity import Identity
-from .plain import number, plain
+from .jsonable import number, plain
 
 Row = dict[str, Any]
 

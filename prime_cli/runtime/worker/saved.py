@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .identity import Identity, current
-from .plain import plain
+from .jsonable import plain
 from .rows import Row
 
 EMPTY_TIMES = {"generation_ms": 0.0, "scoring_ms": 0.0, "total_ms": 0.0}

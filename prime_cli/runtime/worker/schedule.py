@@ -1,11 +1,58 @@
-"""Runs what is owed, a bounded number at a time, and tries again what may succeed later."""
+"""What a session needs of an environment, and the order in which its rollouts run.
+
+What is owed runs a bounded number at a time; what may succeed later is tried again.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Protocol
 
+from .examples import Example
 from .rows import Row
 from .spec import Spec
+
+
+class Generation(Protocol):
+    """A loaded environment: `v0.V0` or `v1.V1`, made from (spec, module).
+
+    `environment` is what verifiers made; `unit` is "rollout", "group" or "episode"; at most
+    `lanes` units run at a time.
+    """
+
+    environment: Any
+    examples: Sequence[Any]
+    unit: str
+    family: str
+    harness: str | None
+    agents: Sequence[dict[str, Any]]
+    lanes: int
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """{index of an example: its gold answer}, for those that have one."""
+
+    @property
+    def lines(self) -> Iterator[bytes]:
+        """The examples in order, as the bytes that their fingerprint is made of."""
+
+    @property
+    def described(self) -> list[Example]:
+        """The examples as `survey` reads them."""
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """{name of a reward: its weight}; None where that cannot be told."""
+
+    def gold(self, example: int) -> tuple[Any, Any]:
+        """(answer, info) of an example, for an oracle."""
+
+    async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
+        """One row for each rollout, whatever happens."""
+
+    async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Await `run()` with everything up that rollouts need."""
+
 
 SECONDS_TO_GIVE_UP = 3.0
 

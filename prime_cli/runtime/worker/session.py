@@ -11,24 +11,21 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import failures, guards, withheld_variables
-from .control import Control
-from .descendants import adopt_orphans
-from .events import Events
-from .fingerprint import fingerprint
-from .forwarder import forward
-from .garbage import seldom_collected
-from .generation import Generation
+from .channel import Control, Events
+from .deadlines import Watchdog
+from .examples import fingerprint, survey
+from .failures import traceback_of
+from .guards import seldom_collected
 from .identity import stamp_requests
+from .jsonable import plain
 from .loading import import_module, installed_version, top_level_modules
 from .network import ROLLOUT, NetworkWatch, place_of
 from .oracle import Oracle
-from .plain import plain
+from .processes import adopt_orphans
 from .rows import Row
-from .schedule import Schedule, Unit
+from .schedule import Generation, Schedule, Unit
+from .sockets import forward
 from .spec import Spec
-from .survey import survey
-from .tracebacks import traceback_of
-from .watchdog import Watchdog
 
 PROTOCOL = 1
 FEWEST_THREADS = 32

@@ -4,21 +4,18 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from . import failures, grouping, rows
+from . import failures, rows, v0_rubrics
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
-from .fingerprint import line_of
+from .examples import Example, line_of
 from .identity import Identity, acting_for
+from .jsonable import plain
 from .loading import load_v0
-from .plain import plain
 from .rows import Row
 from .saved import SavedRollouts, score_saved
 from .spec import Spec
-from .survey import Example
-from .usage import usage_of, was_truncated
-from .v0_a import FamilyA
-from .v0_b import FamilyB, FamilyBEarly
-from .v0_c import FamilyC
+from .v0_families import FamilyA, FamilyB, FamilyBEarly, FamilyC
+from .v0_rubrics import usage_of, was_truncated
 from .watch import Unit, current_unit, watch_rollouts, watch_scoring
 
 FINGERPRINTED = ("prompt", "answer", "info", "task")
@@ -39,17 +36,17 @@ class V0:
             self.environment, spec, policy_client(spec)
         )
         self.family = self._family.name
-        by_group = grouping.scores_groups(self.environment) and not spec.independent_scoring
+        by_group = v0_rubrics.scores_groups(self.environment) and not spec.independent_scoring
         self.unit = "group" if by_group else "rollout"
         self.lanes = spec.concurrency
         if by_group:
             self.lanes = max(1, spec.concurrency // spec.r)
-        self._weights = grouping.reward_weights(self.environment)
+        self._weights = v0_rubrics.reward_weights(self.environment)
         if spec.saved is not None:
             score_saved(self.environment, SavedRollouts(spec.saved), run_rest=spec.run_rest)
         watch_rollouts(self.environment)
         watch_scoring()
-        for rubric in grouping.outer_rubrics(self.environment):
+        for rubric in v0_rubrics.outer_rubrics(self.environment):
             limit_scoring(rubric, spec.score_s)
         if hasattr(self.environment, "set_concurrency"):
             self.environment.set_concurrency(spec.concurrency)

@@ -7,14 +7,13 @@ from typing import Any
 
 from . import failures, rows, v1_config
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
-from .fingerprint import line_of
-from .harness_packages import prepare, settle
+from .examples import Example, line_of
 from .identity import Identity, acting_for
-from .memory import free_mb, processes_that_fit
-from .plain import plain
+from .jsonable import plain
+from .processes import free_mb, processes_that_fit
 from .rows import Row
 from .spec import Spec
-from .survey import Example
+from .v1_harness import prepare, settle
 from .v1_rows import error_of, known_of, stopped_scoring
 
 KEY_VARIABLE = "PRIME_RUN_TOKEN"

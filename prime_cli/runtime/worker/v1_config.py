@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from . import harness
+from . import v1_harness
 from .failures import BadArguments, StageFailed
 from .spec import Spec
 
@@ -60,7 +60,7 @@ def build(spec: Spec) -> tuple[Any, list[AgentInfo]]:
         resolve_env_config,
         merged(raw, {name: {"runtime": {"type": HERE}} for name in moved}),
     )
-    hosted = harness.run_in_process(spec.call_retries)
+    hosted = v1_harness.run_in_process(spec.call_retries)
     seats = [_seat(name, config, hosted=hosted) for name in roles(config)]
     for seat in seats:
         if seat.name in moved:

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from . import failures, rows
-from .plain import number, plain
-from .tracebacks import MOST_CHARACTERS
+from .failures import MOST_CHARACTERS
+from .jsonable import number, plain
 
 # The class in the gateway's error body, which verifiers quotes in its sentence.
 BLAMED = re.compile(r'"class": ?"(\w+)"')

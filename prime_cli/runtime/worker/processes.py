@@ -1,4 +1,4 @@
-"""All processes that this one has started, also those in sessions of their own.
+"""The processes that this one has started, in sessions of their own too, and how many fit.
 
 verifiers gives each tool server and each harness a session, so that none of them is in this
 process's group. On Linux those whose parent is gone come to this process; elsewhere they are lost.
@@ -99,3 +99,24 @@ def _reap() -> None:
     with contextlib.suppress(OSError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+
+
+MB_PER_PROCESS = 60  # upstream's chat program on Python 3.11: about 50
+SHARE = 0.6
+
+
+def processes_that_fit(wanted: int, free: int | None) -> int:
+    """`wanted`, or fewer: as many as 60 % of `free` MB hold (None: unknown), but at least 1."""
+    if free is None:
+        return max(1, min(wanted, 4 * (os.cpu_count() or 1)))
+    return max(1, min(wanted, int(free * SHARE / MB_PER_PROCESS)))
+
+
+def free_mb() -> int | None:
+    """Memory that is free now, or None where nobody tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) // 1024
+    except (OSError, KeyError, ValueError):
+        return None

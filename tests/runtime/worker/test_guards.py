@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from prime_cli.runtime.worker.garbage import NEW_OBJECTS, seldom_collected
+from prime_cli.runtime.worker.guards import NEW_OBJECTS, seldom_collected
 
 
 def test_collections_are_rare_within_and_as_usual_after_a_failure() -> None:

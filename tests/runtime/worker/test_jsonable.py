@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.runtime.worker.events import encode
-from prime_cli.runtime.worker.plain import number, plain
+from prime_cli.runtime.worker.channel import encode
+from prime_cli.runtime.worker.jsonable import number, plain
 
 
 class Colour(str, enum.Enum):  # noqa: UP042 - whose `str` is not its value

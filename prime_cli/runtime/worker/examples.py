@@ -1,4 +1,4 @@
-"""What the examples themselves show, without asking a model: for `prime env check`."""
+"""What a run's examples are: their digest, and what they show without asking a model."""
 
 import hashlib
 import json
@@ -6,7 +6,41 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .plain import plain
+from .failures import StageFailed
+from .jsonable import plain
+
+
+class OtherExamples(Exception):
+    """The first examples are not those that the run began with."""
+
+
+def line_of(example: Any) -> bytes:
+    """The bytes that one example adds to a fingerprint."""
+    return json.dumps(example, sort_keys=True).encode() + b"\n"
+
+
+def fingerprint(lines: Iterable[bytes], prefix: int, expected: str | None) -> str:
+    """The sha256 of all `lines`.
+
+    Raises StageFailed("data") where that of the first `prefix` is not the `expected` one.
+    """
+    digest = hashlib.sha256()
+    count, before = 0, None
+    for line in lines:
+        digest.update(line)
+        count += 1
+        if count == prefix:
+            before = digest.hexdigest()
+    if expected is not None and before != expected:
+        raise StageFailed("data", OtherExamples(_difference(prefix, count)))
+    return digest.hexdigest()
+
+
+def _difference(prefix: int, count: int) -> str:
+    if count < prefix:
+        return f"the data set had {prefix} examples and has {count}"
+    return f"the first {prefix} examples are others now"
+
 
 SHORTEST_ANSWER = 8
 """Shorter answers (a letter, a number, a name) stand in prompts by chance."""

@@ -10,7 +10,7 @@ import pytest
 
 ORPHAN = """
 import os, subprocess
-from prime_cli.runtime.worker.events import Events
+from prime_cli.runtime.worker.channel import Events
 
 reading, writing = os.pipe()
 child = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)

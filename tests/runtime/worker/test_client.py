@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.runtime.worker.transport import loopback_transport
+from prime_cli.runtime.worker.client import loopback_transport
 from tests.helpers.scripted_model import HANG, HANG_UP, Reply, ScriptedModel, status
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "hi there"}]}

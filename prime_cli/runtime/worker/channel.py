@@ -1,0 +1,101 @@
+"""Both directions of the line to the parent: messages on stdin, events on a descriptor.
+
+Each is one JSON object a line. The first line of stdin is the spec, and its end is our end.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .jsonable import plain
+from .processes import kill_group
+from .spec import Spec, from_message
+
+OnMessage = Callable[[dict[str, Any]], None]
+
+
+class Control:
+    """Reads stdin in a thread, so that even an environment that blocks the event loop is ended
+    when the parent is gone. Messages are handed to `on_message` in the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._stdin = sys.stdin.buffer
+        self._waiting: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        self._hearer: tuple[asyncio.AbstractEventLoop, OnMessage] | None = None
+
+    def read_spec(self) -> Spec:
+        line = self._stdin.readline()
+        if not line:
+            kill_group()
+        spec = from_message(json.loads(line))
+        threading.Thread(target=self._watch, name="prime-control", daemon=True).start()
+        return spec
+
+    def deliver_to(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage) -> None:
+        """From now on, and for what came before, call `on_message(message)` in `loop`."""
+        with self._lock:
+            self._hearer = loop, on_message
+            waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            loop.call_soon_threadsafe(on_message, message)
+
+    def _watch(self) -> None:
+        for line in iter(self._stdin.readline, b""):
+            message = json.loads(line)
+            with self._lock:
+                hearer = self._hearer
+                if hearer is None:
+                    self._waiting.append(message)
+                    continue
+            hearer[0].call_soon_threadsafe(hearer[1], message)
+        kill_group()
+
+
+# The parent reads lines of at most 64 MiB; what is longer loses its bulkiest parts first.
+LONGEST_LINE = 48 * 1024 * 1024
+BULKY = ("state", "info", "prompt", "completion")
+
+
+class Events:
+    """Writes whole lines, from any thread. A parent that is gone ends this process and
+    what it started.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        os.set_inheritable(descriptor, False)  # noqa: FBT003
+
+    def send(self, kind: str, **fields: Any) -> None:
+        line = encode(dict(fields, t=kind))
+        for name in BULKY:
+            if len(line) <= LONGEST_LINE:
+                break
+            if name in fields:
+                fields[name] = {} if name == "state" else None
+                self.send("log", text=f"a rollout's {name} was too long to keep")
+                line = encode(dict(fields, t=kind))
+        with self._lock:
+            self._write(memoryview(line))
+
+    def log(self, text: str) -> None:
+        self.send("log", text=text)
+
+    def _write(self, rest: memoryview) -> None:
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except BrokenPipeError:
+            kill_group()
+
+
+def encode(event: dict[str, Any]) -> bytes:
+    # ensure_ascii would write a lone surrogate as an escape that strict readers refuse.
+    text = json.dumps(plain(event), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,162 @@
+"""How releases of verifiers run v0 environments: one adapter for each family.
+
+A: up to 0.1.5, `a_generate` takes columns, and answers with columns. B: 0.1.6 to 0.1.9, `generate`
+is asynchronous; its input changes shape at 0.1.8. C: 0.1.10 to 0.3.1, `run_group` of rows, with one
+output for each.
+"""
+
+import copy
+import inspect
+import json
+from typing import Any
+
+from .client import wrapped_for_verifiers
+from .rows import Row
+from .spec import Spec
+
+
+class FamilyA:
+    """Rollouts of an environment whose `generate` is synchronous, beside an `a_generate`."""
+
+    name = "A"
+
+    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+        self._environment = environment
+        self._spec = spec
+        self._client = client
+
+    @classmethod
+    def fits(cls, environment: Any) -> bool:
+        return hasattr(environment, "a_generate") and not inspect.iscoroutinefunction(
+            environment.generate
+        )
+
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
+        """Run and score `count` rollouts of `row`; a list of outcomes."""
+        result = await self._environment.a_generate(
+            columns(row, example, count),
+            client=self._client,
+            model=self._spec.model,
+            sampling_args=dict(self._spec.sampling),
+        )
+        return [outcome(result, position) for position in range(count)]
+
+
+def columns(row: Row, example: int, count: int) -> dict[str, list[Any]]:
+    """An example as the columns of `count` equal rows."""
+    shared = {
+        "prompt": row.get("prompt"),
+        "answer": "" if row.get("answer") is None else row["answer"],
+        "task": row.get("task") or "default",
+        "example_id": row.get("example_id", row.get("id", example)),
+    }
+    table = {name: [value] * count for name, value in shared.items()}
+    # One each: rollouts write into theirs.
+    table["info"] = [_info(row.get("info")) for _ in range(count)]
+    return table
+
+
+def outcome(result: Any, position: int) -> Row:
+    """One rollout out of a result's columns; results are models or, from 0.1.8 on, dicts."""
+
+    def column(name: str) -> Any:
+        return result[name] if isinstance(result, dict) else getattr(result, name)
+
+    # Columns of metrics are short where a rollout has no such metric.
+    metrics = {
+        name: values[position]
+        for name, values in (column("metrics") or {}).items()
+        if position < len(values)
+    }
+    return {
+        "prompt": column("prompt")[position],
+        "completion": column("completion")[position],
+        "reward": column("reward")[position],
+        "metrics": metrics,
+    }
+
+
+def _info(info: Any) -> dict[str, Any]:
+    if isinstance(info, str):
+        info = json.loads(info)
+    return copy.deepcopy(dict(info)) if info else {}
+
+
+class FamilyBEarly:
+    """0.1.6 and 0.1.7: columns in, columns out."""
+
+    name = "B"
+
+    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+        self._environment = environment
+        self._spec = spec
+        self._client = client
+
+    @classmethod
+    def fits(cls, environment: Any) -> bool:
+        return inspect.iscoroutinefunction(environment.generate)
+
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
+        """Run and score `count` rollouts of `row`; a list of outcomes."""
+        result = await self._generate(columns(row, example, count))
+        return [outcome(result, position) for position in range(count)]
+
+    async def _generate(self, inputs: Any) -> Any:
+        return await self._environment.generate(
+            inputs,
+            client=self._client,
+            model=self._spec.model,
+            sampling_args=dict(self._spec.sampling),
+            use_tqdm=False,
+        )
+
+
+class FamilyB(FamilyBEarly):
+    """0.1.8 and 0.1.9: a list of rows in, columns out; the rows of one example are a group."""
+
+    @classmethod
+    def fits(cls, environment: Any) -> bool:
+        early = super().fits(environment)
+        return early and "input" in inspect.signature(environment.rollout).parameters
+
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
+        own = {"example_id": example, "task": "default", "answer": "", "info": {}}
+        own.update({name: value for name, value in row.items() if value is not None})
+        result = await self._generate([copy.deepcopy(own) for _ in range(count)])
+        return [outcome(result, position) for position in range(count)]
+
+
+class FamilyC:
+    """Rollouts by `run_group`, also for a single one: it scores rubrics without functions too."""
+
+    name = "C"
+
+    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+        self._environment = environment
+        self._model = spec.model
+        self._client = wrapped_for_verifiers(client, environment, spec)
+        self._sampling = copy.deepcopy(dict(getattr(environment, "sampling_args", None) or {}))
+        self._sampling.update(spec.sampling)
+
+    @classmethod
+    def fits(cls, environment: Any) -> bool:
+        run_group = getattr(environment, "run_group", None)
+        return run_group is not None and "max_retries" in inspect.signature(run_group).parameters
+
+    async def run(self, row: Row, example: int, count: int) -> list[Row]:
+        """Run and score `count` rollouts of `row`; a list of outcomes."""
+        inputs = [{"example_id": example, **copy.deepcopy(row)} for _ in range(count)]
+        outputs = await self._environment.run_group(
+            inputs, self._client, self._model, copy.deepcopy(self._sampling)
+        )
+        return [self._outcome(output) for output in outputs]
+
+    def _outcome(self, output: Any) -> Row:
+        found = {name: output.get(name) for name in ("prompt", "completion", "reward", "metrics")}
+        tokens = output.get("token_usage")
+        if tokens:
+            found["usage"] = {
+                "input": int(tokens.get("input_tokens") or 0),
+                "output": int(tokens.get("output_tokens") or 0),
+            }
+        return found
