@@ -14,8 +14,8 @@ from prime_cli.envs.bundles.unpacked import find_unpacked
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.installed import parse_requirements
 from prime_cli.envs.trust import TrustPolicy
-from prime_cli.runtime.bundled import wheel_folders
-from prime_cli.runtime.families import LIBRARY
+from prime_cli.runtime.packages import wheel_folders
+from prime_cli.runtime.verifiers_releases import LIBRARY
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient

@@ -11,13 +11,21 @@ from prime_cli.core.errors import StorageFailed
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import prime_home, write_atomically
 from prime_cli.core.progress import Progress
-from prime_cli.runtime.layers import INTERPRETERS, interpreters_folder, is_ready
+from prime_cli.runtime.layers import (
+    INTERPRETERS,
+    Layer,
+    below_of,
+    interpreters_folder,
+    is_ready,
+    prepare_top,
+)
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, installable
-from prime_cli.runtime.request import Request
+from prime_cli.runtime.pythons import python_at
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.search import Found, search
+from prime_cli.runtime.search_plan import InterpreterRequest
 from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
@@ -78,7 +86,7 @@ def prepare_interpreter(
     """
     specifier = None if verifiers is None else verifiers_specifier(verifiers)
     home = prime_home()
-    request = Request(
+    request = InterpreterRequest(
         package=installable(package, home),
         lock=lock,
         is_pinned=is_pinned,
@@ -99,7 +107,7 @@ def prepare_interpreter(
     return _interpreter(_record(found), found.lock, found.top.python)
 
 
-def _recall(request: Request) -> Interpreter | None:
+def _recall(request: InterpreterRequest) -> Interpreter | None:
     """The interpreter of an earlier run with the same request, if it is still whole."""
     try:
         record = msgspec.json.decode(_record_path(request).read_bytes(), type=_Record)
@@ -114,7 +122,7 @@ def _recall(request: Request) -> Interpreter | None:
     return _interpreter(record, lock, Path(record.python))
 
 
-def _remember(request: Request, found: Found) -> None:
+def _remember(request: InterpreterRequest, found: Found) -> None:
     try:
         write_atomically(_record_path(request), msgspec.json.encode(_record(found)))
     except StorageFailed:
@@ -147,7 +155,27 @@ def _interpreter(record: _Record, lock: Lock | None, python: Path) -> Interprete
     )
 
 
-def _record_path(request: Request) -> Path:
+def _record_path(request: InterpreterRequest) -> Path:
     # Not of the hub's lock too: the one kept here, which goes with the record, comes before it.
     digest = digest_bytes(f"{request.package.sha256}\0{request.variant}".encode())[:32]
     return interpreters_folder(request.home) / "by-wheel" / f"{digest}.json"
+
+
+def make_anew(
+    interpreter: Interpreter, package: WheelPackage, beside: Sequence[WheelPackage], folder: Path
+) -> Interpreter:
+    """The same interpreter made once more below `folder`: the wheel installed there alone.
+
+    The layer with its dependencies is shared. Raises ResolveFailed, StorageFailed.
+    """
+    below = below_of(interpreter.python.parent.parent)
+    if below is None:
+        return interpreter
+    top = prepare_top(
+        folder,
+        installable(package, prime_home()),
+        [installable(wheel, prime_home()) for wheel in beside],
+        Layer(below, below.name),
+        python_at(interpreter.python),
+    )
+    return replace(interpreter, python=top.python, digest=top.digest)

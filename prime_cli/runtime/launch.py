@@ -32,7 +32,7 @@ SECONDS_TO_END = 5.0
 _SIGNALLED = 128
 
 
-class Walls(Protocol):
+class Isolation(Protocol):
     """What a process is started behind: a Sandbox, or a NetworkNamespace."""
 
     @property
@@ -66,7 +66,7 @@ class Worker:
         env: Mapping[str, str],
         log_path: Path,
         scrub: Scrub = bytes,
-        walls: Walls | None = None,
+        walls: Isolation | None = None,
     ) -> None:
         self.interpreter_python = interpreter_python
         self.spec = spec

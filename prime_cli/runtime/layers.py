@@ -23,9 +23,8 @@ from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import Completed
-from prime_cli.runtime.bundled import find_links
 from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, find_links
 from prime_cli.runtime.pythons import Python, executable_in
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock

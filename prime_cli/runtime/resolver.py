@@ -15,12 +15,12 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import Completed
-from prime_cli.runtime.families import LIBRARY
 from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.sources import source_requirements
 from prime_cli.runtime.uv_tool import network_failure, run_uv
+from prime_cli.runtime.verifiers_releases import LIBRARY
 from prime_cli.wire.locks import LockedPackage
 
 _WANTS_PRERELEASE = re.compile(
@@ -34,7 +34,7 @@ _PYTHON_IN_THE_WAY = re.compile(
 
 
 @dataclass(frozen=True)
-class Question:
+class ResolveRequest:
     """What is to be resolved: a wheel, for one Python, with some verifiers, as of some time.
 
     `verifiers` is a PEP 440 specifier that is added to what the package declares; with `override`
@@ -52,7 +52,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class Resolution:
     """uv's answer.
 
     Where no answer holds for all platforms, every package is marked with this one's.
@@ -74,7 +74,7 @@ class Unresolvable:
     python: bool = False
 
 
-def resolve(question: Question, *, offline: bool) -> Resolved | Unresolvable:
+def resolve(question: ResolveRequest, *, offline: bool) -> Resolution | Unresolvable:
     """Resolve for all platforms, or for this one if that is what can be had.
 
     Raises Unreachable or Offline when uv could not ask its index.
@@ -93,7 +93,9 @@ def resolve(question: Question, *, offline: bool) -> Resolved | Unresolvable:
         return Unresolvable(completed.last_lines(), python=other_python)
     own = [question.package.facts.name, *(wheel.facts.name for wheel in question.beside)]
     packages = read_requirements_file(completed.out, without=own)
-    return Resolved(_with_indexes(packages if everywhere else _for_this_system(packages), question))
+    return Resolution(
+        _with_indexes(packages if everywhere else _for_this_system(packages), question)
+    )
 
 
 def declared_verifiers(package: WheelPackage) -> Requirement | None:
@@ -121,7 +123,7 @@ def verifiers_specifier(text: str) -> str:
         ) from error
 
 
-def _words(question: Question, folder: Path) -> list[str]:
+def _words(question: ResolveRequest, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
     lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
     lines += _sourced(question)
@@ -155,7 +157,7 @@ def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
     return completed
 
 
-def _sourced(question: Question) -> list[str]:
+def _sourced(question: ResolveRequest) -> list[str]:
     """The direct references of the project's own sources; uv takes them for every dependent."""
     package = question.package
     sources = (s for s in package.sources if not (question.override and s.name == LIBRARY))
@@ -163,7 +165,7 @@ def _sourced(question: Question) -> list[str]:
 
 
 def _with_indexes(
-    packages: Sequence[LockedPackage], question: Question
+    packages: Sequence[LockedPackage], question: ResolveRequest
 ) -> tuple[LockedPackage, ...]:
     indexes = {source.name: source.index for source in question.package.sources}
     return tuple(replace(p, index=None if p.source else indexes.get(p.name)) for p in packages)

@@ -1,7 +1,11 @@
-"""A wall around a process that runs code of others: bubblewrap, where the system has it.
+"""Isolation of processes that run code of others, by bubblewrap where the system has it.
 
-Inside is a read-only system, an interpreter, an empty home and an empty /tmp. There is no network,
-no other process to be seen, no capability, and no file of the user's.
+Inside a Sandbox is a read-only system, an interpreter, an empty home and an empty /tmp. There is no
+network, no other process to be seen, no capability, and no file of the user's.
+
+A NetworkNamespace shares all with this machine but the network: of that it has its own loopback. It
+keeps honest code to the gateway, whatever opens the connection, but is no barrier to code that
+would get around it, which reads and writes the user's files as ever.
 """
 
 import os
@@ -170,3 +174,41 @@ def _parts_of_python(folder: Path) -> list[Path]:
     if not has_more and any(folder.glob("lib*/python3*/os.py")):
         return [folder]
     return sorted(part for pattern in _OF_PYTHON for part in folder.glob(pattern))
+
+
+_WORDS = "--dev-bind / / --unshare-net --die-with-parent --".split()
+
+
+@dataclass(frozen=True)
+class NetworkNamespace:
+    """How processes are kept from the network; `socket` is the gateway's."""
+
+    program: Path
+    socket: Path | None = None
+
+    @property
+    def door(self) -> Path | None:
+        """Where the gateway's socket is within: in its own place."""
+        return self.socket
+
+    def with_socket(self, socket: Path) -> "NetworkNamespace":
+        """The same, with a door to the gateway."""
+        return replace(self, socket=socket)
+
+    def wrap(self, command: Sequence[str]) -> list[str]:
+        """`command` without a network."""
+        return [str(self.program), *_WORDS, *command]
+
+    def variables(self, env: Mapping[str, str]) -> dict[str, str]:
+        """`env` without what leads to a network."""
+        return without_network(env)
+
+
+def find_namespace() -> tuple[NetworkNamespace | None, str]:
+    """One that was seen to work on this system; else None, and why there is none."""
+    found = shutil.which("bwrap")
+    if found is None or sys.platform != "linux":
+        return None, "this system has no bubblewrap"
+    namespace = NetworkNamespace(Path(found))
+    refusal = try_program(namespace.wrap(["/usr/bin/env", "true"]))
+    return (namespace, "") if refusal is None else (None, refusal)

@@ -9,23 +9,16 @@ from msgspec.structs import replace
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
-from prime_cli.runtime import families
-from prime_cli.runtime.acceptance import Verdict, try_import
-from prime_cli.runtime.bundled import bundled_lock
+from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
-from prime_cli.runtime.packages import import_name
+from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.python_choice import PythonChoice
 from prime_cli.runtime.pythons import Python
-from prime_cli.runtime.reading import read_requirements
-from prime_cli.runtime.request import Request
-from prime_cli.runtime.resolver import (
-    Question,
-    Resolved,
-    Unresolvable,
-    resolve,
-)
-from prime_cli.runtime.steps import Step, plan_steps
+from prime_cli.runtime.resolver import Resolution, ResolveRequest, Unresolvable, resolve
+from prime_cli.runtime.search_plan import InterpreterRequest, SearchStep, plan_steps
+from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock
 
 
@@ -42,7 +35,7 @@ class Found:
     missing: tuple[str, ...] = ()
 
 
-def search(request: Request, progress: Progress) -> Found:
+def search(request: InterpreterRequest, progress: Progress) -> Found:
     """The first interpreter that passes; its lock is saved. Raises as prepare_interpreter says."""
     attempt = _Search(request, progress)
     found = attempt.from_locks() or attempt.from_steps()
@@ -61,7 +54,7 @@ def search(request: Request, progress: Progress) -> Found:
 class _Search:
     """The state of one search: what was tried, and what came closest."""
 
-    def __init__(self, request: Request, progress: Progress) -> None:
+    def __init__(self, request: InterpreterRequest, progress: Progress) -> None:
         self._request = request
         self._package = request.package
         self._progress = progress
@@ -69,7 +62,7 @@ class _Search:
         self._reading = read_requirements(self._package.path, self._package.facts)
         self._tried: set[str] = set()
         self._refusals: list[str] = []
-        self._last: Verdict | Unresolvable | None = None
+        self._last: ImportVerdict | Unresolvable | None = None
         self._closest: Found | None = None
         self._pythons = PythonChoice(
             request.package.facts.requires_python,
@@ -130,7 +123,7 @@ class _Search:
             return self._closest
         raise self._failure()
 
-    def _step(self, step: Step) -> Found | None:
+    def _step(self, step: SearchStep) -> Found | None:
         try:
             pythons = self._pythons.for_step(step.python)
         except ResolveFailed as error:
@@ -138,7 +131,7 @@ class _Search:
             return None
         for python in pythons:
             resolved = resolve(self._question(step, python), offline=self._request.offline)
-            if isinstance(resolved, Resolved):
+            if isinstance(resolved, Resolution):
                 return self._take(step, resolved, python)
             self._progress.say(f"{_sentence(step.said)}: no set of packages fits")
             self._refuse(f"{step.said}: no set of packages fits", resolved)
@@ -146,7 +139,7 @@ class _Search:
                 return None
         return None
 
-    def _take(self, step: Step, resolved: Resolved, python: Python) -> Found | None:
+    def _take(self, step: SearchStep, resolved: Resolution, python: Python) -> Found | None:
         version = resolved.verifiers
         words = _sentence(step.said)
         if not version or version not in words:
@@ -166,12 +159,12 @@ class _Search:
             self._refuse(f"{words}: {error.message}", Unresolvable(error.detail or error.message))
             return None
 
-    def _reading_against(self, step: Step, version: str | None) -> str | None:
+    def _reading_against(self, step: SearchStep, version: str | None) -> str | None:
         """Why this version cannot be it, without making an interpreter to see."""
         if version is None or step.name == "--verifiers":
             return None
         exposes = self._package.facts.exposes
-        span = families.GENERATIONS.get(exposes or "")
+        span = verifiers_releases.GENERATIONS.get(exposes or "")
         if span and not span.allows(version):
             return f"has no {exposes} API"
         objection = self._reading.objection(version)
@@ -216,7 +209,7 @@ class _Search:
         below: Layer,
         python: Python,
         lock: Lock,
-        verdict: Verdict,
+        verdict: ImportVerdict,
         found_by: str,
     ) -> Found:
         complete = replace(
@@ -228,7 +221,7 @@ class _Search:
         )
         return Found(top, below, python, self._module, complete, found_by, verdict.missing)
 
-    def _lock(self, step: Step, resolved: Resolved, python: Python) -> Lock:
+    def _lock(self, step: SearchStep, resolved: Resolution, python: Python) -> Lock:
         return Lock(
             schema=SCHEMA,
             wheel_sha256=self._package.sha256,
@@ -241,8 +234,8 @@ class _Search:
             made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _question(self, step: Step, python: Python) -> Question:
-        return Question(
+    def _question(self, step: SearchStep, python: Python) -> ResolveRequest:
+        return ResolveRequest(
             self._package,
             python,
             step.verifiers,
@@ -252,12 +245,12 @@ class _Search:
             build=self._request.sandbox is None,
         )
 
-    def _refuse(self, words: str, last: Verdict | Unresolvable | None) -> None:
+    def _refuse(self, words: str, last: ImportVerdict | Unresolvable | None) -> None:
         self._refusals.append(words)
         self._last = last or self._last
 
     def _failure(self) -> ResolveFailed | LoadFailed:
-        if isinstance(self._last, Verdict) and not self._last.imports:
+        if isinstance(self._last, ImportVerdict) and not self._last.imports:
             return self._load_failure(self._last)
         name = self._package.facts.name
         tried = "\n".join(f"- {words}" for words in self._refusals)
@@ -268,7 +261,7 @@ class _Search:
             detail=f"{tried}{said}",
         )
 
-    def _load_failure(self, verdict: Verdict) -> LoadFailed:
+    def _load_failure(self, verdict: ImportVerdict) -> LoadFailed:
         trace = verdict.raised.traceback if verdict.raised else ""
         cause = "the cause is in the environment's own code or in a package that it does not name"
         names = ",".join(verdict.asked)

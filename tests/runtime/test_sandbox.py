@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,14 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import run
-from prime_cli.runtime.acceptance import try_import
-from prime_cli.runtime.sandbox import GATEWAY, Sandbox, find_sandbox
+from prime_cli.runtime.import_check import try_import
+from prime_cli.runtime.sandbox import (
+    GATEWAY,
+    NetworkNamespace,
+    Sandbox,
+    find_namespace,
+    find_sandbox,
+)
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
@@ -21,6 +28,7 @@ from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import (
     ENVIRONMENTS,
     SMALL_VERIFIERS,
+    Said,
     run_worker,
     small_spec,
     spec_for,
@@ -227,3 +235,56 @@ def test_private_keys_of_the_system_are_not_there(sandbox: Sandbox) -> None:
     said = run(sandbox.wrap([sys.executable, "-I", "-c", code]), env=sandbox.variables({}))
     assert said.ok, said.err
     assert "private" not in said.out
+
+
+pytestmark = needs_bubblewrap
+
+
+@pytest.fixture
+def judge() -> Iterator[int]:
+    """The port of another server of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def run_within(folder: Path, *, only_gateway: bool, **args: object) -> Said:
+    namespace, why = find_namespace()
+    assert isinstance(namespace, NetworkNamespace), why
+    path = folder / "g.sock"
+    with ScriptedModel() as model, unix_socket_of(model, path):
+        spec = small_spec(
+            model,
+            "judged_elsewhere",
+            n=2,
+            args=args,
+            socket=str(path),
+            only_gateway=only_gateway,
+            has_network=False,
+        )
+        said = run_worker(spec, folder / "w.log", walls=namespace.with_socket(path))
+    assert said.ended.ok, said.ended
+    return said
+
+
+def test_programs_that_the_environment_starts_have_no_network_either(
+    tmp_path: Path, judge: int
+) -> None:
+    said = run_within(tmp_path, only_gateway=False, by="program", port=judge)
+    assert said.rewards == {(0, 0): 0.0, (1, 0): 0.0}
+
+
+def test_servers_of_its_own_are_reached(tmp_path: Path) -> None:
+    said = run_within(tmp_path, only_gateway=True, by="own")
+    assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}
+    assert said.network == []
+
+
+def test_a_server_of_the_machine_is_told_and_its_rollouts_are_errors(
+    tmp_path: Path, judge: int
+) -> None:
+    said = run_within(tmp_path, only_gateway=True, by="socket", host="localhost", port=judge)
+    assert [(each.host, each.port, each.refused) for each in said.network] == [
+        ("localhost", judge, True)
+    ]
+    errors = [row.error for row in said.rollouts]
+    assert [error and error.type for error in errors] == ["HostRefused", "HostRefused"]

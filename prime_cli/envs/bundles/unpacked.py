@@ -25,7 +25,7 @@ from prime_cli.envs.bundles.manifest import (
     encode_manifest,
 )
 from prime_cli.envs.local_store import HubRecord
-from prime_cli.runtime.bundled import BUNDLES, bundles_folder
+from prime_cli.runtime.packages import BUNDLES, bundles_folder
 from prime_cli.wire.codec import decode
 
 MANIFEST = "bundle.json"

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from prime_cli.core.file_locks import last_used, use_file
-from prime_cli.runtime.bundled import BUNDLES
+from prime_cli.runtime.packages import BUNDLES
 
 _DIGEST = 32
 _SHA256 = 64

@@ -38,8 +38,7 @@ from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runtime.fresh import make_anew
-from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.interpreters import Interpreter, make_anew, prepare_interpreter
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 

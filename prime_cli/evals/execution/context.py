@@ -21,8 +21,7 @@ from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.network_namespace import NetworkNamespace
-from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox
 from prime_cli.runtime.variables import Variables
 
 WriteKept = Callable[[RunFolder, Tally, Scrubber], None]

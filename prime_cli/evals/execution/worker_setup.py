@@ -19,10 +19,9 @@ from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.withheld_variables import STAND_IN
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.launch import Walls
-from prime_cli.runtime.network_namespace import NetworkNamespace, find_namespace
+from prime_cli.runtime.launch import Isolation
 from prime_cli.runtime.protocol import Spec
-from prime_cli.runtime.sandbox import Sandbox, find_sandbox
+from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
 
@@ -195,7 +194,7 @@ def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None
     return found
 
 
-def with_gateway(walls: Walls | None, socket: Path | None) -> Walls | None:
+def with_gateway(walls: Isolation | None, socket: Path | None) -> Isolation | None:
     """`walls` with the door to the gateway at `socket`, which every run behind some has."""
     if walls is None:
         return None
@@ -204,7 +203,7 @@ def with_gateway(walls: Walls | None, socket: Path | None) -> Walls | None:
     return walls.with_socket(socket)
 
 
-def with_file(walls: Walls | None, path: Path | None) -> Walls | None:
+def with_file(walls: Isolation | None, path: Path | None) -> Isolation | None:
     """`walls` behind which the file `path` can be read."""
     if not isinstance(walls, Sandbox) or path is None:
         return walls

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prime_cli.runtime.launch import Walls, Worker
+from prime_cli.runtime.launch import Isolation, Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
     End,
@@ -102,7 +102,7 @@ def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Sp
 
 
 def worker_for(
-    spec: Spec, log: Path, python: Path | None = None, walls: Walls | None = None
+    spec: Spec, log: Path, python: Path | None = None, walls: Isolation | None = None
 ) -> Worker:
     return Worker(
         python or Path(sys.executable),
@@ -114,7 +114,7 @@ def worker_for(
 
 
 def run_worker(
-    spec: Spec, log: Path, python: Path | None = None, walls: Walls | None = None
+    spec: Spec, log: Path, python: Path | None = None, walls: Isolation | None = None
 ) -> Said:
     """All events of a worker, from its start to its end."""
 

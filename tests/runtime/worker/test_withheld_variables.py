@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import prime_cli.runtime.worker
-from prime_cli.runtime.acceptance import try_import
+from prime_cli.runtime.import_check import try_import
 from prime_cli.runtime.protocol import AskedVariable
 from prime_cli.runtime.variables import share
 from tests.helpers.environments import ECHO, interpreter_with

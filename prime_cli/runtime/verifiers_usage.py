@@ -10,8 +10,8 @@ from pathlib import Path
 from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
-from prime_cli.runtime import families
-from prime_cli.runtime.families import LIBRARY, Span
+from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 
 # More than this is data or vendored code, which says nothing about verifiers.
 _MOST_FILES = 400
@@ -24,7 +24,7 @@ _GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", 
 
 
 @dataclass(frozen=True)
-class Reading:
+class VerifiersUsage:
     """What the source asks of verifiers.
 
     `names` are (module, name) pairs that must exist for the code to run; `span` the releases that
@@ -48,7 +48,7 @@ class Reading:
         return next((why for why, span in self.reasons if not span.allows(version)), None)
 
 
-def read_requirements(path: Path, facts: WheelFacts) -> Reading:
+def read_requirements(path: Path, facts: WheelFacts) -> VerifiersUsage:
     """Read the Python files of the wheel at `path`; files that cannot be parsed are passed over."""
     use = _Use()
     with open_wheel(path) as wheel:
@@ -59,14 +59,14 @@ def read_requirements(path: Path, facts: WheelFacts) -> Reading:
     for reasons in (spans, list(_generation(facts))):
         common = _intersection([span for _, span in reasons])
         if common is not None:
-            return Reading(names, common, tuple(reasons))
-    return Reading(names)
+            return VerifiersUsage(names, common, tuple(reasons))
+    return VerifiersUsage(names)
 
 
 def _generation(facts: WheelFacts) -> Iterator[tuple[str, Span]]:
     if facts.exposes is not None:
         what = "load_environment" if facts.exposes == "v0" else "a Taskset"
-        yield f"`{facts.module}` has {what}", families.GENERATIONS[facts.exposes]
+        yield f"`{facts.module}` has {what}", verifiers_releases.GENERATIONS[facts.exposes]
 
 
 def _intersection(spans: list[Span]) -> Span | None:
@@ -106,11 +106,11 @@ class _Use(ast.NodeVisitor):
 
     def spans(self) -> Iterator[tuple[str, Span]]:
         for module, name in sorted(self.names - self.asked):
-            if module == LIBRARY and name in families.NAMES:
-                yield f"it uses `{LIBRARY}.{name}`", families.NAMES[name]
+            if module == LIBRARY and name in verifiers_releases.NAMES:
+                yield f"it uses `{LIBRARY}.{name}`", verifiers_releases.NAMES[name]
             submodule = module.removeprefix(f"{LIBRARY}.").split(".")[0]
-            if module != LIBRARY and submodule in families.SUBMODULES:
-                yield f"it uses `{LIBRARY}.{submodule}`", families.SUBMODULES[submodule]
+            if module != LIBRARY and submodule in verifiers_releases.SUBMODULES:
+                yield f"it uses `{LIBRARY}.{submodule}`", verifiers_releases.SUBMODULES[submodule]
         yield from self._found.items()
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -149,7 +149,7 @@ class _Use(ast.NodeVisitor):
                 func=ast.Attribute(attr="add_column"),
                 args=[ast.Constant(value="task"), ast.BinOp(left=ast.List(elts=[text]))],
             ) if _is_text(text):
-                self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
+                self._found[_PLAIN_TASK] = verifiers_releases.PLAIN_TASK_COLUMN
         self.generic_visit(node)
 
     def visit_Try(self, node: ast.Try) -> None:
@@ -185,7 +185,7 @@ class _Use(ast.NodeVisitor):
             if key is None or isinstance(key, ast.Constant)
         }
         if _is_text(pairs.get("task")) and _DATASET_COLUMNS & pairs.keys():
-            self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
+            self._found[_PLAIN_TASK] = verifiers_releases.PLAIN_TASK_COLUMN
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -193,7 +193,7 @@ class _Use(ast.NodeVisitor):
             case [ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value="task"))] if (
                 name != "state" and _is_text(node.value)
             ):
-                self._found[_PLAIN_TASK] = families.PLAIN_TASK_COLUMN
+                self._found[_PLAIN_TASK] = verifiers_releases.PLAIN_TASK_COLUMN
         self.generic_visit(node)
 
     def _need(self, module: str, name: str | None) -> None:
@@ -207,12 +207,12 @@ class _Use(ast.NodeVisitor):
             needed = needed[1 : len(needed) - len(method.args.defaults)]
             words = f"its `is_completed` takes {' and '.join(needed)}"
             if len(needed) > 1:
-                self._found[words] = families.TURN_BASED_COMPLETION
+                self._found[words] = verifiers_releases.TURN_BASED_COMPLETION
             elif needed and method.args.vararg is None:
-                self._found[words] = families.NAMES["stop"]
+                self._found[words] = verifiers_releases.NAMES["stop"]
         elif method.name == "env_response" and _returns_pairs(method):
             words = "its `env_response` returns messages and state"
-            self._found[words] = families.TURN_BASED_COMPLETION
+            self._found[words] = verifiers_releases.TURN_BASED_COMPLETION
 
 
 def _is_text(value: ast.expr | None) -> bool:

@@ -20,7 +20,7 @@ _STAND_INS = {"OPENAI_API_KEY": "EMPTY"}
 
 
 @dataclass(frozen=True)
-class Raised:
+class ImportFailure:
     """An exception at import.
 
     `library`: verifiers had a part in it; `own`: the environment's own code raised it; `absent` is
@@ -36,7 +36,7 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ImportVerdict:
     """What the test found.
 
     `generation` is `v0`, `v1` or None when the module has the symbol of neither; `missing` are
@@ -50,7 +50,7 @@ class Verdict:
     generation: str | None = None
     missing: tuple[str, ...] = ()
     exposes: bool = True
-    raised: Raised | None = None
+    raised: ImportFailure | None = None
     asked: tuple[str, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ def try_import(
     *,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
-) -> Verdict:
+) -> ImportVerdict:
     """Import `module` in the interpreter at `python` and look for the symbol of its generation.
 
     `load_environment` is not called: it may download, or need keys or arguments. `variables` are
@@ -117,23 +117,25 @@ def try_import(
             completed = run(command, cwd=Path(folder), env=env, timeout=_LONGEST_SECONDS)
         except TimedOut as error:
             words = f"not done after {_LONGEST_SECONDS} seconds"
-            return Verdict(raised=Raised("TimeoutError", words, error.partial.last_lines()))
+            return ImportVerdict(
+                raised=ImportFailure("TimeoutError", words, error.partial.last_lines())
+            )
     return _verdict(completed)
 
 
-def _verdict(completed: Completed) -> Verdict:
+def _verdict(completed: Completed) -> ImportVerdict:
     try:
         result = json.loads(completed.out.strip().splitlines()[-1])
     except (IndexError, ValueError):
         words = f"the interpreter ended with code {completed.code}"
-        return Verdict(raised=Raised("SystemError", words, completed.last_lines()))
+        return ImportVerdict(raised=ImportFailure("SystemError", words, completed.last_lines()))
     error = result.get("error")
-    return Verdict(
+    return ImportVerdict(
         verifiers=result.get("verifiers"),
         python=result.get("python"),
         generation=result.get("generation"),
         exposes=result.get("exposes", True),
         missing=tuple(".".join(filter(None, pair)) for pair in result.get("missing", ())),
-        raised=Raised(**error) if error else None,
+        raised=ImportFailure(**error) if error else None,
         asked=tuple(result.get("asked", ())),
     )

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.runtime.reading import Reading, read_requirements
+from prime_cli.runtime.verifiers_usage import VerifiersUsage, read_requirements
 from tests.helpers.wheelhouse import package
 
 LOADER = "\ndef load_environment(): ...\n"
 
 
-def read(folder: Path, source: str) -> Reading:
+def read(folder: Path, source: str) -> VerifiersUsage:
     found = package(folder, source)
     return read_requirements(found.path, found.facts)
 

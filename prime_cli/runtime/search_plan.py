@@ -1,0 +1,157 @@
+"""What an interpreter is searched for, and the steps of the search, each accepted by one test.
+
+1. the recorded lock, 2. the packages as of the publication date, 3. with the first verifiers
+released after it, 4. with what the source asks for, 5. one release of each family, newest first.
+
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.locks import lock_digest
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.variables import Variables
+from prime_cli.runtime.verifiers_releases import Release
+from prime_cli.runtime.verifiers_usage import VerifiersUsage
+from prime_cli.wire.locks import Lock
+
+
+@dataclass(frozen=True)
+class InterpreterRequest:
+    """What is searched for; `verifiers` is a specifier, `python` a path, version or specifier.
+
+    A `lock` that `is_pinned` is the only one that will do, and nothing is searched without it.
+    """
+
+    package: WheelPackage
+    home: Path
+    lock: Lock | None = None
+    is_pinned: bool = False
+    verifiers: str | None = None
+    python: str | None = None
+    beside: tuple[WheelPackage, ...] = ()
+    offline: bool = False
+    variables: Variables | None = None
+    sandbox: Sandbox | None = None
+
+    @property
+    def variant(self) -> str:
+        """What sets this apart from the plain request for the same wheel; "" if nothing."""
+        sources = " ".join(str(source) for source in self.package.sources)
+        asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
+        if self.is_pinned and self.lock is not None:
+            asked["lock"] = lock_digest(self.lock)
+        return " ".join(f"{name}={value}" for name, value in asked.items() if value)
+
+    @property
+    def speaks_for_the_wheel(self) -> bool:
+        """Whether the lock that is found is good for whoever has the wheel alone."""
+        asked = self.verifiers or self.python or self.is_pinned
+        return not asked and not any(source.is_local for source in self.package.sources)
+
+
+# A release and what it needs are uploaded within the hour.
+_SLACK = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """One try: packages `as_of` a time (None: of today) with some `verifiers` (a specifier).
+
+    `name` is kept in the lock, `said` is told to the user, `python` is a `requires-python` known
+    of the verifiers that this step will find.
+    """
+
+    name: str
+    said: str
+    verifiers: str = ""
+    override: bool = False
+    as_of: datetime | None = None
+    python: str | None = None
+
+
+def plan_steps(
+    package: WheelPackage, reading: VerifiersUsage, wanted: str | None
+) -> Iterator[SearchStep]:
+    """The tries for a package without a lock, best first; bounded.
+
+    `wanted` is the specifier of `--verifiers`: then there is only that, today's packages first
+    and those of its own time second.
+    """
+    if wanted is not None:
+        yield from _as_asked(wanted)
+        return
+    yield from _by_date(package.published)
+    if package.published is not None:
+        yield from _next_release(package.published, reading)
+    inside = verifiers_releases.candidates(reading.span.specifier)
+    for release in inside[:1]:
+        yield _with_release("static", _why(reading, release), release)
+    # Old code may need the other packages of its time too.
+    for release in inside[:1]:
+        yield from _in_its_era("static", release)
+    everywhere = verifiers_releases.candidates(SpecifierSet())
+    others = [*inside[1:], *(release for release in everywhere if release not in inside)]
+    for release in others:
+        yield _with_release("search", f"trying verifiers {release.version}", release)
+    for release in inside[1:]:
+        yield from _in_its_era("search", release)
+
+
+def _as_asked(wanted: str) -> Iterator[SearchStep]:
+    release = verifiers_releases.newest_release(within=SpecifierSet(wanted))
+    python = release.python if release else None
+    said = f"using verifiers{wanted} as asked"
+    yield SearchStep("--verifiers", said, wanted, override=True, python=python)
+    era = verifiers_releases.end_of_era(release.version) if release else None
+    if era is not None:
+        said = f"{said}, with the packages of {era:%Y-%m-%d}"
+        yield SearchStep("--verifiers", said, wanted, override=True, as_of=era, python=python)
+
+
+def _by_date(published: datetime | None) -> Iterator[SearchStep]:
+    now = datetime.now(UTC)
+    release = verifiers_releases.newest_release(before=published or now)
+    python = release.python if release else None
+    if published is None:
+        yield SearchStep("date", "resolving its packages as of today", python=python)
+    else:
+        said = f"resolving its packages as of {published:%Y-%m-%d}, when it was published"
+        yield SearchStep("date", said, as_of=published, python=python)
+
+
+def _next_release(published: datetime, reading: VerifiersUsage) -> Iterator[SearchStep]:
+    release = verifiers_releases.first_release_after(published, reading.span.specifier)
+    if release is None and reading.span.last is None:
+        yield SearchStep("next-release", "resolving its packages as of today")
+    elif release is not None:
+        said = f"trying verifiers {release.version}, the first release after its publication"
+        yield SearchStep(
+            "next-release",
+            said,
+            f"=={release.version}",
+            as_of=release.published + _SLACK,
+            python=release.python,
+        )
+
+
+def _with_release(name: str, said: str, release: Release) -> SearchStep:
+    return SearchStep(name, said, f"=={release.version}", python=release.python)
+
+
+def _in_its_era(name: str, release: Release) -> Iterator[SearchStep]:
+    era = verifiers_releases.end_of_era(release.version)
+    if era is not None:
+        said = f"trying verifiers {release.version} with the packages of {era:%Y-%m-%d}"
+        yield SearchStep(name, said, f"=={release.version}", as_of=era, python=release.python)
+
+
+def _why(reading: VerifiersUsage, release: Release) -> str:
+    words = f"trying verifiers {release.version}"
+    return f"{words}: {reading.reason}" if reading.reason else words
