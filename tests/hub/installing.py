@@ -22,7 +22,7 @@ from tests.helpers.database import database_of
 from tests.helpers.storage import storage_for
 from tests.helpers.venvs import venv_python
 from tests.hub.pushing import Push, make_wheel, open_app
-from tests.hub.routes.test_index import key_of
+from tests.hub.routes.test_package_index import key_of
 
 SECONDS = 300
 

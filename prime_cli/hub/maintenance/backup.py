@@ -28,7 +28,7 @@ from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import SCHEMA, artifacts, counters, listed, metadata, tallies
-from prime_cli.hub.services.blobs import hold_blobs, release_blobs
+from prime_cli.hub.services.artifacts import hold_blobs, release_blobs
 from prime_cli.wire.codec import encode
 
 MANIFEST = "hub.json"

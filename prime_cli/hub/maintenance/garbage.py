@@ -11,8 +11,7 @@ from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub, timestamp
 from prime_cli.hub.db.tables import artifacts, attempts, challenges
-from prime_cli.hub.services.artifacts import drop_abandoned
-from prime_cli.hub.services.blobs import blobs_are_held
+from prime_cli.hub.services.artifacts import blobs_are_held, drop_abandoned
 
 _GRACE = timedelta(hours=1)
 _BATCH = 20

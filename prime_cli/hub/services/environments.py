@@ -15,8 +15,8 @@ from prime_cli.hub.services.access import (
     require_owner,
     require_user,
 )
+from prime_cli.hub.services.artifacts import forget_blobs
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.evaluations.access import note_deletion
 from prime_cli.hub.services.owners import UPSTREAM, find_owner, owner_id
 from prime_cli.hub.services.package_index import refresh_index

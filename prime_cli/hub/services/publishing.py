@@ -21,13 +21,13 @@ from prime_cli.hub.services.artifacts import (
     drop_abandoned,
     drop_artifact,
     find_artifact,
+    forget_blobs,
     issue_upload,
     mark_checked,
     mark_received,
     size_of_known,
 )
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.package_index import keep_metadata, refresh_index
 from prime_cli.hub.services.versions import next_number, update_latest
 from prime_cli.wire.environments import (

@@ -20,8 +20,7 @@ from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub import validation
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import artifacts, keys, uploads
-from prime_cli.hub.services.artifacts import WHEEL, mark_received
-from prime_cli.hub.services.blobs import forget_blobs
+from prime_cli.hub.services.artifacts import WHEEL, forget_blobs, mark_received
 from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.tokens import token_digest
 

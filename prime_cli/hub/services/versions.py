@@ -20,9 +20,8 @@ from prime_cli.hub.db.tables import (
 )
 from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import find_environment, require_owner
-from prime_cli.hub.services.artifacts import mark_published
+from prime_cli.hub.services.artifacts import forget_blobs, mark_published
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.blobs import forget_blobs
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.wire.codec import decode

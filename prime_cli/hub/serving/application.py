@@ -18,8 +18,12 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.leaks import is_swept, refresh_all, sweep_all
 from prime_cli.hub.serving.access_log import Log
 from prime_cli.hub.serving.body_limits import BodyLimitMiddleware
-from prime_cli.hub.serving.health import HealthMiddleware
-from prime_cli.hub.serving.metrics import FOLDER, Metrics, forget_dead_processes
+from prime_cli.hub.serving.monitoring import (
+    FOLDER,
+    HealthMiddleware,
+    Metrics,
+    forget_dead_processes,
+)
 from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import ProxyMiddleware, read_networks

@@ -10,7 +10,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.maintenance.backup import write_backup
 from prime_cli.hub.maintenance.restore import read_backup
-from prime_cli.hub.services.blobs import forget_blobs, hold_blobs, release_blobs
+from prime_cli.hub.services.artifacts import forget_blobs, hold_blobs, release_blobs
 from prime_cli.hub.services.key_management import issue_key, revoke_key
 from prime_cli.hub.services.keys import find_caller
 from tests.hub.house import OPERATOR, House

@@ -7,7 +7,7 @@ from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Silent
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.maintenance.garbage import collect_garbage, find_garbage
-from prime_cli.hub.services.blobs import hold_blobs
+from prime_cli.hub.services.artifacts import hold_blobs
 from prime_cli.hub.settings import utc_now
 from tests.hub.pushing import HUB, Push, data, open_app, settings_for, sha256
 

@@ -13,7 +13,7 @@ from tests.helpers.serving import serve
 from tests.helpers.storage import ON_S3, storage_of
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
 from tests.hub.response_cache.test_middleware import Hub
-from tests.hub.routes.test_index import basic, bearer, key_of
+from tests.hub.routes.test_package_index import basic, bearer, key_of
 from tests.hub.test_ways_of_sending import PathServer
 
 pytestmark = pytest.mark.skipif(ON_S3, reason="it is about the files on the disk")

@@ -12,7 +12,7 @@ from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, open_app
 from tests.hub.response_cache.serving import JSON, Counting, anonymous, served_app
-from tests.hub.routes.test_index import bearer, key_of
+from tests.hub.routes.test_package_index import bearer, key_of
 
 PAGE = "/ada/simple/word/"
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.serving.access_log import Log, LogFormat
-from prime_cli.hub.serving.metrics import Metrics
+from prime_cli.hub.serving.monitoring import Metrics
 from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from tests.hub.serving.asgi import ask
 
