@@ -89,3 +89,15 @@ def _without_code(page: Path) -> str:
 
 def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_the_way_through_the_code_names_modules_that_exist() -> None:
+    page = (ROOT / "docs" / "how-a-command-runs.md").read_text(encoding="utf-8")
+    packages = "|".join(path.name for path in (ROOT / "prime_cli").iterdir() if path.is_dir())
+    found = re.findall(rf"`((?:{packages})\.[a-z_]+)", page)
+    places = [ROOT / "prime_cli" / name.replace(".", "/") for name in found]
+    missing = [
+        place for place in places if not (place.is_dir() or place.with_suffix(".py").exists())
+    ]
+    assert len(found) > 20
+    assert missing == []
