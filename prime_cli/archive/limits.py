@@ -1,7 +1,11 @@
-"""What an archive may hold, and how a member may be named."""
+"""Limits on archives: sizes, names of members, and whether a zip is as long as it states."""
 
+import copy
 import re
 import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prime_cli.core.errors import UnsafeContent
@@ -20,7 +24,7 @@ _DEVICE = re.compile(
 
 
 @dataclass(frozen=True)
-class Limits:
+class ArchiveLimits:
     """Bounds on one archive, looked at before anything is decompressed.
 
     `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds
@@ -50,10 +54,10 @@ class Limits:
             )
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ArchiveLimits()
 
 
-def safe_name(raw: str, *, limits: Limits = DEFAULT_LIMITS) -> str:
+def safe_name(raw: str, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
     """The POSIX relative path that a member is named by, without a leading `./`.
 
     `""` stands for the root folder itself. Raises UnsafeContent on absolute paths, `..`, drive
@@ -96,3 +100,44 @@ def is_windows_name(name: str) -> bool:
 
 def _shown(raw: str) -> str:
     return ascii(raw[:120])[1:-1]
+
+
+_BLOCK = 1 << 20
+_RAW_DEFLATE = -zlib.MAX_WBITS
+"""Without a header of its own, as in zip (RFC 1951)."""
+
+
+def check_zip_sizes(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> None:
+    """Raise UnsafeContent for a member that is longer or shorter than stated.
+
+    Everything is decompressed, a block at a time, and no further than the stated size.
+    """
+    for info in members:
+        if _length(archive, info) != info.file_size:
+            raise UnsafeContent(f"The archive member `{info.filename}` is not as long as it states")
+
+
+def _length(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
+    """The bytes that a member unpacks to; once they are more than stated, no more are counted."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return info.compress_size
+    length = 0
+    inflate = zlib.decompressobj(_RAW_DEFLATE)
+    with archive.open(_as_stored(info)) as compressed:
+        while not inflate.eof and length <= info.file_size:
+            # What did not fit into the last block is there before anything new is read.
+            given = inflate.unconsumed_tail or compressed.read(_BLOCK)
+            block = inflate.decompress(given, _BLOCK)
+            length += len(block)
+            if not given and not block:
+                break
+    return length if inflate.eof else -1
+
+
+def _as_stored(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The same member as one whose content is its compressed bytes, which have no checksum."""
+    raw = copy.copy(info)
+    raw.compress_type = zipfile.ZIP_STORED
+    raw.file_size = info.compress_size
+    del raw.CRC
+    return raw

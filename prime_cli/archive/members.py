@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits, folded, safe_name
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits, folded, safe_name
 from prime_cli.core.errors import IntegrityError, UnsafeContent
 
 _HEADER_BYTES = MEBIBYTE
@@ -51,7 +51,7 @@ class _Bounded(io.RawIOBase):
 
 
 def read_members(
-    file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS
+    file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Member, IO[bytes]]]:
     """Each plain file with a stream of its content, valid until the next one is asked for.
 
@@ -83,7 +83,7 @@ def archive_errors(name: str = "The archive") -> Iterator[None]:
 
 
 def index_zip(
-    archive: zipfile.ZipFile, *, limits: Limits = DEFAULT_LIMITS
+    archive: zipfile.ZipFile, *, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> dict[str, zipfile.ZipInfo]:
     """The plain files of a zip by safe path; raises UnsafeContent as `read_members` does.
 
@@ -116,7 +116,7 @@ class Names:
     are one file, and the last one unpacked would stand in for the other.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ArchiveLimits) -> None:
         self._limits = limits
         self._count = 0
         self._files: set[str] = set()
@@ -152,7 +152,7 @@ class Names:
             )
 
 
-def _read_tar(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
+def _read_tar(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[Member, IO[bytes]]]:
     compressed, unpacked = _size_of(file), 0
     names = Names(limits)
     with gzip.GzipFile(fileobj=file) as plain:
@@ -178,7 +178,7 @@ def _tar_member(name: str, info: tarfile.TarInfo) -> Member:
     return Member(name, info.size, int(info.mtime), bool(info.mode & 0o100))
 
 
-def _read_zip(file: BinaryIO, limits: Limits) -> Iterator[tuple[Member, IO[bytes]]]:
+def _read_zip(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[Member, IO[bytes]]]:
     with zipfile.ZipFile(file) as archive:
         for name, info in index_zip(archive, limits=limits).items():
             with archive.open(info) as content:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from prime_cli.archive.epoch import DEFAULT_EPOCH
 from prime_cli.archive.limits import safe_name
+from prime_cli.archive.reproducibility import DEFAULT_EPOCH
 from prime_cli.core.paths import storage_errors
 
 _ROOT_FILES = frozenset({"README.md", "pyproject.toml"})

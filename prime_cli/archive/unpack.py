@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, Limits, is_windows_name, safe_name
+from prime_cli.archive.limits import DEFAULT_LIMITS, ArchiveLimits, is_windows_name, safe_name
 from prime_cli.archive.members import Member, archive_errors, read_members
 from prime_cli.core.errors import NotFound, UnsafeContent
 from prime_cli.core.paths import make_folder, storage_errors
@@ -29,7 +29,9 @@ class MemberContent:
         return len(self.content) < self.total_bytes
 
 
-def unpack_archive(path: Path, target: Path, *, limits: Limits = DEFAULT_LIMITS) -> list[Path]:
+def unpack_archive(
+    path: Path, target: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS
+) -> list[Path]:
     """Unpack the tar.gz or zip at `path` into the folder `target`; returns the files written.
 
     Everything is unpacked beside `target` first, so a refused or damaged archive leaves no trace.
@@ -48,13 +50,13 @@ def unpack_archive(path: Path, target: Path, *, limits: Limits = DEFAULT_LIMITS)
     return [target / name for name in names]
 
 
-def inspect_archive(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> list[Member]:
+def inspect_archive(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> list[Member]:
     """The plain files of a tar.gz or zip, in the order of the archive; raises as unpacking does."""
     return [member for member, _ in read_members(file, limits=limits)]
 
 
 def read_member(
-    file: BinaryIO, path: str, *, max_bytes: int, limits: Limits = DEFAULT_LIMITS
+    file: BinaryIO, path: str, *, max_bytes: int, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> MemberContent:
     """The first `max_bytes` of the member at `path`; raises NotFound when there is none."""
     wanted = safe_name(path, limits=limits)

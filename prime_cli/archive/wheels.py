@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from prime_cli.archive.exposure import Generation, find_generation
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import Names, archive_errors, index_zip
+from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import module_name, normalize_name
@@ -60,7 +60,7 @@ class WheelFacts:
         return tuple(text for text in self.requires_dist if _has_url(text))
 
 
-def read_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> WheelFacts:
+def read_wheel(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> WheelFacts:
     """The facts of the wheel at `path`.
 
     Raises IntegrityError when it is no wheel or its metadata is missing or says otherwise than
@@ -95,12 +95,12 @@ def read_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> WheelFacts:
 class Wheel:
     """An open wheel; `members` are its plain files by POSIX path."""
 
-    def __init__(self, archive: zipfile.ZipFile, limits: Limits) -> None:
+    def __init__(self, archive: zipfile.ZipFile, limits: ArchiveLimits) -> None:
         self._archive = archive
         self.members = index_zip(archive, limits=limits)
         self._installed = self._lay_out(limits)
 
-    def _lay_out(self, limits: Limits) -> dict[str, str]:
+    def _lay_out(self, limits: ArchiveLimits) -> dict[str, str]:
         """Each member by where it lands; raises UnsafeContent where two land in one place."""
         names = Names(limits)
         return {names.take(installed_path(path)): path for path in self.members}
@@ -183,7 +183,7 @@ class Wheel:
 
 
 @contextmanager
-def open_wheel(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Wheel]:
+def open_wheel(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> Iterator[Wheel]:
     """Open a wheel for reading; raises as `read_wheel` does."""
     with (
         storage_errors(path),

@@ -4,8 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from prime_cli.archive.epoch import source_date_epoch
-from prime_cli.archive.repack import repack_wheel
+from prime_cli.archive.reproducibility import repack_wheel, source_date_epoch
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Unreachable

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prime_cli.api.client import HubClient
-from prime_cli.archive.signatures import Argument, read_arguments
+from prime_cli.archive.arguments import Argument, read_arguments
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef

@@ -13,7 +13,7 @@ from packaging.markers import Marker, default_environment
 from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 
-from prime_cli.archive.exposure import Generation, find_generation
+from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.core.errors import BadProject, StorageFailed
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.refs import module_name, normalize_name

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from prime_cli.archive.sources import SourceFile, content_hash, list_sources
-from prime_cli.archive.wheel_record import check_record
+from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically

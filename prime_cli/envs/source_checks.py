@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, ArchiveLimits
 from prime_cli.archive.members import Names
 from prime_cli.archive.sources import SourceFile
 from prime_cli.archive.wheels import Wheel, open_wheel
@@ -27,7 +27,7 @@ def check_sources(
     files: Sequence[SourceFile],
     *,
     allowed_secrets: Sequence[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ArchiveLimits = DEFAULT_LIMITS,
 ) -> None:
     """Raise UnsafeContent when the files are too many, too large, or hold likely secrets.
 

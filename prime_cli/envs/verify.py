@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.archive.comparison import MemberDifference, compare_wheels
 from prime_cli.archive.sources import content_hash, list_sources
+from prime_cli.archive.wheel_comparison import MemberDifference, compare_wheels
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BadProject, BuildFailed, GateFailed, IntegrityError
 from prime_cli.core.paths import make_folder, storage_errors

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_version
 
-from prime_cli.archive.exposure import LOADER
+from prime_cli.archive.source_analysis import LOADER
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.refs import normalize_name

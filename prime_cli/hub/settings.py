@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.hub.compute.provider import Provider
 from prime_cli.hub.storage import Storage
 from prime_cli.hub.upstream import Upstream
@@ -23,7 +23,7 @@ class UploadLimits:
 
     wheel_bytes: int = 1024 * MEBIBYTE
     sources_bytes: int = 1024 * MEBIBYTE
-    archive: Limits = field(default=DEFAULT_LIMITS)
+    archive: ArchiveLimits = field(default=DEFAULT_LIMITS)
     # Official clients send batches of samples of at most 25 MiB.
     batch_bytes: int = 32 * MEBIBYTE
 

@@ -11,11 +11,10 @@ from typing import BinaryIO, NamedTuple
 from packaging.utils import InvalidWheelFilename, canonicalize_version, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from prime_cli.archive.limits import Limits
+from prime_cli.archive.limits import ArchiveLimits, check_zip_sizes
 from prime_cli.archive.members import archive_errors
 from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
-from prime_cli.archive.zip_sizes import check_zip_sizes
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import normalize_name
@@ -96,7 +95,7 @@ def check_wheel_filename(filename: str, name: str, version: str) -> None:
 
 
 def check_wheel_content(
-    file: BinaryIO, name: str, version: str, *, limits: Limits
+    file: BinaryIO, name: str, version: str, *, limits: ArchiveLimits
 ) -> CheckedMetadata:
     """The wheel can be read, is safe to unpack, and its METADATA says the same as its name.
 
@@ -116,7 +115,7 @@ def check_wheel_content(
     return CheckedMetadata(body, metadata.get("requires_python", ""))
 
 
-def check_sources_content(file: BinaryIO, *, limits: Limits) -> None:
+def check_sources_content(file: BinaryIO, *, limits: ArchiveLimits) -> None:
     """The source archive can be read whole, is safe to unpack, and has a pyproject.toml."""
     paths = {member.path for member in inspect_archive(file, limits=limits)}
     if "pyproject.toml" not in paths:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.archive.limits import Limits, folded
+from prime_cli.archive.limits import ArchiveLimits, folded
 from prime_cli.archive.members import Names
 from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import read_wheel
@@ -102,7 +102,7 @@ def test_order_of_members_does_not_matter(parts: list[str], data: st.DataObject)
     names = [f"{part}/{place}" for place, part in enumerate(parts)]
 
     def is_taken(names: list[str]) -> bool:
-        seen = Names(limits=Limits())
+        seen = Names(limits=ArchiveLimits())
         try:
             for name in names:
                 seen.take(name)

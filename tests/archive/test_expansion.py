@@ -9,18 +9,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import index_zip
-from prime_cli.archive.repack import repack_wheel
+from prime_cli.archive.reproducibility import repack_wheel
 from prime_cli.archive.unpack import inspect_archive, unpack_archive
-from prime_cli.archive.wheel_record import check_record
+from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import UnsafeContent
 from tests.helpers.wild import write_wheel
 
 SIZES = st.lists(st.integers(0, 20_000), max_size=4)
 LIMITS = st.builds(
-    Limits,
+    ArchiveLimits,
     total_bytes=st.integers(0, 60_000),
     ratio=st.integers(1, 60),
     free_bytes=st.integers(0, 30_000),
@@ -45,7 +45,7 @@ def tar_of(sizes: list[int]) -> io.BytesIO:
     return file
 
 
-def is_taken(file: io.BytesIO, limits: Limits) -> bool:
+def is_taken(file: io.BytesIO, limits: ArchiveLimits) -> bool:
     try:
         inspect_archive(file, limits=limits)
     except UnsafeContent:
@@ -54,7 +54,9 @@ def is_taken(file: io.BytesIO, limits: Limits) -> bool:
 
 
 @given(st.integers(0, 1 << 50), LIMITS)
-def test_allowance_grows_with_the_archive_up_to_the_total(compressed: int, limits: Limits) -> None:
+def test_allowance_grows_with_the_archive_up_to_the_total(
+    compressed: int, limits: ArchiveLimits
+) -> None:
     allowed = limits.content_bytes(compressed)
     assert allowed <= limits.total_bytes
     assert allowed >= min(limits.total_bytes, limits.free_bytes)
@@ -65,11 +67,11 @@ def test_allowance_grows_with_the_archive_up_to_the_total(compressed: int, limit
 
 
 @given(SIZES, LIMITS)
-@example([20_000], Limits(ratio=1, free_bytes=20_000))
-@example([20_000], Limits(ratio=1, free_bytes=19_999))
-@example([10_000, 10_000], Limits(ratio=1, free_bytes=19_999))
+@example([20_000], ArchiveLimits(ratio=1, free_bytes=20_000))
+@example([20_000], ArchiveLimits(ratio=1, free_bytes=19_999))
+@example([10_000, 10_000], ArchiveLimits(ratio=1, free_bytes=19_999))
 def test_zip_and_tar_are_taken_exactly_up_to_the_allowance(
-    sizes: list[int], limits: Limits
+    sizes: list[int], limits: ArchiveLimits
 ) -> None:
     for file in (zip_of(sizes), tar_of(sizes)):
         compressed = len(file.getvalue())
@@ -82,7 +84,7 @@ def test_zip_is_refused_before_anything_of_it_is_decompressed() -> None:
     file = zip_of([20_000])
     file.getbuffer()[40:45] = b"\xff" * 5
     with zipfile.ZipFile(file) as archive, pytest.raises(UnsafeContent, match="far more"):
-        index_zip(archive, limits=Limits(ratio=1, free_bytes=0))
+        index_zip(archive, limits=ArchiveLimits(ratio=1, free_bytes=0))
 
 
 @pytest.fixture

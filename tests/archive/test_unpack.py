@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.archive.limits import Limits
+from prime_cli.archive.limits import ArchiveLimits
 from prime_cli.archive.sources import list_sources, write_source_archive
 from prime_cli.archive.unpack import inspect_archive, read_member, unpack_archive
 from prime_cli.core.errors import IntegrityError, NotFound, PrimeError, UnsafeContent
 
 Entry = tuple[str, bytes]
-SMALL = Limits(members=10, total_bytes=4_000_000, free_bytes=1_000_000, ratio=50)
+SMALL = ArchiveLimits(members=10, total_bytes=4_000_000, free_bytes=1_000_000, ratio=50)
 
 
 def tar(path: Path, *entries: Entry | tarfile.TarInfo) -> Path:

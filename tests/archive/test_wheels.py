@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.archive.repack import repack_wheel
-from prime_cli.archive.wheel_record import check_record
+from prime_cli.archive.reproducibility import repack_wheel
+from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import IntegrityError, UnsafeContent
 from tests.helpers.wild import write_wheel

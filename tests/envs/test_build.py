@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.archive.wheel_record import check_record
+from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BuildFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent

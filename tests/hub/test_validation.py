@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, ArchiveLimits
 from prime_cli.core.errors import IntegrityError, UnsafeContent, UsageError
 from prime_cli.hub import validation
 from tests.hub.pushing import make_sources, make_wheel
@@ -62,7 +62,7 @@ def test_wheel_without_metadata_is_refused() -> None:
 def test_sources_with_too_many_members_are_refused() -> None:
     content = make_sources({f"{number}.py": "" for number in range(11)})
     with pytest.raises(UnsafeContent, match="more than 10"):
-        validation.check_sources_content(io.BytesIO(content), limits=Limits(members=10))
+        validation.check_sources_content(io.BytesIO(content), limits=ArchiveLimits(members=10))
 
 
 def test_file_name_with_a_folder_is_refused() -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.archive.signatures import Argument
+from prime_cli.archive.arguments import Argument
 from prime_cli.commands.options import (
     ContextOpt,
     OfflineOpt,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from prime_cli.archive.epoch import DEFAULT_EPOCH, zip_time
-from prime_cli.archive.limits import MEBIBYTE, Limits
+from prime_cli.archive.limits import MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import archive_errors, index_zip
+from prime_cli.archive.reproducibility import DEFAULT_EPOCH, zip_time
 from prime_cli.core.digests import digest_bytes, digest_file
 from prime_cli.core.errors import IntegrityError, UnsafeContent
 from prime_cli.core.paths import replacing, storage_errors
@@ -31,7 +31,7 @@ BUNDLE_SUFFIX = ".bundle"
 DATA = "data"
 _OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
 
-_LIMITS = Limits(members=200_000, total_bytes=1 << 50, name_length=1_024)
+_LIMITS = ArchiveLimits(members=200_000, total_bytes=1 << 50, name_length=1_024)
 """Of names and their number; as nothing is compressed, the file bounds how much there is."""
 _MOST_MANIFEST_BYTES = 64 * MEBIBYTE
 _HEAD = 30

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from prime_cli.archive.epoch import DEFAULT_EPOCH
-from prime_cli.archive.repack import repack_wheel
+from prime_cli.archive.reproducibility import DEFAULT_EPOCH, repack_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BuildFailed, IntegrityError, ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors

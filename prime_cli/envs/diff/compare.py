@@ -6,7 +6,7 @@ from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from prime_cli.archive.signatures import Argument
+from prime_cli.archive.arguments import Argument
 from prime_cli.core.formatting import first_few
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.diff.file_trees import FileContent, FileTree

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, Limits
+from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import read_members
 from prime_cli.archive.wheels import installed_path
 from prime_cli.core.errors import IntegrityError
@@ -59,7 +59,7 @@ class _TreeBuilder:
         self.files[path] = FileContent(digest.hexdigest(), size, content)
 
 
-def wheel_tree(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> FileTree:
+def wheel_tree(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> FileTree:
     """The files of the wheel at `path`; raises UnsafeContent, IntegrityError, StorageFailed."""
     tree = _TreeBuilder()
     with storage_errors(path), path.open("rb") as file:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from prime_cli.archive.limits import MEBIBYTE
-from prime_cli.archive.modules import ReadModule
+from prime_cli.archive.source_analysis import ReadModule
 from prime_cli.envs.diff.symbols import (
     Binding,
     NameResolver,

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from prime_cli.archive.exposure import Generation, find_generation
-from prime_cli.archive.signatures import Argument, read_arguments
+from prime_cli.archive.arguments import Argument, read_arguments
+from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import NotFound

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prime_cli.archive.modules import Module, Modules, ReadModule
+from prime_cli.archive.source_analysis import Module, Modules, ReadModule
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.archive.comparison import compare_wheels
-from prime_cli.archive.repack import repack_wheel
+from prime_cli.archive.reproducibility import repack_wheel
+from prime_cli.archive.wheel_comparison import compare_wheels
 from tests.helpers.wild import write_wheel
 
 FILES = {"tiny_env.py": "def load_environment(): ...\n", "data/words.txt": "a\nb\n"}

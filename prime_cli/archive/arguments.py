@@ -8,8 +8,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prime_cli.archive.exposure import LOADER, Generation
-from prime_cli.archive.modules import Modules, ReadModule
+from prime_cli.archive.source_analysis import LOADER, Generation, Modules, ReadModule
 
 _FARTHEST = 8
 """How many imports are followed from one module to the next."""

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.archive.exposure import find_generation
+from prime_cli.archive.source_analysis import find_generation
 
 V0 = {
     "a function": {"env.py": "def load_environment(**kwargs):\n    return 1\n"},

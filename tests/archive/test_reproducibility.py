@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.archive.epoch import DEFAULT_EPOCH, source_date_epoch, zip_time
+from prime_cli.archive.reproducibility import DEFAULT_EPOCH, source_date_epoch, zip_time
 from prime_cli.core.errors import UsageError
 
 

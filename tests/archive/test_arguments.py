@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.archive.exposure import Generation
-from prime_cli.archive.signatures import Argument, read_arguments
+from prime_cli.archive.arguments import Argument, read_arguments
+from prime_cli.archive.source_analysis import Generation
 
 
 def _read(
