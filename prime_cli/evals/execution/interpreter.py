@@ -1,15 +1,17 @@
 """Which interpreter a run uses: the workspace's if it has the very wheel, else an isolated one."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.extras import install_command
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.installed import Distribution, read_distributions
 from prime_cli.envs.installed_files import altered_files
-from prime_cli.envs.workspace import find_workspace, python_version, site_packages
+from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
 from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runs.manifest import InterpreterFacts
@@ -87,11 +89,10 @@ def workspace_interpreter(
         return None
     installed = read_distributions(site_packages(workspace))
     own = installed.get(normalize_name(facts.name))
-    library = installed.get(LIBRARY)
-    if own is None or own.origin is None or library is None:
+    if own is None or own.origin is None or own.origin.sha256 != subject.package.sha256:
         return None
-    reading = read_requirements(subject.package.path, facts)
-    if own.origin.sha256 != subject.package.sha256 or not reading.span.allows(library.version):
+    library = _fitting_library(installed, subject, workspace, progress or Silent())
+    if library is None:
         return None
     altered = next(altered_files(own), None)
     if altered is not None:
@@ -106,6 +107,31 @@ def workspace_interpreter(
         module=facts.module,
         python_version=python_version(workspace),
     )
+
+
+def _fitting_library(
+    installed: Mapping[str, Distribution],
+    subject: ResolvedEnvironment,
+    workspace: Workspace,
+    progress: Progress,
+) -> Distribution | None:
+    """The workspace's verifiers if the wheel runs with it; warns where there is none.
+
+    Prime itself does not require verifiers: the hint is its extra where both share a venv.
+    """
+    facts = subject.package.facts
+    library, name = installed.get(LIBRARY), normalize_name(facts.name)
+    if library is not None:
+        span = read_requirements(subject.package.path, facts).span
+        return library if span.allows(library.version) else None
+    is_ours = workspace.folder is not None and workspace.folder.resolve() == Path(sys.prefix)
+    command = install_command(LIBRARY) if is_ours else f"prime env install {name}"
+    progress.warn(
+        f"{workspace.folder or workspace.python} has {name} but not {LIBRARY}, so this run "
+        "uses an isolated interpreter",
+        hint=f"install it there with `{command}`",
+    )
+    return None
 
 
 def _digest_of(installed: Mapping[str, Distribution]) -> str:

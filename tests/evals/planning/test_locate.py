@@ -1,3 +1,4 @@
+import shutil
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -256,3 +257,13 @@ def test_a_workspace_in_which_a_file_was_edited_is_not_used_and_that_is_said(
     progress = Silent()
     assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
     assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited there"]
+
+
+def test_a_workspace_without_verifiers_is_named(tmp_path: Path) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    python = workspace(tmp_path, "0.1.14", subject.package.sha256)
+    shutil.rmtree(tmp_path / ".venv/lib/python3.11/site-packages/verifiers-0.1.14.dist-info")
+    progress = Silent()
+    assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
+    (warning,) = progress.warned
+    assert warning.startswith(f"{python.parent.parent} has tiny-env but not verifiers, so this run")
