@@ -24,7 +24,7 @@ def resume_words(summary: Summary, command: str) -> str | None:
     if steps.score:
         does.append(f"scores {steps.score} saved {_answers(steps.score)} again")
     if not does:
-        return f"`{command} --retry-errors` asks again for those, whose answers were had"
+        return f"`{command} --retry-errors` asks again for those that were answered"
     kept = f"; {steps.keep} stay as answered, unless with `--retry-errors`" if steps.keep else ""
     return f"`{command}` {' and '.join(does)}{kept}"
 

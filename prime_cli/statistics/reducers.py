@@ -115,5 +115,5 @@ def _parse(word: str, threshold: float) -> Reducer:
         if number != word and number.isascii() and number.isdigit() and int(number) > 0:
             return Reducer(kind, int(number), threshold)
     raise UsageError(
-        f"`{word}` is no reducer", hint="write `pass@4`, `pass^4`, `maj@4` or `best@4`"
+        f"`{word}` is not a reducer", hint="write `pass@4`, `pass^4`, `maj@4` or `best@4`"
     )

@@ -23,7 +23,7 @@ def announce_agents(agents: Sequence[AgentInfo], progress: Progress, *, sandbox:
     if exposed and not sandbox:
         progress.warn(
             f"The model may run commands on this machine, as you: {_harnesses(exposed)}",
-            hint="wall it in with `--sandbox`, or choose a runtime: "
+            hint="isolate it with `--sandbox`, or choose a runtime: "
             f'`-x \'{{"{exposed[0].name}": {{"runtime": {{"type": "docker"}}}}}}\'`',
         )
 

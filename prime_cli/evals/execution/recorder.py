@@ -77,8 +77,8 @@ class EventFilter:
 
     def _refused(self, what: str) -> EnvironmentFailed:
         return EnvironmentFailed(
-            f"`{self._plan.environment.name}` reported what it was not asked for: {what[:200]}",
-            hint="code of the environment writes where only the worker does: do not trust it",
+            f"`{self._plan.environment.name}` reported what was not requested: {what[:200]}",
+            hint="its code writes to the worker's event pipe: do not trust it",
         )
 
 

@@ -205,7 +205,7 @@ class RolloutLoop:
 
     async def _stop(self) -> None:
         self._progress.warn(
-            "Stopping: what is in flight is given up", hint="press Ctrl-C again to stop at once"
+            "Stopping: rollouts in flight are discarded", hint="press Ctrl-C again to stop at once"
         )
         await self._cancel()
 

@@ -72,7 +72,7 @@ def run_evaluation(
         require_same(before, plan)
         if resumed is not None and is_complete(resumed, plan, retry_errors=prepared.retry_errors):
             summary = resumed.summary()
-            around.progress.say(f"Nothing is left to run: {_what_is_there(summary)}")
+            around.progress.say(f"Nothing left to run: {_what_is_there(summary)}")
             return EvalResult(resumed.folder, summary, plan)
     sandbox = sandbox_for(plan)
     warn_of_uncounted(plan, subject.package.path, around.budget, around.progress)

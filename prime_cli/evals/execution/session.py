@@ -142,7 +142,7 @@ class SessionRunner:
         finished = self.earlier.tally.finished
         if finished:
             command = resume_command(self.setup.run_id, self.setup.plan)
-            progress.say(f"What was finished, {finished} rollouts, is kept: go on with `{command}`")
+            progress.say(f"{finished} finished rollouts are kept; resume with `{command}`")
 
     def _title(self) -> str:
         return f"{self.setup.plan.environment.name} with {self.setup.plan.model}"

@@ -21,9 +21,7 @@ _HARNESS_HINT = (
     "its packages are fetched once, by uv: run it once with a network, or choose another harness, "
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
-_DATA_HINT = (
-    "where the environment shuffles without a seed, give it one with `-a` and begin a new run"
-)
+_DATA_HINT = "where the environment shuffles without a seed, set one with `-a` and start a new run"
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -65,7 +63,7 @@ def failure_of(
         earlier = "that the run had" if again else "that this run began with"
         return Conflict(
             f"The data set is not the one {earlier}: {first}",
-            hint="`--force` takes the data of today" if again else _DATA_HINT,
+            hint="`--force` uses the current data" if again else _DATA_HINT,
         )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", hint=asked, detail=detail)
 

@@ -110,7 +110,7 @@ def passed_keys(
             continue
         if plan.sandbox:
             progress.warn(
-                f"The environment asks for {name}, which stays outside of the sandbox",
+                f"The environment asks for {name}, which the sandbox does not pass on",
                 hint=f"let it read the key with `--env-var {name}`",
             )
             continue

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
 from prime_cli.evals.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
@@ -15,6 +15,9 @@ from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 _ROUNDING = 1e-9
 """0.6 - 0.5 is more than 0.1 in binary; a limit that is met to the last digit is kept."""
@@ -115,7 +118,7 @@ def check_gates(outcomes: Sequence[ThresholdResult], run_id: str) -> None:
         )
 
 
-def read_baseline(name: str, cwd: Path, hub: Callable[[], HubClient]) -> Side:
+def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:
     """The saved run `name` (id or folder), else the evaluation of that id on the hub.
 
     Raises NotFound where neither is, and what reaching a hub raises.
@@ -133,7 +136,7 @@ def read_baseline(name: str, cwd: Path, hub: Callable[[], HubClient]) -> Side:
         ) from error
 
 
-def _on_hub(hub: HubClient, evaluation_id: str) -> Side:
+def _on_hub(hub: "HubClient", evaluation_id: str) -> Side:
     detail = hub.evaluations.get(evaluation_id)
     examples = gather(rows_of_evaluation(hub, evaluation_id))
     manifest = manifest_of(detail)

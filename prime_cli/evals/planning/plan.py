@@ -149,8 +149,8 @@ def _check(plan: EvalPlan) -> None:
         raise UsageError(f"`-c {plan.concurrency}` is not a number of rollouts at a time")
     if plan.allow_net and not plan.sandbox:
         raise UsageError(
-            "`--allow-net` opens a sandbox, and there is none",
-            hint="add `--sandbox`, or leave it out",
+            "`--allow-net` needs `--sandbox`",
+            hint="add `--sandbox`, or omit it",
         )
     if plan.allow_net and plan.only_gateway:
         raise UsageError("`--allow-net` and `--only-gateway` exclude each other")

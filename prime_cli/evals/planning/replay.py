@@ -37,7 +37,7 @@ def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalReq
     raise UsageError(
         f"`{recording.model}` has {recording.examples} examples x {recording.rollouts} rollouts, "
         f"and {examples} x {rollouts} are asked for",
-        hint=f"at most `-n {recording.examples} -r {recording.rollouts}`, or leave both out",
+        hint=f"use at most `-n {recording.examples} -r {recording.rollouts}`, or omit both",
     )
 
 

@@ -130,7 +130,7 @@ def _parse(text: str | None, flag: str) -> int | None:
     except UsageError as error:
         raise UsageError(f"`{flag}`: {error.message}", hint=error.hint) from error
     if seconds < 1:
-        raise UsageError(f"`{flag} {text}` leaves no time at all")
+        raise UsageError(f"`{flag} {text}` must be at least one second")
     return seconds
 
 

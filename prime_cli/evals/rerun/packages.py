@@ -51,10 +51,10 @@ def obtain_same_environment(
         return found
     now = found.environment.sha256[:12] if found is not None else f"not to be had{why}"
     raise Conflict(
-        f"Run {run_id} cannot be made again: its environment is not the one it had",
+        f"Run {run_id} cannot be repeated: its environment has changed",
         detail=f"environment: {environment.title}\n"
         f"sha256: was {environment.sha256[:12]}, now {now}",
-        hint="`--force` runs what there is" if found is not None else None,
+        hint="`--force` runs what is available" if found is not None else None,
     )
 
 
@@ -94,9 +94,9 @@ def find_lock(
     if force:
         return None
     raise Conflict(
-        f"Run {manifest.run_id} cannot be made again: the list of its packages is lost",
+        f"Run {manifest.run_id} cannot be repeated: its package list is lost",
         detail=f"packages: were {wanted[:12]}, which is neither in its folder nor kept here",
-        hint="`--force` takes the packages that are found today",
+        hint="`--force` uses the packages that resolve today",
     )
 
 
@@ -123,10 +123,10 @@ def same_interpreter(
     found = [] if before is None else list(package_differences(before, facts_of(interpreter)))
     if found and not force:
         raise Conflict(
-            "The run cannot be made again: its packages are not those it had",
+            "The run cannot be repeated: its packages have changed",
             detail="\n".join(map(str, found)),
-            hint="`--force` runs it on these",
+            hint="`--force` runs it with these",
         )
     for difference in found:
-        around.progress.warn(f"Not as it was: {difference}")
+        around.progress.warn(f"Changed: {difference}")
     return interpreter

@@ -79,7 +79,7 @@ def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
 def _foreign(what: str) -> UsageError:
     return UsageError(
         f"{what} was not made by prime, and does not say with which packages and data",
-        hint="run it anew with `prime eval run`, or replay it with `-m builtin/replay:RUN`",
+        hint="run it again with `prime eval run`, or replay it with `-m builtin/replay:RUN`",
     )
 
 

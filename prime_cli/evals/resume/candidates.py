@@ -22,13 +22,13 @@ def resumable_manifest(run: SavedRun) -> Manifest:
     """
     if run.manifest is None:
         raise UsageError(
-            f"{run.folder.path} was not written by prime, which cannot resume it",
-            hint="resume it with the command that wrote it",
+            f"{run.folder.path} was not written by prime and cannot be resumed",
+            hint="resume it with the tool that wrote it",
         )
     if run.manifest.rescored_of is not None:
         raise UsageError(
-            f"{run.manifest.run_id} scores what another run has saved, and is not resumed",
-            hint=f"begin it anew: `prime eval rescore {run.manifest.rescored_of}`",
+            f"{run.manifest.run_id} is a rescore of another run and cannot be resumed",
+            hint=f"start over: `prime eval rescore {run.manifest.rescored_of}`",
         )
     return run.manifest
 

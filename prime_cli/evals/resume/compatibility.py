@@ -48,7 +48,7 @@ def require_same(before: Manifest, plan: EvalPlan) -> None:
     content = content_differences(before.plan, plan)
     found = [*content, *differences(before, plan)]
     if found:
-        hint = "leave those flags out, or begin a new run without `--resume`"
+        hint = "omit those flags, or start a new run without `--resume`"
         if len(content) == len(found):
             hint = _content_hint(before.plan)
         raise _refused(before.run_id, found, hint)
@@ -60,7 +60,7 @@ def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
         return
     found = list(package_differences(before.interpreter, facts))
     if found:
-        raise _refused(before.run_id, found, "begin a new run without `--resume`")
+        raise _refused(before.run_id, found, "start a new run without `--resume`")
 
 
 def require_same_harness(before: Manifest, harness: str | None) -> None:
@@ -69,7 +69,7 @@ def require_same_harness(before: Manifest, harness: str | None) -> None:
     was = "null, in-process" if before.harness == "in-process" else before.harness
     if was is not None and was != harness:
         found = list(_values("harness", was, harness))
-        raise _refused(before.run_id, found, "begin a new run without `--resume`")
+        raise _refused(before.run_id, found, "start a new run without `--resume`")
 
 
 def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
@@ -156,8 +156,8 @@ def require_headers(was: EvalPlan, now: EvalPlan) -> None:
     missing = [name for name in was.headers if name not in now.headers]
     if missing:
         raise UsageError(
-            f"The run sent {', '.join(missing)}, whose value was not kept",
-            hint=f"give it again: `--header '{missing[0]}: …'`",
+            f"The run sent {', '.join(missing)}, whose value was not saved",
+            hint=f"pass it again: `--header '{missing[0]}: …'`",
         )
 
 
@@ -165,7 +165,7 @@ def _content_hint(plan: EvalPlan) -> str:
     place = plan.environment.path
     if place is None:
         return f"name that version: `{plan.environment.title}`"
-    return f"bring {place} back to what it was, or begin a new run"
+    return f"restore {place} to what it was, or start a new run"
 
 
 def _refused(run_id: str, found: list[Difference], hint: str) -> Conflict:

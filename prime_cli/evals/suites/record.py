@@ -176,6 +176,6 @@ def resumable(
     if record.digest != suite.digest:
         raise Conflict(
             f"{suite.path} asks for something else than suite {record.suite_id} began with",
-            hint="put the file back as it was, or start anew without `--resume`",
+            hint="restore the file, or start over without `--resume`",
         )
     return folder, record

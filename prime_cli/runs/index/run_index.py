@@ -125,7 +125,7 @@ class ResultsIndex(RunIndex):
     def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         value = decode_object(line)
         if value is None:
-            raise UsageError(f"{self.path} was written anew while it was read", hint="try again")
+            raise UsageError(f"{self.path} changed while it was being read", hint="try again")
         return self.read_value(value, entry)
 
     def read_value(self, value: dict[str, Any], entry: IndexEntry) -> Row:

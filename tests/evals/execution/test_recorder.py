@@ -93,7 +93,7 @@ def test_rollouts_that_are_owed_are_taken_at_each_attempt(attempt: int) -> None:
 )
 def test_others_are_refused(told: dict[str, Any]) -> None:
     work = WorkList(1, done=[(1, 1)], attempts={(1, 0): 2})
-    with pytest.raises(EnvironmentFailed, match="not asked for"):
+    with pytest.raises(EnvironmentFailed, match="not requested"):
         event_filter(work=work).check(Rollout(**told))
 
 

@@ -75,7 +75,7 @@ def test_another_wheel_is_refused_with_what_differs_unless_it_is_forced(tmp_path
     with pytest.raises(Conflict) as refused:
         again(environment, tmp_path)
     assert f"sha256: was {environment.sha256[:12]}, now " in (refused.value.detail or "")
-    assert refused.value.hint == "`--force` runs what there is"
+    assert refused.value.hint == "`--force` runs what is available"
     assert again(environment, tmp_path, force=True).environment.sha256 != environment.sha256
     forget_wheels()
     shutil.rmtree(tmp_path / "my")
@@ -136,7 +136,7 @@ def test_other_packages_are_not_taken_for_those_of_the_run(content: bytes, tmp_p
     folder.packages.write_bytes(content)
     save_lock(prime_home(), OTHER)
     assert saved_lock(folder, FACTS) is None
-    with pytest.raises(Conflict, match="the list of its packages is lost"):
+    with pytest.raises(Conflict, match="its package list is lost"):
         find_lock(manifest, folder, subject(OTHER))
     assert find_lock(manifest, folder, subject(OTHER), force=True) is None
 

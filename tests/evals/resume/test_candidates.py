@@ -138,7 +138,7 @@ def test_a_run_that_scores_what_another_has_saved_is_neither_offered_nor_resumed
     folder = save_run(tmp_path, row(0), status=INTERRUPTED, rescored_of="1f2e3d4c")
     assert interrupted_run(PLAN, tmp_path) is None
     assert newest_run(PLAN, tmp_path) is None
-    with pytest.raises(UsageError, match="is not resumed"):
+    with pytest.raises(UsageError, match="cannot be resumed"):
         resumable_manifest(open_run(folder.path))
 
 
