@@ -29,7 +29,7 @@ def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
         (["confg"], "error: `prime` has no command `confg`"),
         (["config", "show", "--ouptut"], "error: `prime config show` has no option `--ouptut`"),
         (["config", "show", "--output"], "error: `--output` needs a value"),
-        (["config", "show", "x"], "error: Nothing takes `x` here"),
+        (["config", "show", "x"], "error: Unexpected argument `x`"),
         (["context", "use"], "error: `prime context use` needs CONTEXT"),
         (["env", "list", "-n", "0"], "error: `--num`: 0 is not between 1 and 100"),
         (["env", "list", "-n", "x"], "error: `--num`: `x` is not a whole number"),

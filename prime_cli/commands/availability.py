@@ -31,11 +31,11 @@ from prime_cli.pods.offers import OfferFilter, fetch_offers, filter_offers, read
 _HERE = "prime_cli.commands.availability"
 
 app = group(
-    "See which machines can be rented, and at what price.",
+    "Find machines to rent, with prices.",
     {
-        "list": (f"{_HERE}:list_", "List the machines that can be rented now."),
-        "gpu-types": (f"{_HERE}:gpu_types", "List the types of GPUs there are."),
-        "disks": (f"{_HERE}:disks", "List the disks that can be rented now."),
+        "list": (f"{_HERE}:list_", "List available machines."),
+        "gpu-types": (f"{_HERE}:gpu_types", "List available GPU types."),
+        "disks": (f"{_HERE}:disks", "List available disks."),
     },
     aliases={"ls": "list"},
 )
@@ -72,7 +72,7 @@ def list_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the machines that can be rented now.
+    """List available machines.
 
     The cheapest comes first; prices are in USD for the whole machine. The id is what
     `prime pods create --id` takes.
@@ -153,7 +153,7 @@ def gpu_types(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the types of GPUs there are.
+    """List available GPU types.
 
     \b
     Example:
@@ -188,7 +188,7 @@ def disks(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the disks that can be rented now.
+    """List available disks.
 
     A disk outlives the pods that it is attached to, and is paid for until it is terminated.
 

@@ -18,18 +18,18 @@ from prime_cli.terminal.words import age
 _HERE = "prime_cli.commands.cache"
 
 app = group(
-    "See what is kept on this disk, check it, and remove what is old.",
+    "List, verify and prune prime's cache.",
     {
-        "list": (f"{_HERE}:list_kept", "List what is kept, how big it is and its last use."),
-        "prune": (f"{_HERE}:prune_kept", "Remove what was not used for some time."),
-        "verify": (f"{_HERE}:verify_kept", "Check that what is kept is what it was."),
+        "list": (f"{_HERE}:list_kept", "List cache entries with size and last use."),
+        "prune": (f"{_HERE}:prune_kept", "Remove entries that have not been used recently."),
+        "verify": (f"{_HERE}:verify_kept", "Verify the integrity of the cache."),
     },
     aliases={"ls": "list"},
 )
 
 
 KindOpt = Annotated[
-    list[CacheKind] | None, typer.Option("--kind", help="Only of this kind; several.")
+    list[CacheKind] | None, typer.Option("--kind", help="Only this kind; repeatable.")
 ]
 
 
@@ -59,7 +59,7 @@ def list_kept(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """List what is kept, how big it is and its last use.
+    """List cache entries with size and last use.
 
     Everything here can be fetched or made again. Published environments of the hub in the box,
     settings, keys and runs are not among it. With --kind each entry is listed.
@@ -123,7 +123,7 @@ def prune_kept(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Remove what was not used for some time.
+    """Remove entries that have not been used recently.
 
     What a running command uses stays. So do locks and bundles, unless --kind names them: without
     them an environment may run with other packages, or not at all.
@@ -167,7 +167,7 @@ def verify_kept(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Check that what is kept is what it was.
+    """Verify the integrity of the cache.
 
     The sha256 of wheels and of what came in bundles is computed anew, interpreters are started,
     and notes are read. It ends with 8 when something is broken and stays; what --fix removes is

@@ -18,14 +18,14 @@ from prime_cli.static_help import completion_script
 _HERE = "prime_cli.commands.completion"
 
 app = group(
-    "Complete commands, options and names with Tab.",
+    "Set up shell completion.",
     {
-        "install": (f"{_HERE}:install", "Have a shell complete prime's words."),
-        "uninstall": (f"{_HERE}:uninstall", "Undo what install did."),
-        "bash": (f"{_HERE}:bash", "Print the script for bash."),
-        "zsh": (f"{_HERE}:zsh", "Print the script for zsh."),
-        "fish": (f"{_HERE}:fish", "Print the script for fish."),
-        "powershell": (f"{_HERE}:powershell", "Print the script for PowerShell."),
+        "install": (f"{_HERE}:install", "Install completion for a shell."),
+        "uninstall": (f"{_HERE}:uninstall", "Remove installed completion."),
+        "bash": (f"{_HERE}:bash", "Print the bash completion script."),
+        "zsh": (f"{_HERE}:zsh", "Print the zsh completion script."),
+        "fish": (f"{_HERE}:fish", "Print the fish completion script."),
+        "powershell": (f"{_HERE}:powershell", "Print the PowerShell completion script."),
     },
     aliases={"pwsh": "powershell"},
 )
@@ -101,7 +101,7 @@ def install(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Have a shell complete prime's words.
+    """Install completion for a shell.
 
     fish finds the script by itself; for bash, zsh and PowerShell one line is added to .bashrc,
     .zshrc or the profile, once it was shown. After an upgrade of prime, run it again.
@@ -133,7 +133,7 @@ def uninstall(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Undo what install did.
+    """Remove installed completion.
 
     The script is removed, and the line that was added to the shell's own file.
 
@@ -154,7 +154,7 @@ def uninstall(
 
 
 def bash() -> None:
-    """Print the script for bash.
+    """Print the bash completion script.
 
     It is static: no Python is started while you type.
 
@@ -168,7 +168,7 @@ def bash() -> None:
 
 
 def zsh() -> None:
-    """Print the script for zsh.
+    """Print the zsh completion script.
 
     It is static: no Python is started while you type. It can also be saved as `_prime` in a folder
     of fpath.
@@ -183,7 +183,7 @@ def zsh() -> None:
 
 
 def fish() -> None:
-    """Print the script for fish.
+    """Print the fish completion script.
 
     It is static: no Python is started while you type.
 
@@ -197,7 +197,7 @@ def fish() -> None:
 
 
 def powershell() -> None:
-    """Print the script for PowerShell.
+    """Print the PowerShell completion script.
 
     It is static: no Python is started while you type.
 

@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 
 
 app = group(
-    "See and change what prime is set to.",
+    "Show and change settings.",
     {
         "show": ("prime_cli.commands.config:show", "Show every setting and its source."),
         "get": ("prime_cli.commands.config:get", "Print one setting."),
-        "set": ("prime_cli.commands.config:set_", "Write a setting into config.toml."),
-        "unset": ("prime_cli.commands.config:unset", "Take a setting out of config.toml."),
-        "use": ("prime_cli.commands.config:use", "Make a hub the current one."),
-        "path": ("prime_cli.commands.config:path", "Print where config.toml is."),
+        "set": ("prime_cli.commands.config:set_", "Set a value in config.toml."),
+        "unset": ("prime_cli.commands.config:unset", "Remove a value from config.toml."),
+        "use": ("prime_cli.commands.config:use", "Switch to another hub."),
+        "path": ("prime_cli.commands.config:path", "Print the path of config.toml."),
         "import": (
             "prime_cli.commands.config:import_",
-            "Take over contexts and keys of the official client.",
+            "Import contexts and keys from the official client.",
         ),
     },
     aliases={"view": "show"},
@@ -167,7 +167,7 @@ def set_(
     quiet: QuietOpt = False,
     context: ContextOpt = None,
 ) -> None:
-    """Write a setting into config.toml.
+    """Set a value in config.toml.
 
     Comments and order of the file stay. `context` is the current hub, `team` belongs to the
     context; `env-vars.owner/name` are variables that this environment may read although they look
@@ -204,7 +204,7 @@ def unset(
     quiet: QuietOpt = False,
     context: ContextOpt = None,
 ) -> None:
-    """Take a setting out of config.toml.
+    """Remove a value from config.toml.
 
     The default holds then, or a variable. It is no error if nothing was there.
 
@@ -232,7 +232,7 @@ def use(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a hub the current one.
+    """Switch to another hub.
 
     The same as `prime context use`.
 
@@ -246,7 +246,7 @@ def use(
 
 
 def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
-    """Print where config.toml is.
+    """Print the path of config.toml.
 
     It need not be there yet. JSON names the file of keys and prime's home as well.
 
@@ -281,7 +281,7 @@ def import_(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Take over contexts and keys of the official client.
+    """Import contexts and keys from the official client.
 
     Its files are read and never changed. What is set here already stays as it is: a context of
     the same name, its team, a key. The client's current context becomes the current one if none

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 HttpOpt = Annotated[
     bool,
-    typer.Option("--allow-http", help="Let keys travel unencrypted, in a network you trust."),
+    typer.Option("--allow-http", help="Allow unencrypted HTTP, in a network you trust."),
 ]
 
 app = group(
-    "See, choose and change the hubs that are known here.",
+    "Manage the hubs that you use.",
     {
-        "list": ("prime_cli.commands.context:list_", "List the hubs that are known here."),
-        "use": ("prime_cli.commands.context:use", "Make a hub the current one."),
+        "list": ("prime_cli.commands.context:list_", "List the hubs that you use."),
+        "use": ("prime_cli.commands.context:use", "Switch to another hub."),
         "show": ("prime_cli.commands.context:show", "Show a context."),
         "add": (
             "prime_cli.commands.context:add",
-            "Make a hub known, without logging in to it.",
+            "Add a hub without logging in.",
         ),
         "rename": (
             "prime_cli.commands.context:rename",
-            "Call a context otherwise, with its key.",
+            "Rename a context.",
         ),
-        "delete": ("prime_cli.commands.context:delete", "Forget a hub and its key."),
+        "delete": ("prime_cli.commands.context:delete", "Delete a context and its key."),
     },
 )
 
@@ -105,7 +105,7 @@ def _title(config: Config) -> str:
 
 
 def list_(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
-    """List the hubs that are known here.
+    """List the hubs that you use.
 
     `*` is the one that commands use now. Keys are never shown, only where they are kept.
 
@@ -142,7 +142,7 @@ def use(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a hub the current one.
+    """Switch to another hub.
 
     \b
     Example:
@@ -209,7 +209,7 @@ def add(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a hub known, without logging in to it.
+    """Add a hub without logging in.
 
     \b
     Example:
@@ -240,7 +240,7 @@ def rename(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Call a context otherwise, with its key.
+    """Rename a context.
 
     \b
     Example:
@@ -262,7 +262,7 @@ def delete(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Forget a hub and its key.
+    """Delete a context and its key.
 
     The key stays good on the hub: `prime logout` revokes it first.
 

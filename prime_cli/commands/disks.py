@@ -46,13 +46,13 @@ from prime_cli.wire.offers import DiskOffer
 _HERE = "prime_cli.commands.disks"
 
 app = group(
-    "Rent disks that outlive pods.",
+    "Manage persistent disks.",
     {
-        "list": (f"{_HERE}:list_", "List the disks that are there."),
-        "get": (f"{_HERE}:get", "Show all of a disk."),
-        "create": (f"{_HERE}:create", "Rent a disk."),
-        "update": (f"{_HERE}:update", "Call a disk otherwise."),
-        "terminate": (f"{_HERE}:terminate", "Give a disk back, with all that is on it."),
+        "list": (f"{_HERE}:list_", "List your disks."),
+        "get": (f"{_HERE}:get", "Show a disk."),
+        "create": (f"{_HERE}:create", "Create a disk."),
+        "update": (f"{_HERE}:update", "Rename a disk."),
+        "terminate": (f"{_HERE}:terminate", "Terminate a disk and delete its data."),
     },
     aliases={"ls": "list"},
 )
@@ -92,7 +92,7 @@ def list_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the disks that are there.
+    """List your disks.
 
     Yours, and those of your teams: each is billed until it is terminated, also while no pod has
     it. With --watch the table is drawn anew every five seconds; where there is no terminal, what
@@ -143,7 +143,7 @@ def get(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show all of a disk.
+    """Show a disk.
 
     \b
     Example:
@@ -178,7 +178,7 @@ def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
 
 def create(
     ctx: typer.Context,
-    size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="How big it is, in GB.")],
+    size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="Size in GB.")],
     offer_id: Annotated[
         str | None,
         typer.Option("--id", metavar="ID", help="An offer, by its id in `availability disks`."),
@@ -203,7 +203,7 @@ def create(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Rent a disk.
+    """Create a disk.
 
     It outlives the pods that it is attached to, and is billed from now on until it is terminated;
     the price is shown before you are asked.
@@ -266,7 +266,7 @@ def update(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Call a disk otherwise.
+    """Rename a disk.
 
     \b
     Example:
@@ -294,7 +294,7 @@ def terminate(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Give a disk back, with all that is on it.
+    """Terminate a disk and delete its data.
 
     Nobody can bring that back. A disk that a pod has is left alone: end the pod first.
 

@@ -20,7 +20,7 @@ def doctor(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Look for what is wrong with this machine or its settings.
+    """Diagnose problems with this machine and its settings.
 
     Each check is one line, with what to do about it below. No key is shown. Exits 1 when a
     check failed; warnings are no failure.

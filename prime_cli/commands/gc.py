@@ -32,7 +32,7 @@ def gc(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Find pods and disks that cost without need, and end them.
+    """Terminate orphaned and expired pods and disks.
 
     Those are machines without a pod, pods past their deadline or failed, and disks that nobody
     has: yours, or for an admin of the hub everybody's. On this machine, aliases and host keys of

@@ -112,7 +112,7 @@ def _reworded(error: Any) -> str:
     """Typer's sentence without its prefix and full stop, and with values in backticks."""
     text: str = error.format_message()
     if extra := re.search(r"unexpected extra argument.*\((.*)\)", text):
-        return f"Nothing takes `{extra[1]}` here"
+        return f"Unexpected argument `{extra[1]}`"
     if lacking := re.fullmatch(r"Option '([^']*)' requires .*", text):
         return f"`{lacking[1]}` needs a value"
     if getattr(error, "param", None) is not None:

@@ -51,7 +51,7 @@ def login(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Log in to a hub, and make it the current one.
+    """Log in to a hub and make it the current one.
 
     Shows a code and the page where you approve it, and waits up to ten minutes; in a CI job only
     with --headless. A key that you have already is read from stdin; it is tried before it is
@@ -144,7 +144,7 @@ def logout(
         bool | None,
         typer.Option(
             "--revoke/--keep-key",
-            help="Make the key worth nothing on the hub as well, or leave it good.",
+            help="Also revoke the key on the hub, or keep it valid.",
             show_default="revoke what a login made",
         ),
     ] = None,
@@ -153,7 +153,7 @@ def logout(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Forget the key of a hub.
+    """Log out of a hub and remove its key.
 
     A key that `prime login` got by a page is revoked too, where the hub can do that; a key that
     you gave it yourself stays good unless you say `--revoke`. Logins that were approved with a

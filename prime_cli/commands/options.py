@@ -21,7 +21,7 @@ class OutputMode(StrEnum):
 
 _COMMON = "Common options"
 """The heading of shared options, in the help of commands that have many."""
-_HOW = "How to print: table, plain (tab-separated, no header), json, or jsonl."
+_HOW = "Output format: table, plain (tab-separated, no header), json or jsonl."
 
 OutputOpt = Annotated[
     OutputMode | None,
@@ -47,7 +47,7 @@ ContextOpt = Annotated[
     typer.Option(
         "--context",
         metavar="CONTEXT",
-        help="The hub to talk to, instead of the current.",
+        help="The hub to use instead of the current one.",
         rich_help_panel=_COMMON,
     ),
 ]
@@ -56,27 +56,29 @@ OfflineOpt = Annotated[
     bool | None,
     typer.Option(
         "--offline",
-        help="Open no connection; use what is on this machine.",
+        help="Work offline, with local data only.",
         rich_help_panel=_COMMON,
     ),
 ]
 
 YesOpt = Annotated[
-    bool, typer.Option("--yes", "-y", help="Go ahead without asking.", rich_help_panel=_COMMON)
+    bool, typer.Option("--yes", "-y", help="Skip confirmation prompts.", rich_help_panel=_COMMON)
 ]
 
 NoQuestionOpt = Annotated[
     bool,
     typer.Option(
-        "--yes", "-y", "--force", "-f", help="Go ahead without asking.", rich_help_panel=_COMMON
+        "--yes", "-y", "--force", "-f", help="Skip confirmation prompts.", rich_help_panel=_COMMON
     ),
 ]
 
 """`--yes` where the official client says `--force`."""
 
-ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
-DryRunOpt = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; do nothing.")]
+DryRunOpt = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done without doing it.")
+]
 
 PythonOpt = Annotated[
     str | None,

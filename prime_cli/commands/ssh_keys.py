@@ -30,12 +30,12 @@ from prime_cli.wire.codec import to_builtins
 _HERE = "prime_cli.commands.ssh_keys"
 
 app = group(
-    "Say which keys open your pods.",
+    "Manage the SSH keys that can access your pods.",
     {
-        "list": (f"{_HERE}:list_", "List the public keys that open your pods."),
-        "add": (f"{_HERE}:add", "Let a public key open your pods."),
-        "remove": (f"{_HERE}:remove", "Let a key open no more pods."),
-        "set-primary": (f"{_HERE}:set_primary", "Choose the key that comes first."),
+        "list": (f"{_HERE}:list_", "List your SSH keys."),
+        "add": (f"{_HERE}:add", "Add a public SSH key."),
+        "remove": (f"{_HERE}:remove", "Remove an SSH key."),
+        "set-primary": (f"{_HERE}:set_primary", "Set the primary SSH key."),
     },
     aliases={"ls": "list", "rm": "remove"},
 )
@@ -67,7 +67,7 @@ def list_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the public keys that open your pods.
+    """List your SSH keys.
 
     The primary one, marked with a star, comes first. Ids are in `--output json`.
 
@@ -110,7 +110,7 @@ def add(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Let a public key open your pods.
+    """Add a public SSH key.
 
     It opens those that are made from now on. Without FILE it is the public half of the key that
     `prime pods ssh` logs in with. A private key is refused, and neither sent nor printed.
@@ -154,7 +154,7 @@ def remove(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Let a key open no more pods.
+    """Remove an SSH key.
 
     Pods that run keep it until they end. If it was the primary key, the newest of the others
     becomes that.
@@ -190,7 +190,7 @@ def set_primary(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Choose the key that comes first.
+    """Set the primary SSH key.
 
     Hubs that open a pod with one key alone take the primary one where none is named; ours let in
     all keys of those who see a pod.

@@ -20,7 +20,7 @@ def nearest_word(word: str, known: Collection[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, known, n=1)), None)
 
 
-_HERE_ONLY = "evaluations run on this machine: leave it out"
+_HERE_ONLY = "evaluations run on this machine: omit it"
 
 _HOSTED = (
     "--hosted", "--follow", "--poll-interval", "--timeout-minutes", "--allow-sandbox-access",
@@ -54,7 +54,7 @@ _OF_NEW_PODS = {"--gpus": "type `--gpu-count` for how many, `--gpu-type` for whi
 
 _OF_KEYS = {"delete": "type `prime ssh-keys remove`"}
 
-_NO_TRACES = "evaluations send no traces: leave it out"
+_NO_TRACES = "evaluations send no traces: omit it"
 
 _KEY_LIMITS = (
     "--max-concurrent-sandboxes", "--max-sandbox-creations-per-hour", "--max-sandbox-cpu-cores",
@@ -69,15 +69,15 @@ _OPTIONS = {
         "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
     },
     **dict.fromkeys(("prime pods create", "prime pod create"), _OF_NEW_PODS),
-    "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: leave it out"),
+    "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: omit it"),
     "prime env upload": {
         "--private": "type `--visibility private`",
         "--public": "type `--visibility public`",
     },
     "prime env list": {
         "--offset": "turn pages with `--page`",
-        "--show-actions": "environments have no actions: leave it out",
-        "--action-status": "environments have no actions: leave it out",
+        "--show-actions": "environments have no actions: omit it",
+        "--action-status": "environments have no actions: omit it",
     },
     "prime eval logs": dict.fromkeys(("--follow", "-f", "--poll-interval"), _FOLLOW),
     "prime eval run": {
@@ -89,7 +89,7 @@ _OPTIONS = {
         "--env-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
         "--heartbeat-url": _NOT_YET,
         "--header-from-state": f"{_NOT_YET}; `--header` sends one that stays the same",
-        "--api-client-type": "models are reached by chat completions: leave it out",
+        "--api-client-type": "models are reached by chat completions: omit it",
     },
 }
 
@@ -116,7 +116,7 @@ _COMMANDS = {
         "set-team-id": "type `prime switch TEAM`, or `prime config set team TEAM`",
         "remove-team-id": "type `prime switch personal`, or `prime config unset team`",
         "set-ssh-key-path": "type `prime config set ssh_key_path FILE`",
-        "set-share-resources-with-team": "what is shared is said when it is made: leave it out",
+        "set-share-resources-with-team": "what is shared is said when it is made: omit it",
         "set-traces-url": _NO_TRACES,
         "set-traces-opt-out": _NO_TRACES,
         "envs": "type `prime context list`",

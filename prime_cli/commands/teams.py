@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 app = group(
-    "See the teams that you are in.",
+    "List your teams and their members.",
     {
         "list": ("prime_cli.commands.teams:list_", "List your teams on the current hub."),
-        "members": ("prime_cli.commands.teams:members", "List who is in a team."),
+        "members": ("prime_cli.commands.teams:members", "List the members of a team."),
     },
 )
 
@@ -77,7 +77,7 @@ def members(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List who is in a team.
+    """List the members of a team.
 
     \b
     Example:
@@ -125,7 +125,7 @@ def switch(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Choose the team that you work for, or yourself.
+    """Switch to a team or to your personal account.
 
     What you upload to the current hub and push there is the team's then, unless you say
     otherwise. A variable PRIME_TEAM or PRIME_TEAM_ID wins over it.

@@ -19,7 +19,7 @@ def whoami(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show who you are on which hub.
+    """Show the current user and hub.
 
     That is the user, the team that you work for, what the key may do, and where each of them
     comes from. On the local hub there is no login: the owner is PRIME_OWNER, `owner` in

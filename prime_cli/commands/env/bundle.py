@@ -64,7 +64,7 @@ def bundle(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Put environments and their packages into one file.
+    """Bundle environments and their packages into one file.
 
     It holds their wheels, sources and locks, and the wheels of every locked package for each
     --platform and --python: `prime env install FILE` needs no network. Without --python it is for

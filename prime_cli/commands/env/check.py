@@ -65,9 +65,9 @@ def check(
         ),
     ] = ".",
     num_examples: Annotated[
-        int, typer.Option("--num-examples", "-n", help="Examples that are run.")
+        int, typer.Option("--num-examples", "-n", help="Number of examples to run.")
     ] = EXAMPLES,
-    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as failures.")] = False,
     judges: Annotated[
         bool, typer.Option("--judges", help="Let rewards call other models, at their cost.")
     ] = False,
@@ -85,7 +85,7 @@ def check(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Check whether an environment is any good.
+    """Check the quality of an environment.
 
     It is built and loaded anew, and answered as gold, nothing, the question itself and garbage
     would; no model is needed. Exits 1 when a check fails, 9 when it does not build or load.

@@ -44,7 +44,7 @@ def diff(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show what differs between two versions of an environment.
+    """Compare two versions of an environment.
 
     With A alone, from what is installed (else locked) to A: what an upgrade would bring. Shown are
     files as they are installed, dependencies, arguments, and the code that decides about rewards:

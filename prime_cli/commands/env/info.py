@@ -32,7 +32,7 @@ def info(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show an environment and the ways to use it.
+    """Show an environment and how to use it.
 
     The arguments are read from its source; none of its code is run.
 
@@ -103,7 +103,7 @@ def status(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show who sees an environment and what is newest.
+    """Show an environment's visibility and latest version.
 
     \b
     Example:

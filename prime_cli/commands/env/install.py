@@ -58,11 +58,13 @@ def install(
     ] = False,
     sha256: Annotated[
         str | None,
-        typer.Option("--sha256", metavar="HEX", help="Take this very wheel or bundle, or none."),
+        typer.Option("--sha256", metavar="HEX", help="Require this SHA-256."),
     ] = None,
     require_signature: Annotated[
         bool,
-        typer.Option("--require-signature", help="Take signed wheels only (`prime env signers`)."),
+        typer.Option(
+            "--require-signature", help="Require a trusted signature (`prime env signers`)."
+        ),
     ] = False,
     dry_run: DryRunOpt = False,
     python: PythonOpt = None,

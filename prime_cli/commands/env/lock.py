@@ -44,7 +44,9 @@ def lock(
     ] = False,
     remove: Annotated[
         list[str] | None,
-        typer.Option("--remove", metavar="NAME", help="Take one out of the lock; repeatable."),
+        typer.Option(
+            "--remove", metavar="NAME", help="Remove an environment from the lock; repeatable."
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only end with 1 when pyproject.toml wants another.")
@@ -56,7 +58,7 @@ def lock(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Write versions and hashes of environments into prime.lock.
+    """Lock environment versions and hashes in prime.lock.
 
     Locked are those that `[tool.prime] environments` of pyproject.toml lists; without a list
     those that are locked already and those that are named, else what is installed. What is
@@ -147,7 +149,7 @@ def outdated(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show which environments have a newer version.
+    """Show environments that have a newer version.
 
     Those that were installed from a hub and those in prime.lock are compared with the newest
     version on the hub.

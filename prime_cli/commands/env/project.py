@@ -34,7 +34,7 @@ def init(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Start a new environment that runs as it is.
+    """Create a new environment that runs as it is.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def build(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Build a wheel and check that it can be used.
+    """Build a wheel and check that it loads.
 
     \b
     Example:

@@ -38,7 +38,7 @@ def pull(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Fetch the sources of an environment.
+    """Download the source of an environment.
 
     They go to ./environments/NAME where there is an ./environments, else to ./NAME, and never
     into a folder that is there already unless `--target` names it.
@@ -94,7 +94,7 @@ def inspect(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Look into the files of a published version.
+    """Browse the files of a published version.
 
     Without PATH, or with that of a folder, its files are listed; a file is printed. The file of a
     bundle is checked, and its parts are listed.

@@ -57,7 +57,7 @@ def sync(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Give the workspace the environments of prime.lock.
+    """Sync the workspace with prime.lock.
 
     Exactly the locked wheels are installed; one with another sha256 is refused with exit code 8.
     Environments of a hub that are not locked are removed. What pyproject.toml wants anew is

@@ -21,14 +21,12 @@ def trust(
     owners: Annotated[
         list[str] | None, typer.Argument(metavar="[OWNER]...", help="Whose code may run here.")
     ] = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take them off the list instead.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
 ) -> None:
-    """Trust owners of the current hub, or list who is trusted.
+    """Trust owners on the current hub, or list trusted owners.
 
     The first time that an owner's code would be installed or run, prime asks. A name on one hub is
     nobody on another. What you and your teams publish needs no question.
@@ -85,7 +83,7 @@ def signers(
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option("--key", metavar="FILE", help="Believe this public ssh key (`.pub`)."),
+        typer.Option("--key", metavar="FILE", help="Trust this public SSH key (`.pub`)."),
     ] = None,
     identity: Annotated[
         str | None,
@@ -95,12 +93,12 @@ def signers(
         str | None, typer.Option("--issuer", metavar="URL", help="Who vouches for the identity.")
     ] = None,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Believe none of the owner's signers any more.")
+        bool, typer.Option("--remove", help="Remove the owner's trusted signers.")
     ] = False,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """List or change whose signatures are believed.
+    """List or change trusted signers.
 
     The keys are in `allowed_signers` in PRIME_HOME, in the format of OpenSSH, and may be edited
     there; identities of sigstore are in `allowed_identities`.

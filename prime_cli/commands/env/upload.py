@@ -119,7 +119,7 @@ def upload(
     output: LongOutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Build an environment and publish it on the hub.
+    """Build an environment and publish it to the hub.
 
     What is published already with the same content is left as it is. A version never changes:
     raise it with `--auto-bump`. `--check` runs `prime env check` before anything is sent.

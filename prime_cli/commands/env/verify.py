@@ -37,7 +37,7 @@ def verify(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Rebuild a published wheel from its sources, and compare the two.
+    """Rebuild a published wheel from source and compare the two.
 
     They are compared member by member; what builders stamp in their own way is passed over and
     named. Exits 1 when something differs, 9 when the sources do not build.

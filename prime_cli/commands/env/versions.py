@@ -119,7 +119,7 @@ app = group(
         ),
         "delete": (
             "prime_cli.commands.env.versions:delete_by_hash",
-            "Delete the version with a content hash.",
+            "Delete a version by its content hash.",
         ),
     },
 )
@@ -137,7 +137,7 @@ def delete_by_hash(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Delete the version with a content hash.
+    """Delete a version by its content hash.
 
     \b
     Example:

@@ -48,7 +48,7 @@ def compare(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Tell whether runs really differ.
+    """Test whether runs differ significantly.
 
     B, C … are each compared with A, example by example, and judged together (Holm). Of a folder
     or a model, the newest finished run of every environment is taken. Needs `prime-cli[stats]`.

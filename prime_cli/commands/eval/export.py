@@ -51,7 +51,7 @@ def export(
     quiet: QuietOpt = False,
     offline: OfflineOpt = None,
 ) -> None:
-    """Export a saved evaluation as a page, CSV or data set.
+    """Export a saved evaluation as HTML, CSV or a dataset.
 
     html is one file that opens in a browser without a server; csv has one row a rollout; hf is a
     folder of Parquet with a card, for the Hugging Face Hub. Runs of vf-eval can be exported too.

@@ -118,7 +118,7 @@ def gate(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Hold a saved evaluation to limits.
+    """Check a saved evaluation against limits.
 
     The gates of `prime eval run`, for a run that is over. Exits 1 when a gate is missed, and 3,
     which goes first, when the run did not come to its end or more rollouts ended in an error than

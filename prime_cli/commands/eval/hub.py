@@ -41,7 +41,7 @@ def get(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show an evaluation of the hub, or save it here.
+    """Show or download an evaluation from the hub.
 
     One that was saved is shown, compared and run again like a run of one's own.
 
@@ -214,14 +214,14 @@ def logs(
         ),
     ] = None,
     tail: Annotated[
-        int, typer.Option("--tail", "-n", min=1, help="How many lines, the last ones.")
+        int, typer.Option("--tail", "-n", min=1, help="Number of lines to show, from the end.")
     ] = 1000,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Print what the environment of an evaluation printed.
+    """Print the environment's output in an evaluation.
 
     With `--context` it is looked for on that hub alone.
 
@@ -277,7 +277,7 @@ def delete(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Delete an evaluation from the hub, with its samples.
+    """Delete an evaluation and its samples from the hub.
 
     A run that is saved here stays.
 

@@ -55,7 +55,7 @@ def list_saved(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the evaluations saved here, or those on the hub.
+    """List evaluations saved here or on the hub.
 
     Looks below `./outputs` and `./environments/*/outputs`, also at those of vf-eval.
 

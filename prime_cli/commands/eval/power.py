@@ -86,7 +86,7 @@ def power(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Tell how many examples show a difference, or the reverse.
+    """Compute how many examples a comparison needs.
 
     The variation of rewards comes from numbers, from one run (between and within its examples), or
     from two runs that were compared. The answer is for the test that `prime eval compare` uses.

@@ -19,7 +19,7 @@ def prices(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Show what models cost, in USD per million tokens.
+    """Show model prices in USD per million tokens.
 
     Your own prices come first and win: they are in prices.toml in prime's home. An entry of
     endpoints.toml may hold a price too, which wins over both.

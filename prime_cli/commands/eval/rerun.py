@@ -131,7 +131,7 @@ def rerun(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Make a run once more, exactly.
+    """Repeat a run exactly.
 
     The same wheel by its sha256, the same packages by their lock, the same examples by their
     fingerprint, sampling, arguments and rollouts, as a run of its own. What cannot be had as it
@@ -212,7 +212,7 @@ def rescore(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Give rewards anew to what a run has saved.
+    """Score the saved rollouts of a run again.
 
     The rewards are those of the run's own version, or of `--environment`; its model is not called,
     but judges that the rewards ask are. The result is a run of its own.

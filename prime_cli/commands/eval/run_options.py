@@ -32,7 +32,7 @@ ExamplesOpt = Annotated[
 ]
 RolloutsOpt = Annotated[
     int | None,
-    typer.Option("--rollouts-per-example", "-r", help="Rollouts of each.", show_default="3"),
+    typer.Option("--rollouts-per-example", "-r", help="Rollouts per example.", show_default="3"),
 ]
 ConcurrencyOpt = Annotated[
     int | None,
@@ -40,7 +40,7 @@ ConcurrencyOpt = Annotated[
         "--max-concurrent",
         "--max-concurrent-requests",
         "-c",
-        help="Rollouts at a time.",
+        help="Maximum number of concurrent rollouts.",
         show_default="32",
         rich_help_panel=_LIMITS,
     ),
@@ -50,18 +50,20 @@ PaceOpt = Annotated[
     typer.Option(
         "--max-concurrent",
         "-c",
-        help="Rollouts at a time.",
+        help="Maximum number of concurrent rollouts.",
         show_default="as in the run",
         rich_help_panel=_LIMITS,
     ),
 ]
 MaxTokensOpt = Annotated[
     int | None,
-    typer.Option("--max-tokens", "-t", help="Limit of one completion.", rich_help_panel=_MODEL),
+    typer.Option(
+        "--max-tokens", "-t", help="Maximum tokens per completion.", rich_help_panel=_MODEL
+    ),
 ]
 TemperatureOpt = Annotated[
     float | None,
-    typer.Option("--temperature", "-T", help="Randomness of sampling.", rich_help_panel=_MODEL),
+    typer.Option("--temperature", "-T", help="Sampling temperature.", rich_help_panel=_MODEL),
 ]
 SamplingOpt = Annotated[
     str | None,
@@ -89,7 +91,7 @@ ExtraOpt = Annotated[
         "--extra-env-kwargs",
         "-x",
         metavar="JSON",
-        help="Set on the loaded environment.",
+        help="Attributes to set on the loaded environment.",
         rich_help_panel=_ENVIRONMENT,
     ),
 ]
@@ -134,7 +136,7 @@ HeaderOpt = Annotated[
     typer.Option(
         "--header",
         metavar="'NAME: VALUE'",
-        help="Send with every call; repeatable.",
+        help="Header to send with every model call; repeatable.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -200,9 +202,7 @@ FailFastOpt = Annotated[
 ]
 ResumeOpt = Annotated[
     str | None,
-    typer.Option(
-        "--resume", "-R", metavar="[RUN]", help="Go on with RUN, or the newest of this plan."
-    ),
+    typer.Option("--resume", "-R", metavar="[RUN]", help="Resume RUN, or the newest matching run."),
 ]
 RetryErrorsOpt = Annotated[
     bool,
@@ -212,7 +212,7 @@ RetryErrorsOpt = Annotated[
 ]
 NewOpt = Annotated[
     bool,
-    typer.Option("--new", help="Begin anew; offer no unfinished run.", rich_help_panel=_RESUME),
+    typer.Option("--new", help="Start a new run; do not offer to resume.", rich_help_panel=_RESUME),
 ]
 FailUnderOpt = Annotated[
     float | None,
@@ -237,7 +237,7 @@ MaxDropOpt = Annotated[
     typer.Option(
         "--max-drop",
         metavar="D",
-        help="Exit 1 when more is lost against --baseline.",
+        help="Exit 1 when the reward drops by more than D.",
         rich_help_panel=_GATES,
     ),
 ]
@@ -258,14 +258,14 @@ GithubSummaryOpt = Annotated[
 ]
 MaxCostOpt = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="USD", help="Stop when the run has cost that much."),
+    typer.Option("--max-cost", metavar="USD", help="Stop at this cost."),
 ]
 TokenBudgetOpt = Annotated[
     int | None,
     typer.Option(
         "--token-budget",
         metavar="N",
-        help="Stop when it has used that many tokens.",
+        help="Stop after this many tokens.",
         rich_help_panel=_LIMITS,
     ),
 ]
@@ -311,20 +311,20 @@ VerifiersOpt = Annotated[
 ]
 CacheOpt = Annotated[
     bool,
-    typer.Option(
-        "--cache", help="Keep answers, and take those of the same requests.", rich_help_panel=_MODEL
-    ),
+    typer.Option("--cache", help="Cache model responses and reuse them.", rich_help_panel=_MODEL),
 ]
 SandboxOpt = Annotated[
     bool,
     typer.Option(
-        "--sandbox", help="Wall the environment in with bubblewrap.", rich_help_panel=_ENVIRONMENT
+        "--sandbox",
+        help="Run the environment in a bubblewrap sandbox.",
+        rich_help_panel=_ENVIRONMENT,
     ),
 ]
 AllowNetOpt = Annotated[
     bool,
     typer.Option(
-        "--allow-net", help="Leave it the network, in the sandbox.", rich_help_panel=_ENVIRONMENT
+        "--allow-net", help="Allow network access in the sandbox.", rich_help_panel=_ENVIRONMENT
     ),
 ]
 OnlyGatewayOpt = Annotated[
@@ -337,7 +337,9 @@ OnlyGatewayOpt = Annotated[
 ]
 HubOnlyOpt = Annotated[
     bool,
-    typer.Option("--hub", help="Do not look into local folders.", rich_help_panel=_ENVIRONMENT),
+    typer.Option(
+        "--hub", help="Use the hub only; ignore local folders.", rich_help_panel=_ENVIRONMENT
+    ),
 ]
 SaveOpt = Annotated[
     bool,
@@ -351,7 +353,9 @@ SaveOpt = Annotated[
 ]
 PushOpt = Annotated[
     bool,
-    typer.Option("--push", help="Push it to the hub when it has ended.", rich_help_panel=_RESULTS),
+    typer.Option(
+        "--push", help="Push the results to the hub when the run ends.", rich_help_panel=_RESULTS
+    ),
 ]
 SaveToHubOpt = Annotated[
     bool,

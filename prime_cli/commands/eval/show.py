@@ -164,7 +164,7 @@ def view(
         ),
     ] = None,
 ) -> None:
-    """Look at saved evaluations on the whole screen.
+    """Browse saved evaluations in a full-screen viewer.
 
     Runs by environment and model, rollouts filtered by reward, error and text, two runs side by
     side, and runs that are still going. The keys are named at the foot of the screen.

@@ -7,21 +7,24 @@ _HERE = "prime_cli.commands.hub"
 app = group(
     "Run a hub for a team.",
     {
-        "serve": (f"{_HERE}.serve:serve", "Serve the hub to others."),
-        "user": (f"{_HERE}.users:app", "Say who may use a hub."),
-        "team": (f"{_HERE}.teams:app", "Let several users publish as one owner."),
-        "token": (f"{_HERE}.tokens:app", "Make, list and revoke API keys."),
-        "approve": (f"{_HERE}.tokens:approve", "Let a client in that waits for `prime login`."),
-        "audit": (f"{_HERE}.maintenance:audit", "Show what was done on a hub, the newest first."),
+        "serve": (f"{_HERE}.serve:serve", "Serve a hub over HTTP."),
+        "user": (f"{_HERE}.users:app", "Manage the users of a hub."),
+        "team": (f"{_HERE}.teams:app", "Manage teams that publish as one owner."),
+        "token": (f"{_HERE}.tokens:app", "Create, list and revoke API keys."),
+        "approve": (
+            f"{_HERE}.tokens:approve",
+            "Approve a client that is waiting for `prime login`.",
+        ),
+        "audit": (f"{_HERE}.maintenance:audit", "Show the audit log of a hub, newest first."),
         "migrate": (
             f"{_HERE}.maintenance:migrate",
-            "Bring a hub's database to the schema of this release.",
+            "Migrate a hub's database to this release's schema.",
         ),
-        "gc": (f"{_HERE}.maintenance:gc", "Delete what nobody needs any more."),
+        "gc": (f"{_HERE}.maintenance:gc", "Delete unreferenced blobs and abandoned uploads."),
         "backup": (
             f"{_HERE}.maintenance:backup",
-            "Write everything of a hub to one file, while it serves.",
+            "Back up a hub to one file while it serves.",
         ),
-        "restore": (f"{_HERE}.maintenance:restore", "Fill an empty hub from a backup."),
+        "restore": (f"{_HERE}.maintenance:restore", "Restore a backup into an empty hub."),
     },
 )

@@ -30,14 +30,14 @@ def audit(
         typer.Option("--on", metavar="WHAT", help="What was done to things that begin so."),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=100_000, help="How many at most.")
+        int, typer.Option("--limit", "-n", min=1, max=100_000, help="Maximum number of entries.")
     ] = 100,
     data: DataOpt = None,
     database: DatabaseOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Show what was done on a hub, the newest first.
+    """Show the audit log of a hub, newest first.
 
     Publishing, deleting, changes of visibility, keys, users, teams and logins are noted with who
     did it, with which key and from where; `cli` is a command on the machine of the hub.
@@ -81,7 +81,7 @@ def migrate(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Bring a hub's database to the schema of this release.
+    """Migrate a hub's database to this release's schema.
 
     `prime hub serve` does so itself when it starts; of several that start at once, one does. Run
     it alone to see that it works before the hub is started anew.
@@ -111,7 +111,7 @@ def gc(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Delete what nobody needs any more.
+    """Delete unreferenced blobs and abandoned uploads.
 
     That is blobs which no version names, uploads and logins that were never finished. May be run
     while the hub serves; blobs of the last hour are left alone.
@@ -142,7 +142,7 @@ def backup(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Write everything of a hub to one file, while it serves.
+    """Back up a hub to one file while it serves.
 
     The file holds digests of keys and encrypted secrets, and what is private: keep it like the
     hub itself.
@@ -176,7 +176,7 @@ def restore(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Fill an empty hub from a backup.
+    """Restore a backup into an empty hub.
 
     It may have another kind of database or storage than the hub that was backed up.
 

@@ -170,7 +170,7 @@ def serve(
     ] = LogFormat.JSON,
     quiet: QuietOpt = False,
 ) -> None:
-    """Serve the hub to others.
+    """Serve a hub over HTTP.
 
     The first start makes an admin, and prints on stdout, once, the variables with which a client
     uses this hub as that admin. Ctrl-C and SIGTERM finish what is under way; a second ends at once.

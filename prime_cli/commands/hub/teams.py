@@ -11,11 +11,11 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
 _HERE = "prime_cli.commands.hub.teams"
 
 app = group(
-    "Let several users publish as one owner.",
+    "Manage teams that publish as one owner.",
     {
-        "add": (f"{_HERE}:add", "Make a team, or add members to one."),
+        "add": (f"{_HERE}:add", "Create a team, or add members to one."),
         "list": (f"{_HERE}:list_", "List teams and their members."),
-        "remove": (f"{_HERE}:remove", "Remove members of a team, or the team."),
+        "remove": (f"{_HERE}:remove", "Remove members from a team, or the team."),
     },
 )
 
@@ -38,7 +38,7 @@ def add(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a team, or add members to one.
+    """Create a team, or add members to one.
 
     With `--member`, a team that is there already is added to, and a member who is in it already
     gets the role that is given. Members publish as the team, and see what is private of it.
@@ -103,7 +103,7 @@ def remove(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Remove members of a team, or the team.
+    """Remove members from a team, or the team.
 
     Members lose what is private of the team at once. A team that owns environments or evaluations
     is not removed.

@@ -14,11 +14,11 @@ from prime_cli.core.formatting import parse_duration
 _HERE = "prime_cli.commands.hub.tokens"
 
 app = group(
-    "Make, list and revoke API keys.",
+    "Create, list and revoke API keys.",
     {
-        "add": (f"{_HERE}:add", "Make a key and print it."),
-        "list": (f"{_HERE}:list_", "List keys, of which none is shown."),
-        "remove": (f"{_HERE}:remove", "Revoke a key, or all of a user."),
+        "add": (f"{_HERE}:add", "Create a key and print it."),
+        "list": (f"{_HERE}:list_", "List keys without their values."),
+        "remove": (f"{_HERE}:remove", "Revoke a key, or all keys of a user."),
     },
 )
 
@@ -61,7 +61,7 @@ def add(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a key and print it.
+    """Create a key and print it.
 
     The key, and nothing else, goes to stdout. It is shown this once.
 
@@ -114,7 +114,7 @@ def list_(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """List keys, of which none is shown.
+    """List keys without their values.
 
     When a key was last used is exact to ten minutes. Its parent is the key that it was made with,
     or that approved its login; it is revoked with that one.
@@ -163,7 +163,7 @@ def remove(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Revoke a key, or all of a user.
+    """Revoke a key, or all keys of a user.
 
     It is worth nothing at once, also while the hub serves, and neither are the keys that were made
     with it or for logins that it approved.
@@ -209,7 +209,7 @@ def approve(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Let a client in that waits for `prime login`.
+    """Approve a client that is waiting for `prime login`.
 
     The client gets a new key of the user with the scope `write`, and nobody else sees that key.
 

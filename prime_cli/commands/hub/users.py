@@ -11,11 +11,11 @@ from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
 _HERE = "prime_cli.commands.hub.users"
 
 app = group(
-    "Say who may use a hub.",
+    "Manage the users of a hub.",
     {
-        "add": (f"{_HERE}:add", "Make a user."),
+        "add": (f"{_HERE}:add", "Create a user."),
         "list": (f"{_HERE}:list_", "List users."),
-        "remove": (f"{_HERE}:remove", "Remove a user, with all keys."),
+        "remove": (f"{_HERE}:remove", "Remove a user and all their keys."),
     },
 )
 
@@ -33,7 +33,7 @@ def add(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Make a user.
+    """Create a user.
 
     A user has no key yet. May be run while the hub serves.
 
@@ -102,7 +102,7 @@ def remove(
     output: OutputOpt = None,
     quiet: QuietOpt = False,
 ) -> None:
-    """Remove a user, with all keys.
+    """Remove a user and all their keys.
 
     The keys are worth nothing at once. A user who owns environments or evaluations is not
     removed: they would be gone for everybody who depends on them.

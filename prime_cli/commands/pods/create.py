@@ -85,7 +85,7 @@ def create(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Rent a machine.
+    """Create a pod.
 
     With --gpu-type it is the cheapest offer that fits; without an id or a type you are asked, step
     by step. What it costs, and when it stops, is shown before you agree.

@@ -41,7 +41,7 @@ def list_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the pods that are there.
+    """List your pods.
 
     Those that ended are in `prime pods history`. With --watch the table is drawn anew every five
     seconds; where there is no terminal, each change is a line.
@@ -119,7 +119,7 @@ def history(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """List the pods that ended, the last first.
+    """List terminated pods, latest first.
 
     Each with what it came to.
 

@@ -136,7 +136,7 @@ def ssh(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Log in to a pod, once it lets you in.
+    """Open an SSH session on a pod.
 
     Its port and your key are waited for, its host keys are pinned, and `ssh prime-NAME` reaches
     it from then on, as editors and rsync do. With `--print` or JSON the command is printed, and
@@ -201,7 +201,7 @@ def exec_(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Run a command in a pod, word for word.
+    """Run a command in a pod.
 
     Its stdin, stdout and exit code are those of this command; a connection that breaks ends with
     5. No shell reads the words: for `|` or `$HOME` of the pod, name one, as `sh -c '…'`.
@@ -242,7 +242,7 @@ def cp(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Copy files to a pod or from it.
+    """Copy files to or from a pod.
 
     A path in a pod begins at your home there. `*` in it is looked up there; quote it here. A file
     of this machine with a colon in its name is `./a:b`.

@@ -46,7 +46,7 @@ def status(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Show how a pod is, and what it has come to.
+    """Show the status and cost of a pod.
 
     One that has ended is shown from the history.
 
@@ -146,7 +146,10 @@ def logs(
     ctx: typer.Context,
     pod: PodArg,
     tail: Annotated[
-        int, typer.Option("--tail", "-n", min=1, max=10_000, help="How many lines, the last ones.")
+        int,
+        typer.Option(
+            "--tail", "-n", min=1, max=10_000, help="Number of lines to show, from the end."
+        ),
     ] = 1000,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with what comes, until the pod ends.")
@@ -156,7 +159,7 @@ def logs(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """Print what was said while a pod was made and ran.
+    """Print the log of a pod.
 
     \b
     Example:

@@ -45,7 +45,7 @@ def terminate(
     context: ContextOpt = None,
     offline: OfflineOpt = None,
 ) -> None:
-    """End pods, and everything on them but their disks.
+    """Terminate pods; attached disks are kept.
 
     One that has ended already is no failure. An admin of the hub ends another's pod by its whole
     id, and is asked with its owner's name. What fails for one is told, the others are ended all

@@ -13,9 +13,7 @@ from prime_cli.pods.watch import Shown, changed, poll
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
-WatchOpt = Annotated[
-    bool, typer.Option("--watch", "-w", help="Go on, and show what changes, until Ctrl-C.")
-]
+WatchOpt = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes until Ctrl-C.")]
 
 
 @dataclass(frozen=True)
