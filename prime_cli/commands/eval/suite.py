@@ -10,6 +10,7 @@ from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.suites.budget import budget_for, resume_command
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -20,7 +21,6 @@ from prime_cli.evals.suites.record import (
     resumable,
     unfinished,
 )
-from prime_cli.evals.suites.spending import budget_for, resume_command
 from prime_cli.evals.suites.suite_run import SuiteResult, SuiteRun, begin_record
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.verdict import check_error_rate

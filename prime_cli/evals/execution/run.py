@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prime_cli.evals.execution.caching import open_cache
+from prime_cli.core.paths import prime_home
 from prime_cli.evals.execution.context import RunContext, RunInputs, RunSetup
 from prime_cli.evals.execution.earlier_sessions import (
     EarlierSessions,
@@ -27,6 +27,7 @@ from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
 from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.shared_state import limits_folder
+from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
 from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder, writing
@@ -197,3 +198,10 @@ def _settle(
         labels=inputs.labels,
     )
     return setup, folder
+
+
+def open_cache(scrub: Scrubber) -> ResponseStore:
+    """`cache/responses` in PRIME_HOME; raises StorageFailed where it cannot be made."""
+    store = ResponseStore(prime_home() / "cache" / "responses", scrub)
+    store.open()
+    return store
