@@ -122,7 +122,7 @@ def _read_json(file: Path) -> dict[str, Any] | None:
 def _team(table: dict[str, Any], file: Path) -> str | None:
     team = _text(table, "team_id", file)
     if team is not None and not team.isprintable():
-        raise UsageError(f"team_id in {file} has characters that cannot be shown")
+        raise UsageError(f"team_id in {file} has unprintable characters")
     return team
 
 

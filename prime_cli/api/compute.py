@@ -143,7 +143,7 @@ class Pods:
                 raise
             raise Unreachable(
                 f"{error.message}: a pod may have been made all the same",
-                hint="look for it with `prime pods list` before you ask again",
+                hint="check with `prime pods list` before you try again",
             ) from error
 
     def terminate(self, pod_id: str) -> Ended:

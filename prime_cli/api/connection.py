@@ -247,12 +247,13 @@ class Connection:
                 return response
             response.close()
             if request.method != "GET":
+                target = response.headers["location"]
                 raise Unreachable(
-                    f"{host_of(request.url)} sent the request on to {response.headers['location']}",
+                    f"{host_of(request.url)} redirected the request to {target}",
                     hint="name the hub by its final address; see `prime config show`",
                 )
             request = self._request("GET", next_hop(request.url, response.headers["location"]))
-        raise Unreachable(f"{host_of(request.url)} redirects without end")
+        raise Unreachable(f"{host_of(request.url)} redirects too many times")
 
     def _repeat(self, request: httpx.Request, *, repeatable: bool, last: int) -> httpx.Response:
         client = self._hub if self._is_hub(request.url) else self._outside

@@ -86,7 +86,7 @@ def encode_sample(sample: Mapping[str, Any], place: int) -> bytes:
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(
             f"Sample {place} cannot be written as JSON: {error}",
-            hint="leave out what is neither text, number, list nor object",
+            hint="use only text, numbers, lists and objects",
         ) from error
 
 

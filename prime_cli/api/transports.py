@@ -19,7 +19,7 @@ def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -
         return httpx.Client(transport=transport, timeout=timeout)
     except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
         raise UsageError(
-            f"The variables for proxies or certificates cannot be used: {error}",
+            f"The proxy or certificate variables are invalid: {error}",
             hint="see which with `prime doctor`",
         ) from error
 
@@ -29,7 +29,7 @@ class OfflineTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         raise Offline(
-            f"{host_of(request.url)} was not asked, because prime is offline",
+            f"{host_of(request.url)} was not contacted: prime is offline",
             hint="run it again without `--offline` and PRIME_OFFLINE",
         )
 

@@ -34,7 +34,7 @@ def locked(path: Path, *, seconds: float = 10.0) -> Iterator[None]:
             if time.monotonic() > deadline:
                 raise Conflict(
                     f"Another prime has held {path} for {seconds:g} seconds",
-                    hint="wait for it to end, then run the same command again",
+                    hint="wait until it has finished, then try again",
                 )
             time.sleep(_PAUSE)
         yield

@@ -41,7 +41,7 @@ def parse_duration(text: str) -> int:
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
         raise UsageError(
-            f"`{text[:80]}` is not a span of time", hint="write it as 45s, 90m, 12h, 30d or 2w"
+            f"`{text[:80]}` is not a duration", hint="write it as 45s, 90m, 12h, 30d or 2w"
         )
     return int(found[1]) * _SECONDS[found[2]]
 

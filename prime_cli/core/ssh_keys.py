@@ -120,7 +120,7 @@ def read_public_key(text: str) -> PublicKey:
 
 def _read_line(line: str) -> PublicKey:
     if not line.isprintable():
-        raise UsageError("The public key has characters that cannot be shown")
+        raise UsageError("The public key has unprintable characters")
     kind, _, rest = line.partition(" ")
     encoded, _, comment = rest.lstrip(" ").partition(" ")
     if kind not in KINDS:

@@ -201,7 +201,7 @@ def executable_in(environment: Path) -> Path:
 def _no_python(allowed: SpecifierSet, pythons: list[Python]) -> ResolveFailed:
     minors = sorted({python.minor for python in pythons}, key=Version)
     return ResolveFailed(
-        f"No Python at hand fits {str(allowed) or 'the request'}; found {', '.join(minors)}",
+        f"No installed Python fits {str(allowed) or 'the request'}; found {', '.join(minors)}",
         hint="install one, for example with `uv python install 3.12`",
     )
 

@@ -129,7 +129,7 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
     refusal = try_program(sandbox.wrap_bare(["/usr/bin/env", "true"]))
     if refusal is not None:
         raise UsageError(
-            f"`--sandbox` cannot be had on this system: {refusal}",
+            f"`--sandbox` does not work on this system: {refusal}",
             hint="allow unprivileged user namespaces, or run in a virtual machine of its own",
         )
     return sandbox

@@ -175,7 +175,7 @@ def test_neither_the_poll_token_nor_a_public_key_follows_a_redirect(scripted: Sc
             Waiting(scripted.url).key()
         assert {each.authorization for each in other.seen} == {None}
         scripted.answers["POST /auth_challenge/generate"] = Reply({}, 307, there)
-        with pytest.raises(Unreachable, match="sent the request on"):
+        with pytest.raises(Unreachable, match="redirected the request"):
             Waiting(scripted.url).key()
 
 

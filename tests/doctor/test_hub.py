@@ -140,4 +140,4 @@ def test_variables_that_httpx_cannot_use_are_told_as_what_is_in_the_way(
     monkeypatch.setenv(name, value)
     found = one(check_hub(system(tmp_path)), "hub")
     assert found.status == "failed"
-    assert "variables for proxies or certificates cannot be used" in found.sentence
+    assert "proxy or certificate variables are invalid" in found.sentence

@@ -63,7 +63,7 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 def text(word: str, source: str) -> str:
     """Any text on one line."""
     if not word.isprintable():
-        raise UsageError(f"{source} has characters that cannot be shown")
+        raise UsageError(f"{source} has unprintable characters")
     return word
 
 

@@ -152,7 +152,7 @@ def test_offline_reads_the_local_hub_and_refuses_others(
     assert "ada/wordle" in prime("env", "list", "--offline").ok().out
     refused = prime("env", "list", "--offline", env={"PRIME_API_BASE_URL": "http://127.0.0.1:9"})
     assert refused.code == 5
-    assert "127.0.0.1:9 was not asked, because prime is offline" in refused.err
+    assert "127.0.0.1:9 was not contacted: prime is offline" in refused.err
 
 
 def test_a_served_hub_is_read_like_the_local_one(prime: Prime, tmp_path: Path) -> None:

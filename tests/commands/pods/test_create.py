@@ -80,7 +80,7 @@ def test_an_offer_is_named_by_either_id(
         (("--gpu-type", "b200"), 6, "no `b200`"),
         ((*A, "--max-price", "1"), 6, "--max-price"),
         ((*A, "--for", "0h"), 2, "no time at all"),
-        ((*A, "--for", "soon"), 2, "not a span of time"),
+        ((*A, "--for", "soon"), 2, "not a duration"),
         ((*A, "--for", "367d"), 2, "a year at most"),
         ((*A, "--for", "999999999w"), 2, "a year at most"),
         ((*A, "--env", "NOT_SET_ANYWHERE"), 2, "not set here"),
