@@ -16,12 +16,12 @@ OPERATOR = "cli"
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, and the slugs of the owners that lets them act for.
+    """The caller of a request, and the slugs of the owners that it may act for.
 
-    `slug` is empty for somebody without a key. `reads` are the owners whose private environments
-    and evaluations are seen, `writes` those for which may be published, changed and deleted,
-    `manages` those whose keys and members may be changed. `admin` may look after the whole hub,
-    which does not include seeing what is private.
+    `slug` is empty without a key. `reads` are the owners whose private environments and evaluations
+    are visible, `writes` those for which the caller may publish, change and delete, `manages` those
+    whose keys and members it may change. `admin` may administer the whole hub, which does not
+    include seeing private environments.
     """
 
     slug: str = ""
@@ -40,12 +40,12 @@ class Caller:
 
     @classmethod
     def operator(cls) -> "Caller":
-        """Whoever runs commands on the machine of the hub; the audit log calls them `cli`."""
+        """A user of commands on the hub's machine; `cli` in the audit log."""
         return cls(OPERATOR, admin=True)
 
     @property
     def operates(self) -> bool:
-        """Whether that is who asks: nobody can have that name with a key."""
+        """Whether the caller is the operator: no key can have that name."""
         return self.admin and self.slug == OPERATOR
 
 

@@ -1,4 +1,4 @@
-"""Run a synchronous service for an asynchronous route."""
+"""Run synchronous services from asynchronous routes, in threads."""
 
 from collections.abc import Callable
 from functools import partial

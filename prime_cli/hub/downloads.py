@@ -1,4 +1,4 @@
-"""A blob as an HTTP answer: resumable, cacheable for ever, by the shortest way there is.
+"""Blobs as HTTP responses: resumable, immutable, sent by the shortest path.
 
 Its bytes go from the object store to the client itself (a redirect), from the disk to the socket
 in the server's own code (the ASGI extension `http.response.pathsend`), or through here in blocks.

@@ -1,4 +1,4 @@
-"""What a hub application is made from."""
+"""Settings of a hub application."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Names that nobody can guess: row ids, and the secrets inside upload URLs."""
+"""Unguessable names: row ids, API keys, and the secrets in upload URLs."""
 
 import secrets
 import string

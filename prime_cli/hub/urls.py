@@ -1,4 +1,4 @@
-"""The absolute URLs in answers, and the routes that they lead to."""
+"""Absolute URLs in responses, and the routes that they lead to."""
 
 from urllib.parse import quote, urlsplit
 

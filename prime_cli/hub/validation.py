@@ -1,4 +1,4 @@
-"""What the hub looks at before it keeps or publishes anything; each check has its own name.
+"""Validation of uploads before they are stored or published.
 
 A declaration is refused with UsageError before any byte is sent; bytes that are not what was
 declared, with IntegrityError or UnsafeContent.

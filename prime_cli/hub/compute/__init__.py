@@ -1,1 +1,1 @@
-"""Where a hub gets machines from: providers, behind one small protocol."""
+"""Providers of machines, behind one small protocol."""

@@ -1,7 +1,7 @@
-"""What a hub asks of whoever makes machines, and what it is told.
+"""The interface between a hub and its providers of machines.
 
-A provider knows tags, not users: `prime-<hub>-<pod>` is on everything that it makes, from the first
-moment on, so that what exists can be compared at any time with what the hub's tables say should.
+A provider knows tags, not users: everything it creates carries the tag `prime-<hub>-<pod>` from the
+start, so that what exists can always be compared with what the hub's tables say should exist.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,11 +24,11 @@ class Mount:
 
 @dataclass(frozen=True)
 class PodSpec:
-    """A pod to be made.
+    """A pod to create.
 
-    `vcpus`, `memory` and `disk_size` (GB) are None where the offer's default is meant; `variables`
-    are for its processes; `authorized_keys` are the public keys that may log in. From `stop_at` on
-    it must not be there any more, which the provider sees to where it can, and the hub in any case.
+    `vcpus`, `memory` and `disk_size` (GB) are None for the offer's default; `variables` are set for
+    its processes; `authorized_keys` are the public keys that may log in. It must be gone by
+    `stop_at`: the provider enforces this where it can, and the hub does in any case.
     """
 
     tag: str
@@ -62,11 +62,11 @@ class SshAddress:
 
 @dataclass(frozen=True)
 class PodStatus:
-    """What a provider sees under a tag: a status of `PodStatusEnum`, its way there in percent, why
-    it failed, and how to get in.
+    """The state of a tag at a provider: a status of `PodStatusEnum`, progress in percent, the
+    reason of a failure, and how to connect.
 
-    `started_again` is when that was last done to it. One that `is_resumable` is down, and `resume`
-    starts it again.
+    `started_again` is the time of the last restart. A pod that `is_resumable` is down, and `resume`
+    restarts it.
     """
 
     status: str
@@ -79,55 +79,55 @@ class PodStatus:
 
 
 class Provider(Protocol):
-    """Makes pods and disks. Making one is cheap, and nothing is started or read by it."""
+    """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing."""
 
     @property
     def name(self) -> str:
         """As offers and pods say it: `local`, `sky`."""
 
     def offers(self) -> Sequence[GpuOffer]:
-        """What can be rented now. Raises PrimeError where it cannot be found out."""
+        """What can be rented now. Raises PrimeError if that is unknown."""
 
     def disk_offers(self) -> Sequence[DiskOffer]:
-        """The disks that can be had, none where there are no such things."""
+        """The disks on offer; empty if the provider has no disks."""
 
     def validate_spec(self, order: PodSpec) -> None:
-        """Raise UsageError that names the first wish of an order that cannot be met."""
+        """Raise UsageError naming the first option that cannot be satisfied."""
 
     def start(self, order: PodSpec) -> None:
-        """Begin to make a pod, and return before it is up; to begin again changes nothing.
+        """Start creating a pod and return before it is up; idempotent.
 
-        What comes of it is seen by `look`, also by another process. Raises PrimeError when it
-        cannot even begin; nothing is left then.
+        `inspect` shows the outcome, also to other processes. Raises PrimeError if it cannot even
+        start; nothing is left then.
         """
 
     def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
-        """What is there of `tags`; those of which there is nothing (any more) are left out."""
+        """The pods that exist under `tags`; tags without a pod are omitted."""
 
     def resume(self, tag: str) -> None:
-        """Start a pod again that is resumable, once if several do so at the same time.
+        """Restart a pod that is resumable; concurrent calls restart it once.
 
-        Of any other nothing changes. Raises PrimeError where it cannot begin; it stays as it is.
+        Does nothing for other pods. Raises PrimeError, and changes nothing, if it cannot start.
         """
 
     def list_tags(self, prefix: str) -> Collection[str]:
-        """Every tag that begins like this of which anything is there, in whatever state."""
+        """All tags with this prefix under which anything exists, in any state."""
 
     def end(self, tag: str) -> None:
-        """Let nothing be left of a pod, its disks excepted. Of nothing, nothing is left.
+        """Remove everything of a pod except its disks; idempotent.
 
-        Raises PrimeError where that fails, or goes on for longer than a request should take: then
-        `look` says DELETING.
+        Raises PrimeError if that fails or takes longer than a request should; `inspect` then shows
+        DELETING.
         """
 
     def log(self, tag: str, lines: int) -> str:
-        """The last lines of what was said while the pod was made and while it ran."""
+        """The last lines of the pod's log, from its creation on."""
 
     def make_disk(self, tag: str, size: int) -> None:
-        """Make an empty disk of `size` GB; raises UsageError where there are no such things."""
+        """Create an empty disk of `size` GB; raises UsageError if disks are not supported."""
 
     def remove_disk(self, tag: str) -> None:
-        """Let nothing be left of a disk."""
+        """Remove a disk."""
 
     def list_disk_tags(self, prefix: str) -> Collection[str]:
-        """As `found`, for disks."""
+        """Like `list_tags`, for disks."""

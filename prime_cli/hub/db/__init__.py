@@ -1,1 +1,1 @@
-"""The hub's tables, and how they are reached: SQLAlchemy Core, synchronous."""
+"""The hub's database: SQLAlchemy Core, synchronous."""

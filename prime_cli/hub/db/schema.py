@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this release: made when new, migrated when older."""
+"""Open a database at the schema of this release: created if new, migrated if older."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""What keeps a hub's data in order: garbage, backups. For commands beside the server."""
+"""Maintenance of a hub's data: garbage collection, backup, restore."""

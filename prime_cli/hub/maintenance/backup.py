@@ -1,4 +1,4 @@
-"""Everything of a hub in one file, taken while it serves.
+"""Everything of a hub in one file, written while it serves.
 
 The file is a tar without compression (its blobs are compressed already):
 

@@ -1,4 +1,4 @@
-"""What nobody needs any more: blobs without a name, uploads and logins that ended nowhere."""
+"""Garbage: unreferenced blobs, abandoned uploads and logins."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Pages for browsers, written by the server."""
+"""HTML pages for browsers."""

@@ -1,4 +1,4 @@
-"""The page on which a user lets a client in."""
+"""The page on which a user approves a login."""
 
 from html import escape
 

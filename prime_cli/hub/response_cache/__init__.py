@@ -1,1 +1,1 @@
-"""Pages and files that everybody may see, ready to be sent: few are asked for very often."""
+"""A cache of ready responses for public pages and files, which get most of the requests."""

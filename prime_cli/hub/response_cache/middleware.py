@@ -1,4 +1,4 @@
-"""Answers what is asked most often before the request is routed: pages and files that are ready."""
+"""Middleware that answers public pages and files from the cache, before routing."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Which addresses are answered from ready pages, and what each is about."""
+"""Which requests the cache answers, and what each is about."""
 
 import re
 from functools import lru_cache

@@ -178,7 +178,7 @@ _LARGEST_SHARE = 8
 
 @dataclass(slots=True)
 class CacheEntry:
-    """A page that was right at `serial`, and is as long as its subject's stamp is `stamp`."""
+    """A response that was valid at `serial`, and is as long as its subject's stamp is `stamp`."""
 
     page: CachedResponse
     serial: int
@@ -186,7 +186,7 @@ class CacheEntry:
 
 
 class ResponseCache:
-    """Entries by address. Those that were not asked for the longest go first."""
+    """Entries by address; the least recently used are evicted first."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -200,14 +200,14 @@ class ResponseCache:
         return address in self._entries
 
     def get(self, address: CacheAddress) -> CacheEntry | None:
-        """The entry, which is now the last to go."""
+        """The entry, now the most recently used."""
         entry = self._entries.get(address)
         if entry is not None:
             self._entries.move_to_end(address)
         return entry
 
     def put(self, address: CacheAddress, entry: CacheEntry) -> None:
-        """Keep an entry, in place of an older one; one that takes too much room is not kept."""
+        """Store an entry in place of an older one; an entry that is too large is not stored."""
         self.drop(address)
         size = _size(address, entry)
         if size > self.capacity // _LARGEST_SHARE:
@@ -218,7 +218,7 @@ class ResponseCache:
             self.drop(next(iter(self._entries)))
 
     def drop(self, address: CacheAddress) -> None:
-        """Forget an entry, if there is one."""
+        """Remove an entry, if there is one."""
         entry = self._entries.pop(address, None)
         if entry is not None:
             self.size -= _size(address, entry)

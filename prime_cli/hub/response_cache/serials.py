@@ -1,4 +1,4 @@
-"""Whether anything has changed, asked so often that it must cost next to nothing.
+"""Cheap checks whether the catalog has changed.
 
 The serial says whether anything has, the stamp of a subject whether anything about it has; who
 writes them is `services.serial`. Both are read after a request has come, so that what was committed

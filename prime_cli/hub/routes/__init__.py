@@ -1,1 +1,1 @@
-"""The hub's addresses. A route reads the request, calls one service and writes its answer."""
+"""The hub's routes. A route reads the request, calls one service and writes the response."""

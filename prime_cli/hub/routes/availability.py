@@ -1,4 +1,4 @@
-"""Machines and disks that can be rented now."""
+"""Machines and disks that are available now."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Evaluations: making, finishing, changing, reading and comparing them."""
+"""Evaluations: create, finalize, update, read and compare."""
 
 from starlette.requests import Request
 from starlette.responses import Response

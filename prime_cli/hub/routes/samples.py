@@ -1,4 +1,4 @@
-"""Samples of evaluations: pushing batches, and paging through."""
+"""Samples of evaluations: upload in batches, read in pages."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""Which environments a caller may see and change. What is private does not exist for others."""
+"""Which environments a caller may see and change. Private ones do not exist for others."""
 
 from difflib import get_close_matches
 from functools import cache

@@ -1,4 +1,4 @@
-"""A user's keys as the user sees and changes them."""
+"""A user's API keys: list, create, revoke."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A number that goes up with every change of what the catalogue or an index shows.
+"""A serial that increases with every change of the catalog or an index.
 
 Whatever is kept ready to be answered again is good as long as the number is the same; every
 process of a hub reads it from the database. What is about one environment, or one owner, is good

@@ -1,4 +1,4 @@
-"""The bytes of an upload: taken in pieces, verified, and only then kept.
+"""Upload bodies: received in pieces, verified, then stored.
 
 An upload's address is good until they are kept, until it expires, or until the key ends that it was
 given to. A client that was not told so

@@ -1,4 +1,4 @@
-"""Users of a hub, and who the caller is."""
+"""Users of a hub, and the identity of the caller."""
 
 from typing import Any
 

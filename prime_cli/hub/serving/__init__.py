@@ -1,1 +1,1 @@
-"""A hub behind a socket: the server, and what it watches, counts and limits around the app."""
+"""A served hub: the server, and the middleware around the application."""

@@ -1,4 +1,4 @@
-"""One line for every request, without secrets, gathered before it is written."""
+"""The access log: one line per request, without secrets, written in batches."""
 
 import os
 import time

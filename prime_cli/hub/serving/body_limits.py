@@ -1,4 +1,4 @@
-"""How much, how slowly, and how many at once bodies may come."""
+"""Limits on request bodies: size, speed and concurrency."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Every request gets an id, a line in the log, and is counted."""
+"""Request ids, access log lines and request counts."""
 
 import re
 import secrets

@@ -1,4 +1,4 @@
-"""What the operator of a served hub has chosen, and the settings that it makes."""
+"""Options of a served hub, and the settings that follow from them."""
 
 import os
 import socket

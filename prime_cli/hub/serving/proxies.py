@@ -1,4 +1,4 @@
-"""Where a request really comes from, when proxies stand before the hub."""
+"""The client address of a request behind trusted proxies."""
 
 from collections.abc import Awaitable, Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Where the bytes of wheels and source archives are kept, by their SHA-256."""
+"""Storage of wheels and source archives, by SHA-256."""
 
 import os
 import re

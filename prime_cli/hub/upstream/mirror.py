@@ -1,4 +1,4 @@
-"""Publish here what an upstream has published, through the same steps and the same checks."""
+"""Publish here what an upstream has published, through the same steps and checks."""
 
 import tempfile
 from contextlib import suppress

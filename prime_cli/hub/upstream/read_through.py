@@ -1,4 +1,4 @@
-"""When to ask the upstream: once for many who ask at once, and not again for a while."""
+"""When to ask the upstream: once for concurrent requests, and not again for a while."""
 
 import threading
 import time

@@ -94,7 +94,7 @@ def test_a_pod_that_never_began_tells_its_failure_from_the_history(
     yard.house.clock.wait(minutes=2)
     shown = prime("pods", "status", "web", "-o", "json").ok()
     assert shown.json["status"] == "ERROR"
-    assert "it was interrupted when it began" in shown.json["installation_error"]
+    assert "its creation was interrupted" in shown.json["installation_error"]
     assert "`web` failed: " in shown.err
 
 

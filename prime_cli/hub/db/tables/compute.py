@@ -1,4 +1,4 @@
-"""Machines that are rented: pods, disks, and the public keys that open them."""
+"""Rented machines: pods, disks, and SSH public keys."""
 
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, String, Table, Text
 

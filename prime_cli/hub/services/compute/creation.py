@@ -15,7 +15,7 @@ from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import ADMIN, is_live, select_pods
-from prime_cli.hub.services.compute.pod_spec import (
+from prime_cli.hub.services.compute.pod_request import (
     ChosenOffer,
     check_price,
     check_request,

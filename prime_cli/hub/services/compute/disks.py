@@ -1,4 +1,4 @@
-"""Disks that outlive pods: made and removed by a provider, and known here before they exist."""
+"""Persistent disks: recorded here before a provider creates them."""
 
 from collections.abc import Mapping
 from contextlib import suppress

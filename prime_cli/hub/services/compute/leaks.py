@@ -1,4 +1,4 @@
-"""Leaks: what costs or takes room without need, found and ended."""
+"""Leaks: orphaned and expired pods and disks, found and terminated."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

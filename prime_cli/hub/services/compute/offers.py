@@ -1,4 +1,4 @@
-"""What can be rented now, of all providers, and which of it a caller asks for."""
+"""Available offers of all providers, filtered for a request."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

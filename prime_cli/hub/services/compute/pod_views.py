@@ -1,4 +1,4 @@
-"""Rows of pods as the wire has them."""
+"""Rows of pods as wire structs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

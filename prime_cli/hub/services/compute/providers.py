@@ -1,4 +1,4 @@
-"""The providers of a hub by name, their failures, and the tags of what they make."""
+"""Providers by name, their failures, and the tags of what they create."""
 
 import logging
 import secrets

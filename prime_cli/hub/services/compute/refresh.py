@@ -1,4 +1,4 @@
-"""What the providers see of pods, written to their rows; and the end of pods."""
+"""Refreshing pods from their providers, and terminating them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,10 @@ from prime_cli.wire.pods import (
 
 
 def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
-    """End a pod; of one that has ended, that it has.
+    """Terminate a pod; returns TERMINATED if it already is.
 
-    DELETING is answered where that takes the provider a while. Raises NotFound, NotAllowed, and
-    what the provider raises: the pod stays DELETING then, and is ended when that can be done.
+    Returns DELETING if the provider needs a while. Raises NotFound, NotAllowed, and what the
+    provider raises: the pod then stays DELETING and is terminated as soon as possible.
     """
     require_user(caller)
     with hub.database.read() as connection:
@@ -61,7 +61,7 @@ def end_pod(
     why: str,
     failed: str | None = None,
 ) -> str:
-    """Let nothing be left of a pod: TERMINATED, or DELETING where that takes the provider a while.
+    """Terminate a pod: returns TERMINATED, or DELETING if the provider needs a while.
 
     Of one that had `failed`, the reason stays in the history; None is what its row says. Raises
     what the provider raises, after it is written to the pod.
@@ -89,10 +89,10 @@ def end_pod(
 def close(
     hub: Hub, row: Row[Any], status: str, *, ended_at: str, failure: str | None = None
 ) -> None:
-    """Note that a pod is there no more: from now on it is history."""
+    """Mark a pod as gone, which moves it to the history."""
     values: dict[str, Any] = {
         "status": status,
-        # No clock that was set back lets a pod have cost less than nothing.
+        # If the clock was set back, the cost must not become negative.
         "terminated_at": max(ended_at, row.created_at),
         "updated_at": hub.now(),
         "addresses": "[]",
@@ -112,16 +112,16 @@ _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
 
 
 def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
-    """Note how live pods are, start those again that are down and could go on, and end those that
-    are past their deadline or on their way out.
+    """Update the rows of live pods, restart those that are down but resumable, and terminate those
+    that are past their deadline or already being deleted.
 
-    Pods of a provider that does not answer stay as they are; that is in the log.
+    Pods of a provider that does not answer stay as they are; the failure is logged.
     """
     for provider, row, seen in look(hub, rows):
         if seen is None:
             _note_absence(hub, provider, row)
         elif row.stop_at <= hub.now():
-            # Also of one that is on its way out: it may be stuck there, and it costs.
+            # Also if it is being deleted: it may be stuck, and it costs money.
             _end(hub, provider, row, why="past its deadline")
         elif row.status != DELETING:
             _note(hub, row, _resume(provider, row.tag, seen) if seen.is_resumable else seen)
@@ -130,7 +130,7 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
 
 
 def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], PodStatus | None]]:
-    """What is seen of pods whose providers answer."""
+    """The state of pods whose providers answer."""
     found: list[tuple[Provider, Row[Any], PodStatus | None]] = []
     by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
     for row in rows:
@@ -144,13 +144,13 @@ def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], P
 
 
 def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
-    """What a provider sees of `tags`; None where it does not answer."""
+    """The state of `tags` at a provider; None if it does not answer."""
     answer = ask(provider, lambda provider: provider.inspect(tags))
     return None if isinstance(answer, PrimeError) else answer
 
 
 def _resume(provider: Provider, tag: str, seen: PodStatus) -> PodStatus:
-    """How a pod is that was told to go on; where that fails, whoever looks next tries it again."""
+    """The state of a pod after a restart; a failed restart is retried at the next refresh."""
     failure = ask(provider, lambda each: each.resume(tag))
     if isinstance(failure, PrimeError):
         return replace(seen, status=ERROR, failure=failure.message)
@@ -158,7 +158,7 @@ def _resume(provider: Provider, tag: str, seen: PodStatus) -> PodStatus:
 
 
 def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
-    # Whoever looks is shown why it failed by the pod itself, and it is tried again.
+    # The pod shows why it failed, and the next refresh tries again.
     with suppress(PrimeError):
         end_pod(hub, THE_HUB, provider, row, why=why)
 
@@ -168,12 +168,12 @@ def _note_absence(hub: Hub, provider: Provider, row: Row[Any]) -> None:
     if row.status == ERROR:
         close(hub, row, ERROR, ended_at=now)
     elif row.stop_at <= now or row.status not in _ON_ITS_WAY:
-        # Its provider keeps deadlines too, and nobody may have looked since it was asked for.
+        # Its provider enforces deadlines too, and it may not have been refreshed since creation.
         close(hub, row, TERMINATED, ended_at=min(now, row.stop_at))
     elif timestamp(hub.settings.clock() - _BEGINS_WITHIN) >= row.created_at:
-        why = f"The provider `{row.provider}` has nothing of it: it was interrupted when it began"
+        why = f"The provider `{row.provider}` does not have it: its creation was interrupted"
         close(hub, row, ERROR, ended_at=now, failure=why)
-        # What it was interrupted at is no pod, and may be there all the same.
+        # A partly created pod may exist all the same.
         ask(provider, lambda each: each.end(row.tag))
 
 
@@ -188,7 +188,7 @@ def _note(hub: Hub, row: Row[Any], seen: PodStatus) -> None:
     }
     if all(getattr(row, name) == value for name, value in values.items()):
         return
-    # Only as long as nobody else has noted something in between.
+    # Only if nothing else has updated the row in between.
     same = (pods.c.id == row.id, is_live(), pods.c.status == row.status)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(*same).values(**values, updated_at=hub.now()))

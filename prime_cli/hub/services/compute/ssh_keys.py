@@ -1,4 +1,4 @@
-"""Public keys of users, by which their pods are opened."""
+"""SSH public keys of users, which grant access to their pods."""
 
 from collections.abc import Sequence
 from typing import Any

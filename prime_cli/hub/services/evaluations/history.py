@@ -1,4 +1,4 @@
-"""Finished evaluations of one environment: every one, and by version and model."""
+"""Finished evaluations of one environment: each one, and grouped by version and model."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Samples come in batches: each counts once, in any order, however often it is sent.
+"""Batches of samples: each sample counts once, in any order, however often it is sent.
 
 A batch is known again by the digest of its bytes, and a sample that names itself by its name. What
 a batch changes is one transaction, so a client whose answer was lost sends it again.

@@ -1,4 +1,4 @@
-"""Count, mean and spread of numbers that come a few at a time, without keeping the numbers."""
+"""Running count, mean and spread of numbers, without storing the numbers."""
 
 import math
 from collections.abc import Mapping

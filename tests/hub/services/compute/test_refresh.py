@@ -137,7 +137,7 @@ def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) 
     assert yard.pods() == []
     shown = yard.pod(pod)
     assert shown["status"] == "ERROR"
-    assert "interrupted when it began" in shown["installationFailure"]
+    assert "its creation was interrupted" in shown["installationFailure"]
     assert half_made == set()
 
 
