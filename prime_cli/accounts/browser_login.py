@@ -89,7 +89,7 @@ LOGIN_SECONDS = 600.0
 """How long the codes of the public hub and of ours are good."""
 POLL_SECONDS = 2.0
 _MOST_FAILURES = 5
-_AGAIN = "begin again with `prime login`"
+_AGAIN = "start again with `prime login`"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def wait_for_key(
         login = hub.logins.begin(challenge.public_key)
     except NotFound as error:
         raise NotAllowed(
-            f"{hub.host} lets nobody in by browser",
+            f"{hub.host} does not support browser login",
             hint="give it a key with `prime login --token-stdin`",
         ) from error
     show(ApprovalRequest(login.code, approval_url(web_url, login.code)))
@@ -155,4 +155,4 @@ def _wait(
         if result:
             return result
         failures = 0
-    raise NotAllowed("Nobody approved the login within ten minutes", hint=_AGAIN)
+    raise NotAllowed("The login was not approved within ten minutes", hint=_AGAIN)

@@ -80,8 +80,8 @@ def _try_key(hub: "HubClient") -> Account:
         return hub.accounts.whoami()
     except NotLoggedIn as error:
         raise NotLoggedIn(
-            f"{hub.host} does not know this key; nothing was kept",
-            hint="take the key of this hub, whole and on one line",
+            f"{hub.host} does not accept this key; nothing was saved",
+            hint="paste the whole key of this hub, on one line",
         ) from error
 
 

@@ -56,7 +56,7 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, 
         if KEYS_FEATURE not in hub.capabilities().features:
             if wanted:
                 raise NotAllowed(
-                    f"{hub.host} lets no key revoke itself",
+                    f"{hub.host} does not let keys revoke themselves",
                     hint="revoke it on the hub's own pages, then log out with `--keep-key`",
                 )
             return RevocationResult.CANNOT, None

@@ -27,7 +27,7 @@ def list_teams(hub: "HubClient") -> list[Team]:
     teams = hub.accounts.all_teams()
     for team in teams:
         if not (_WORD.fullmatch(team.slug) and _WORD.fullmatch(team.team_id)):
-            raise Unreachable(f"{hub.host} names a team with a slug or an id that cannot be one")
+            raise Unreachable(f"{hub.host} returned a team with an invalid slug or id")
     return teams
 
 
@@ -43,7 +43,7 @@ def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
             return team
     near = difflib.get_close_matches(wanted, [team.slug for team in teams], n=1)
     hint = f"did you mean `{near[0]}`?" if near else "list yours with `prime teams list`"
-    raise NotFound(f"You are in no team `{wanted}` on {host}", hint=hint)
+    raise NotFound(f"You are not in a team `{wanted}` on {host}", hint=hint)
 
 
 def is_team(team: Team, wanted: str | None) -> bool:

@@ -170,7 +170,7 @@ def _no_pip(completed: Completed) -> ResolveFailed | None:
     if _NO_PIP not in completed.err:
         return None
     return ResolveFailed(
-        "The workspace has no pip", hint="leave out `--with pip`, or install pip there first"
+        "The workspace has no pip", hint="omit `--with pip`, or install pip there first"
     )
 
 

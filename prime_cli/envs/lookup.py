@@ -158,7 +158,7 @@ def _not_known(ref: EnvRef, host: str, error: Unreachable, nearest: str | None) 
 
 
 def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:
-    told = [hint for hint in hints if hint] or ["see what there is with `prime env list`"]
+    told = [hint for hint in hints if hint] or ["list environments with `prime env list`"]
     return NotFound(f"There is no environment `{ref.slug}`", hint="; ".join(told))
 
 
@@ -180,7 +180,7 @@ def require_same_environment(host: str, asked: EnvRef, detail: EnvironmentDetail
     if not same:
         raise IntegrityError(
             f"{host} was asked for {asked}, and answers about {told[:200]}",
-            hint="tell those who run the hub; nothing of the answer was used",
+            hint="report it to the hub's administrator; the answer was not used",
         )
 
 

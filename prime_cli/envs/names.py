@@ -33,7 +33,7 @@ def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = Non
     if not owners:
         raise NotFound(
             f"No environment on the hub is called `{wanted.name}`",
-            hint=suggest_names(hub, wanted.name) or "see what there is with `prime env list`",
+            hint=suggest_names(hub, wanted.name) or "list environments with `prime env list`",
         )
     if len(owners) > 1:
         slugs = ", ".join(f"`{ref.slug}`" for ref in owners.values())

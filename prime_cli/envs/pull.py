@@ -87,7 +87,7 @@ def choose_target_folder(folder: Path, name: str, progress: Progress) -> Path:
         number += 1
         place = base.with_name(f"{base.name}-{number}")
     if number:
-        progress.say(f"{base} is there already, so the sources go to {place}")
+        progress.say(f"{base} already exists, so the sources go to {place}")
     return place
 
 

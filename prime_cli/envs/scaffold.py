@@ -68,7 +68,7 @@ def plan_scaffold(
     if v1 and kind is not TemplateKind.SINGLE_TURN:
         raise UsageError(
             f"There is no v1 template for `{kind}` yet",
-            hint=f"leave out `--v1`, or start from `prime env init {name} --v1`",
+            hint=f"omit `--v1`, or start from `prime env init {name} --v1`",
         )
     package = v1 or multi_file
     source = "taskset" if v1 else ("environment" if multi_file else None)

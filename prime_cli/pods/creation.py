@@ -173,7 +173,7 @@ def plan_creation(
         raise UsageError(
             f"With all that is asked for it is had at {hourly(price)}, and `--max-price` is "
             f"{hourly(wishes.max_price)}",
-            hint="ask for less, or allow more",
+            hint="request less, or raise the limit",
         )
     return PodPlan(
         offer=offer,
@@ -263,7 +263,7 @@ def _image(offer: GpuOffer, wishes: PodOptions) -> str | None:
     if (image == TEMPLATE) != (wishes.template is not None):
         raise UsageError(
             f"`--custom-template-id` goes together with `--image {TEMPLATE}`",
-            hint="name both, or none of them",
+            hint="use both or neither",
         )
     if image is None:
         return next((name for name in offer.images if name != TEMPLATE), None)

@@ -88,7 +88,7 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFoun
         flag = "--regions" if wanted.regions else "--disks"
         return NotFound(f"Nothing fits `{flag}`", hint="leave it out")
     if not offers:
-        return NotFound("There is nothing to rent there now", hint="`--context` names another hub")
+        return NotFound("No machines are available there now", hint="`--context` names another hub")
     if wanted.gpu_type and not match_types(types, wanted.gpu_type):
         near = suggest_types(types, wanted.gpu_type)
         said = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else None
@@ -97,7 +97,7 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFoun
             hint=said or "`prime availability gpu-types` shows what there is",
         )
     return _excluding_option(offers, wanted) or NotFound(
-        "No offer fits all that is asked for",
+        "No offer matches all options",
         hint="`prime availability list` shows what there is",
     )
 

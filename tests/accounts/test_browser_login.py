@@ -88,7 +88,7 @@ def test_nobody_is_waited_for_longer_than_codes_last(scripted: ScriptedHub) -> N
 
 
 def test_a_hub_without_such_logins_is_told_with_the_other_way_in(scripted: ScriptedHub) -> None:
-    with pytest.raises(NotAllowed, match="lets nobody in by browser") as caught:
+    with pytest.raises(NotAllowed, match="does not support browser login") as caught:
         Waiting(scripted.url).key()
     assert "--token-stdin" in (caught.value.hint or "")
 

@@ -156,7 +156,11 @@ def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None
         ),
         (OfferFilter(provider="aws"), "`--provider`", "there is paper"),
         (OfferFilter(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
-        (OfferFilter(gpu_count=3, max_price=0.1), "No offer fits all", "prime availability list"),
+        (
+            OfferFilter(gpu_count=3, max_price=0.1),
+            "No offer matches all",
+            "prime availability list",
+        ),
     ],
 )
 def test_the_wish_that_is_to_blame_is_named(wanted: OfferFilter, message: str, hint: str) -> None:
@@ -171,7 +175,7 @@ def test_where_it_is_to_be_is_to_blame_when_a_hub_that_was_asked_for_it_has_noth
 
 
 def test_a_hub_without_machines_says_so() -> None:
-    assert "nothing to rent" in explain_no_offer([], OfferFilter(gpu_type="h100")).message
+    assert "No machines are available" in explain_no_offer([], OfferFilter(gpu_type="h100")).message
 
 
 def test_offers_that_take_no_variables_are_left_out_as_the_official_client_does() -> None:

@@ -73,7 +73,7 @@ def test_who_is_in_no_team_is_not_asked(hub: ScriptedHub) -> None:
     hub.answer("GET /user/teams", {"data": [], "total_count": 0})
     with Terminal("switch") as terminal:
         assert terminal.end() == 0, terminal.text
-        assert "You are in no team" in terminal.text
+        assert "You are not in a team" in terminal.text
         assert "[1-" not in terminal.text
 
 

@@ -32,7 +32,7 @@ def require_sha256(file: Path, sha256: str) -> None:
     if found != sha256:
         raise IntegrityError(
             f"{file} has sha256 {found}, and {sha256} is pinned",
-            hint="copy the file again, or ask whoever made it",
+            hint="copy the file again, or ask who made it",
         )
 
 

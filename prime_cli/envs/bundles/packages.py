@@ -46,7 +46,7 @@ def choose_packages(
         if not covers_platform(lock, machine.sys_platform):
             raise ResolveFailed(
                 f"The packages were locked for one system, which is not {machine.target.platform}",
-                hint="leave out that `--platform`, or make the bundle on such a machine",
+                hint="omit that `--platform`, or make the bundle on such a machine",
             )
     listed = list_artifacts(lock, offline=offline)
     wheels: dict[str, Artifact] = {}

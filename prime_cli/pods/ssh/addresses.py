@@ -43,7 +43,7 @@ def parse_address(text: str) -> NodeAddress:
     if found is None or not 1 <= port <= _MOST_PORT:
         raise IntegrityError(
             f"The hub says that the pod is reached at {text[:_SHOWN]!r}, which is no address",
-            hint="nothing was started; ask whoever runs the hub",
+            hint="nothing was started; ask the hub's administrator",
         )
     return NodeAddress(found["user"], found["host"].strip("[]"), port)
 

@@ -39,15 +39,15 @@ class CopyPlan:
 def plan_copy(words: Sequence[str]) -> CopyPlan:
     """Read `SRC… DST`, where one side is `NAME:PATH`; raises UsageError for anything else."""
     if len(words) < len(("from", "to")):
-        raise UsageError("Two paths are needed: from where, and to where", hint=_NAMES)
+        raise UsageError("Give a source and a destination", hint=_NAMES)
     parts = [split_remote(word) for word in words]
     *sources, target = parts
     pods = {pod for pod, _ in sources}
     if target[0] is None and pods == {None}:
-        raise UsageError("Neither side is in a pod", hint=_NAMES)
+        raise UsageError("Neither path is in a pod", hint=_NAMES)
     if target[0] is not None and pods != {None}:
         raise UsageError(
-            "Both sides are in pods: files go from here or to here", hint="copy in two steps"
+            "Both paths are in pods: one of them must be local", hint="copy in two steps"
         )
     if len(pods) > 1:
         raise UsageError("The sources are in different places", hint="copy from one at a time")

@@ -61,9 +61,9 @@ def remote_line(words: Sequence[str]) -> str:
     Raises UsageError for what cannot be sent.
     """
     if not words:
-        raise UsageError("No command is named", hint="it goes behind `--`")
+        raise UsageError("No command was given", hint="put it after `--`")
     if any("\0" in word for word in words):
-        raise UsageError("A word of a command cannot hold a NUL")
+        raise UsageError("A command argument cannot contain a NUL")
     first = "'" + words[0].replace("'", "'\"'\"'") + "'"
     return " ".join([first, *map(shlex.quote, words[1:])])
 

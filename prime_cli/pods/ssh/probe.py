@@ -125,7 +125,7 @@ def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
         return IntegrityError(
             f"`{route.name}` has not the host key that the hub says: it is not your pod",
             detail=seen.said,
-            hint="nothing was sent; ask whoever runs the hub",
+            hint="nothing was sent; ask the hub's administrator",
         )
     return IntegrityError(
         f"`{route.name}` has another host key than before: it may not be your pod",

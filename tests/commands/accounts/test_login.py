@@ -90,7 +90,7 @@ def test_a_key_from_stdin_is_tried_and_kept(team_hub: TeamHub, home: Path) -> No
 def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: Path) -> None:
     result = log_in(team_hub.url, "--name", "team")
     assert result.code == 4
-    assert "does not know this key; nothing was kept" in result.err
+    assert "does not accept this key; nothing was saved" in result.err
     assert not settings(home)
     assert not (home / ".prime" / "credentials.toml").exists()
 
@@ -148,7 +148,7 @@ def test_a_hub_that_cannot_revoke_is_told_and_the_key_forgotten(scripted: Script
     log_in(scripted.url, "--name", "team").ok()
     refused = prime("logout", "--revoke")
     assert refused.code == 4
-    assert "lets no key revoke itself" in refused.err
+    assert "does not let keys revoke themselves" in refused.err
     done = prime("logout").ok()
     assert "this hub revokes none by itself" in done.err
     assert "No key is kept here" in prime("logout", "--all").ok().err

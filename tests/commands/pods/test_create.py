@@ -88,7 +88,7 @@ def test_an_offer_is_named_by_either_id(
         ((*A, "--nodes", "2"), 2, "one at a time"),
         ((*A, "--share-with-team"), 2, "none is named"),
         ((*A, "--share-with-team", "--member", "bob"), 2, "give one of them"),
-        ((*A, "--team-id", "nobody"), 6, "no team `nobody`"),
+        ((*A, "--team-id", "nobody"), 6, "not in a team `nobody`"),
         ((*A, "--disks", "nothing"), 6, "There is no disk `nothing`"),
         ((*A, "--ssh-key", "no-such-file"), 6, "no key `no-such-file` on"),
     ],
