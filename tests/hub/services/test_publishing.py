@@ -153,11 +153,11 @@ def test_source_archive_that_must_not_be_unpacked_is_refused(
         ({"sha256": "A" * 64}, "SHA-256"),
         ({"content_hash": "../../etc"}, "content hash"),
         ({"filename": "../word-0.1.0-py3-none-any.whl"}, "plain file name"),
-        ({"filename": "word.whl"}, "name of a wheel"),
+        ({"filename": "word.whl"}, "wheel file name"),
         ({"filename": "other-0.1.0-py3-none-any.whl"}, "`other`"),
         ({"filename": "word-0.2.0-py3-none-any.whl"}, "0.2.0"),
         ({"semantic_version": "first"}, "PEP 440"),
-        ({"size": 2**40}, "more than"),
+        ({"size": 2**40}, "exceed"),
         ({"metadata": {"tags": "x"}}, "tags"),
     ],
 )
