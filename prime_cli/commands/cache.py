@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,11 +11,13 @@ from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_sess
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
 from prime_cli.envs.cache.entries import DESCRIPTIONS, CacheEntry, CacheKind, list_entries
-from prime_cli.envs.cache.maintenance import BrokenEntry, prune, select_unused, verify_entries
 from prime_cli.session import Session
 from prime_cli.terminal.words import age
 
 _HERE = "prime_cli.commands.cache"
+
+if TYPE_CHECKING:
+    from prime_cli.envs.cache.maintenance import BrokenEntry
 
 app = group(
     "List, verify and prune prime's cache.",
@@ -135,6 +137,8 @@ def prune_kept(
     \b
     See also: `prime cache list`, `prime cache verify`.
     """
+    from prime_cli.envs.cache.maintenance import prune, select_unused
+
     session = open_session(ctx, output=output, quiet=quiet)
     if everything and older_than is not None:
         raise UsageError("`--all` and `--older-than` exclude each other")
@@ -180,6 +184,8 @@ def verify_kept(
     \b
     See also: `prime cache list`, `prime cache prune`.
     """
+    from prime_cli.envs.cache.maintenance import prune, verify_entries
+
     session = open_session(ctx, output=output, quiet=quiet)
     home, show = session.config.home.value, session.output
     entries = list_entries(home, _chosen_kinds(kind) or frozenset(CacheKind))
@@ -200,5 +206,5 @@ def verify_kept(
     show.done(f"Checked {count}; removed {len(names)}" if names else f"Checked {count}: all whole")
 
 
-def _broken_record(broken: BrokenEntry, *, removed: bool) -> dict[str, object]:
+def _broken_record(broken: "BrokenEntry", *, removed: bool) -> dict[str, object]:
     return {**_entry_record(broken.entry), "why": broken.why, "removed": removed}
