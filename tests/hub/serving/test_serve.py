@@ -38,13 +38,13 @@ def test_taken_port_is_told_before_anything_is_served(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), "--port", port)
     assert (done.code, done.out) == (7, "")
-    assert f"Port {port} of 127.0.0.1 is taken" in done.err
+    assert f"Port {port} of 127.0.0.1 is used" in done.err
     assert not (tmp_path / "hub").exists()
 
 
 def test_hubs_that_start_at_the_same_time_do_not_share_a_port() -> None:
     with reserve_port("127.0.0.1", 0) as port:
-        with pytest.raises(Conflict, match=f"Port {port} of 127.0.0.1 is taken"):
+        with pytest.raises(Conflict, match=f"Port {port} of 127.0.0.1 is used"):
             reserve_port("127.0.0.1", port).__enter__()
         with socket.create_server(("127.0.0.1", port), reuse_port=True):
             # As a worker does: what is reserved without listening gets no connections.
