@@ -287,12 +287,12 @@ STEPS = ("begin_wheel", "send", "finish_wheel", "begin_version", "finish_version
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from prime_cli.api.version_documents import Locks
+    from prime_cli.api.version_documents import VersionLocks
     from prime_cli.api.environments import Uploads
     from prime_cli.main import main
 
     step, when, folder = sys.argv[1:]
-    group = Locks if step == "put" else Uploads
+    group = VersionLocks if step == "put" else Uploads
     real = getattr(group, step)
 
     def dying(self, *words):

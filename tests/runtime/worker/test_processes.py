@@ -21,15 +21,15 @@ PATIENCE_S = 40
 
 STARTS_AND_ENDS = """
 import subprocess, sys
-from prime_cli.runtime.worker import descendants
-descendants.adopt_orphans()
+from prime_cli.runtime.worker import processes
+processes.adopt_orphans()
 start = "import subprocess as s; " \\
     "quiet = {'stdout': s.DEVNULL, 'stderr': s.DEVNULL, 'start_new_session': True}; " \\
     "print(s.Popen(['sleep', '60'], **quiet).pid, flush=True)"
 orphan = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True).stdout
 exec(start)
 print(orphan)
-descendants.kill_descendants()
+processes.kill_descendants()
 """
 
 RUNS_A_WORKER = """
