@@ -40,6 +40,12 @@ def pytest_configure() -> None:
     set_seed()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`, two for each core: half of the time tests wait for processes of their own."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Lift the limit of `--allow-hosts` for tests that are marked for the network, and leave out

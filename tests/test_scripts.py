@@ -12,6 +12,8 @@ from tests.helpers.scripted_model import Received, Reply, ScriptedModel, echo, s
 from tests.helpers.scripts import Script, Step, matches, read_script
 from tests.helpers.tools import require
 
+pytestmark = pytest.mark.slow
+
 _REACHING_PODS = ("pods",)
 TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial.md"
 SCRIPTS = [

@@ -163,7 +163,7 @@ def _ask_for_team(session: Session, teams: "list[Team]") -> str:
     from prime_cli.accounts.teams import team_title
 
     if not teams:
-        session.output.say(f"You are in no team on {session.hub.host}")
+        session.output.say(f"You are not in a team on {session.hub.host}")
         return PERSONAL
     named = {f"{team_title(each)}, {each.role.lower()}": each.slug for each in teams}
     if not session.output.is_interactive:

@@ -1,5 +1,6 @@
 """Whoever talks to a hub can be told which: `--context`, on every such command."""
 
+import ast
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,10 +23,26 @@ def _commands(node: Node, target: str) -> Iterator[tuple[Node, str]]:
 
 
 def _source(target: str) -> str:
-    spec = find_spec(target.partition(":")[0])
+    """A command's function, with those of its module that it calls."""
+    module, _, name = target.partition(":")
+    spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).read_text(encoding="utf-8")
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    functions = {
+        node.name: (node, ast.get_source_segment(text, node) or "")
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    if name not in functions:
+        return text
+    reached, waiting = {name}, [name]
+    while waiting:
+        tree, _ = functions[waiting.pop()]
+        called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        waiting += (called & functions.keys()) - reached
+        reached |= called & functions.keys()
+    return "\n".join(functions[each][1] for each in sorted(reached))
 
 
 COMMANDS = [

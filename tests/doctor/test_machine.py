@@ -58,6 +58,8 @@ def test_the_official_client_in_the_same_environment_is_told(
     info.mkdir()
     (info / "METADATA").write_text("Name: prime\nVersion: 0.18.0\n", encoding="utf-8")
     (info / "RECORD").write_text(f"{file},,\n", encoding="utf-8")
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
     monkeypatch.syspath_prepend(tmp_path)
     found = one(check_python(system(tmp_path, {"PATH": str(tmp_path)})))
     assert (found.status, "(`prime` 0.18.0)" in found.sentence) == (status, status == "warning")

@@ -263,6 +263,7 @@ def test_pip_is_named_when_the_workspace_has_none(workspace: Workspace, tmp_path
     assert "has no pip" in raised.value.message
 
 
+@pytest.mark.slow
 def test_pip_installs_and_uninstalls_where_there_is_one(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ DISKS: DiskOffer = msgspec.structs.replace(DISK, provider="local")
 class Clustered(Machines):
     """Of which one may have several."""
 
-    def require_possible(self, order: object) -> None:
+    def validate_spec(self, order: object) -> None:
         """Everything is."""
 
 

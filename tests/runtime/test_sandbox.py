@@ -177,6 +177,7 @@ def test_what_it_keeps_as_data_is_there_the_next_time(sandbox: Sandbox) -> None:
     assert (sandbox.data / "kept").read_text(encoding="ascii") == "x"
 
 
+@pytest.mark.slow
 @needs_bubblewrap
 def test_a_module_is_tried_within_too(sandbox: Sandbox, tmp_path: Path) -> None:
     verdict = try_import(Path(sys.executable), "this", sandbox=sandbox)

@@ -14,6 +14,8 @@ from prime_cli.runtime.sandbox import Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 
+pytestmark = pytest.mark.slow
+
 KEY = "planted-key-of-the-user"
 SEARCH = """
 import os, stat, sys

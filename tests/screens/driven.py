@@ -22,48 +22,44 @@ _BYTES = f"{_BARS}::test_uploads_and_downloads_show_their_bytes"
 _CHOOSING = f"{_RENTING}::test_every_step_can_be_left"
 
 QUESTIONS = {
-    ("commands/completion/options.py", "Change "): (
-        f"{_PROMPTS}::test_changing_a_file_of_the_users"
-    ),
-    ("commands/context/delete.py", "Forget `"): (
+    ("commands/completion.py", "Change "): (f"{_PROMPTS}::test_changing_a_file_of_the_users"),
+    ("commands/context.py", "Forget `"): (
         f"{_LOGIN}::test_a_context_with_a_key_is_deleted_after_a_yes"
     ),
-    ("commands/disks/create.py", "Which disk?"): (
+    ("commands/disks.py", "Which disk?"): (
         f"{_DISKS}::test_a_kind_of_disk_is_chosen_by_its_number"
     ),
-    ("commands/disks/create.py", "_question(plan)"): f"{_DISKS}::test_a_disk_is_rented_after_a_yes",
-    ("commands/disks/terminate.py", "Terminate "): (
-        f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"
-    ),
-    ("commands/env/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
+    ("commands/disks.py", "_question(plan)"): f"{_DISKS}::test_a_disk_is_rented_after_a_yes",
+    ("commands/disks.py", "Terminate "): (f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"),
+    ("commands/env/versions.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
     ),
-    ("commands/eval/costing.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
-    ("commands/eval/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
-    ("commands/eval/resuming.py", "Run "): _RUN,
+    ("commands/eval/prepare_run.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
+    ("commands/eval/hub.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
+    ("commands/eval/prepare_run.py", "Run "): _RUN,
     ("commands/gc.py", "End "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
-    ("commands/hub/team/remove.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
-    ("commands/hub/user/remove.py", "Remove the user `"): (
+    ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
+    ("commands/hub/users.py", "Remove the user `"): (
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
-    ("commands/pods/asking.py", "Which GPU?"): _CHOOSING,
-    ("commands/pods/asking.py", "How many?"): _CHOOSING,
-    ("commands/pods/asking.py", "Whose?"): _CHOOSING,
-    ("commands/pods/asking.py", "Which image?"): _CHOOSING,
-    ("commands/pods/asking.py", "f'{what}, {least}-{most}{of_unit}?'"): (
+    ("commands/pods/prompts.py", "Which GPU?"): _CHOOSING,
+    ("commands/pods/prompts.py", "How many?"): _CHOOSING,
+    ("commands/pods/prompts.py", "Whose?"): _CHOOSING,
+    ("commands/pods/prompts.py", "Which image?"): _CHOOSING,
+    ("commands/pods/prompts.py", "f'{what}, {least}-{most}{of_unit}?'"): (
         f"{_RENTING}::test_a_size_that_is_none_is_no_pod"
     ),
-    ("commands/pods/asking.py", "Who may use it? Numbers with commas"): (
+    ("commands/pods/prompts.py", "Who may use it? Numbers with commas"): (
         f"{_RENTING}::test_members_are_picked_by_their_numbers"
     ),
     ("commands/pods/create.py", "Create "): f"{_RENTING}::test_a_pod_is_made_after_a_yes",
     ("commands/pods/terminate.py", "Terminate "): f"{_PODS}::test_pods_are_ended_after_a_yes",
-    ("commands/ssh_keys/remove.py", "Remove the SSH key "): (
+    ("commands/ssh_keys.py", "Remove the SSH key "): (
         f"{_DISKS}::test_a_key_is_removed_after_a_yes"
     ),
-    ("commands/switch.py", "Whom do you work for?"): (
+    ("commands/teams.py", "Whom do you work for?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
     ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
@@ -77,20 +73,20 @@ BARS = {
     ("api/evaluations.py", "Pushing samples"): _RUNS,
     ("api/transfers.py", "Downloading "): _BYTES,
     ("api/transfers.py", "Uploading "): _BYTES,
-    ("checks/doctor.py", "Looking at this machine"): (
+    ("doctor/run.py", "Looking at this machine"): (
         f"{_BARS}::test_looking_at_this_machine_is_shown"
     ),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
-    ("commands/env/outdated.py", "Asking the hub"): _INSTALL,
+    ("commands/env/lock.py", "Asking the hub"): _INSTALL,
     ("commands/eval/compare.py", "Comparing"): _RUNS,
     ("commands/eval/gate.py", "Reading "): _RUNS,
-    ("commands/eval/hugging_face.py", "Pushing to the Hugging Face Hub"): (
+    ("commands/eval/export.py", "Pushing to the Hugging Face Hub"): (
         f"{_BARS}::test_a_push_to_the_hugging_face_hub_is_shown"
     ),
     ("commands/eval/power.py", "Planning"): _RUNS,
     ("commands/eval/show.py", "Reading "): _RUNS,
-    ("commands/hub/migrate.py", "Migrating"): _HUBS,
+    ("commands/hub/maintenance.py", "Migrating"): _HUBS,
     ("envs/build.py", "Building "): f"{_BARS}::test_building_is_shown",
     ("envs/bundles/unpacked.py", "Unpacking "): _BUNDLE,
     ("envs/bundles/packages.py", "Building "): _BUNDLE,
@@ -104,11 +100,11 @@ BARS = {
     ("envs/upload.py", "Preparing the starter environments"): (
         f"{_BARS}::test_the_first_command_says_what_it_prepares"
     ),
-    ("evals/checking/check.py", "Checking "): _CHECKS,
+    ("evals/env_check/check.py", "Checking "): _CHECKS,
     ("evals/export/exports.py", "Exporting"): _RUNS,
-    ("evals/live_session.py", "self._title()"): _RUN,
-    ("evals/sharing/saving.py", "Fetching "): _RUNS,
-    ("evals/suites/telling.py", "self._label"): _CHECKS,
+    ("evals/execution/session.py", "self._title()"): _RUN,
+    ("evals/sharing/download.py", "Fetching "): _RUNS,
+    ("evals/suites/suite_run.py", "self._label"): _CHECKS,
     ("hub/maintenance/backup.py", "Copying blobs"): _HUBS,
     ("hub/maintenance/backup.py", "Copying tables"): _HUBS,
     ("hub/maintenance/garbage.py", "Looking through the blobs"): _HUBS,

@@ -30,6 +30,7 @@ def test_a_platform_that_is_none_is_refused_before_the_hub_is_asked() -> None:
         Hub().environments.bundle("ada/nowhere", file="x.bundle", platforms=["amiga"])
 
 
+@pytest.mark.slow
 def test_a_wheel_is_rebuilt_from_its_sources(here: Path) -> None:
     environments = Hub().environments
     environments.upload(write_project(here))

@@ -81,6 +81,7 @@ def test_holm_adjusts_upwards_and_keeps_the_order(values: list[float]) -> None:
     assert in_order == sorted(in_order)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(shares, outcomes, st.integers(0, 1000))
 def test_swapping_the_runs_turns_the_sign_and_nothing_else(

@@ -145,6 +145,7 @@ def test_the_power_holds_in_simulation() -> None:
     assert np.mean(np.asarray(found) < 0.05) == pytest.approx(0.808, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [6, 9, 12, 20, 60])
 def test_the_simulation_finds_what_the_test_of_compare_finds(size: int) -> None:
     rows = np.random.default_rng(3).normal(0.6, 1, (300, size))

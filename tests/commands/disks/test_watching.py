@@ -49,6 +49,7 @@ def watching(url: str, mode: str) -> Iterator[IO[str]]:
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal there")
 def test_what_changes_is_a_record_and_what_goes_too(home: Path, tmp_path: Path) -> None:
     with served_hub(tmp_path / "hub", providers=(Machines(),)) as url:

@@ -32,6 +32,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="is ended by SIGINT")
 def test_every_change_is_a_line_until_ctrl_c(tmp_path: Path) -> None:
     """In all forms at once, since each waits for seconds between two looks."""

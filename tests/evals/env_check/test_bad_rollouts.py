@@ -7,6 +7,8 @@ import pytest
 from prime_cli.evals.env_check.network import Declaration
 from tests.evals.env_check.small import GOOD, Sounded, sound_twice, with_class
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_conversation_without_an_end_is_ended_and_told(tmp_path: Path) -> None:
     talk = """

@@ -14,6 +14,8 @@ from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import small_spec, spec_for
 
+pytestmark = pytest.mark.slow
+
 PATIENT = RetryPolicy(*(40,) * 6, first_s=0.01, longest_s=0.05)
 HASTY = RetryPolicy(*(1,) * 6, first_s=0.01, longest_s=0.05)
 # Long enough for a busy machine; a hang costs as much.

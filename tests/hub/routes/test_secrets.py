@@ -121,7 +121,7 @@ def test_other_key_is_noticed(client: httpx.Client, folder: Path) -> None:
     hub = open_hub(settings_for(folder))
     with hub.database.read() as connection:
         sealed = connection.exec_driver_sql("SELECT value FROM secrets").scalar_one()
-    with pytest.raises(StorageFailed, match="under another key"):
+    with pytest.raises(StorageFailed, match="with a different key"):
         open_seal(hub.settings).unseal(sealed)
 
 

@@ -24,7 +24,7 @@ DIGEST = "ab" + "0" * 62
     "location", ["s3://", "s3:///prefix", "s3://UPPER", "s3://ab", "s3://bucket/a b", "s3://b@host"]
 )
 def test_location_that_is_no_bucket_is_refused(location: str) -> None:
-    with pytest.raises(UsageError, match="is no bucket"):
+    with pytest.raises(UsageError, match="is not a valid bucket"):
         open_storage(location, aws_variables("http://127.0.0.1:1"))
 
 

@@ -11,6 +11,8 @@ from tests.runtime.worker.test_v0 import EVERY_FAMILY
 from tests.runtime.worker.test_v0 import run as run_v0
 from tests.runtime.worker.test_v1 import run as run_v1
 
+pytestmark = pytest.mark.slow
+
 V1 = [pytest.param(version, marks=pytest.mark.slow) for version in ("0.4.0", "0.3.1")]
 
 

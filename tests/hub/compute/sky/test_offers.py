@@ -42,7 +42,7 @@ def test_a_cloud_without_a_catalog_is_not_in_the_way_of_others(sky: FakeSky) -> 
 
 def test_without_any_cloud_it_is_said_how_to_get_one(sky: FakeSky) -> None:
     sky.set(enabled=[])
-    with pytest.raises(EnvironmentFailed, match="`sky check` says what each needs"):
+    with pytest.raises(EnvironmentFailed, match="run `sky check` to see what each one needs"):
         sky.provider().offers()
 
 
@@ -113,5 +113,5 @@ def test_what_does_not_map_is_refused_by_name(sky: FakeSky) -> None:
         provider.validate_spec(order_of(provider, AWS, image="ubuntu"))
     with pytest.raises(UsageError, match="more than 96 KiB"):
         provider.validate_spec(order_of(provider, AWS, variables={"A": "x" * 200_000}))
-    with pytest.raises(UsageError, match="no disks"):
+    with pytest.raises(UsageError, match="does not support persistent disks"):
         provider.make_disk("prime-1", 10)

@@ -74,7 +74,7 @@ def test_a_pod_may_name_members(lab: Lab, name: str) -> None:
 
 def test_sharing_needs_a_team_and_members_of_it(lab: Lab) -> None:
     alone = lab.ada.post(f"{API}/pods", json=wish() | {"sharedWithTeam": True})
-    assert (alone.status_code, "none is named" in alone.json()["detail"]) == (422, True)
+    assert (alone.status_code, "needs a team" in alone.json()["detail"]) == (422, True)
     stranger = {"team": {"teamId": lab.team}, "teamMemberIds": [lab.id_of(lab.eve)]}
     assert lab.ada.post(f"{API}/pods", json=wish() | stranger).status_code == 404
     other = lab.eve.post(f"{API}/pods", json=wish() | {"team": {"teamId": lab.team}})
