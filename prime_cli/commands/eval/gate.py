@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.eval import gate_options
 from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
@@ -107,12 +108,12 @@ def gate(
         str | None,
         typer.Argument(help="A run's id or its folder.", show_default="the newest here"),
     ] = None,
-    fail_under: options.FailUnderOpt = None,
-    baseline: options.BaselineOpt = None,
-    max_drop: options.MaxDropOpt = None,
+    fail_under: gate_options.FailUnderOpt = None,
+    baseline: gate_options.BaselineOpt = None,
+    max_drop: gate_options.MaxDropOpt = None,
     max_error_rate: options.ErrorRateOpt = 0.0,
-    junit: options.JunitOpt = None,
-    github_summary: options.GithubSummaryOpt = None,
+    junit: gate_options.JunitOpt = None,
+    github_summary: gate_options.GithubSummaryOpt = None,
     output: OutputOpt = None,
     quiet: QuietOpt = False,
     context: ContextOpt = None,

@@ -5,6 +5,7 @@ import os
 
 import typer
 
+from prime_cli.commands.eval import gate_options
 from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.eval.gate import apply_gates, prepare_gates
 from prime_cli.commands.eval.prepare_run import announce_cost, prepare_run
@@ -74,11 +75,11 @@ def run(
     resume: options.ResumeOpt = None,
     retry_errors: options.RetryErrorsOpt = False,
     new: options.NewOpt = False,
-    fail_under: options.FailUnderOpt = None,
-    baseline: options.BaselineOpt = None,
-    max_drop: options.MaxDropOpt = None,
-    junit: options.JunitOpt = None,
-    github_summary: options.GithubSummaryOpt = None,
+    fail_under: gate_options.FailUnderOpt = None,
+    baseline: gate_options.BaselineOpt = None,
+    max_drop: gate_options.MaxDropOpt = None,
+    junit: gate_options.JunitOpt = None,
+    github_summary: gate_options.GithubSummaryOpt = None,
     verifiers: options.VerifiersOpt = None,
     python: PythonOpt = None,
     sandbox: options.SandboxOpt = False,

@@ -9,7 +9,6 @@ _MODEL = "Model and sampling"
 _ENVIRONMENT = "Environment"
 _LIMITS = "Limits and errors"
 _RESUME = "Resume"
-_GATES = "Gates and reports"
 _RESULTS = "Results"
 
 NameArg = Annotated[
@@ -213,48 +212,6 @@ RetryErrorsOpt = Annotated[
 NewOpt = Annotated[
     bool,
     typer.Option("--new", help="Start a new run; do not offer to resume.", rich_help_panel=_RESUME),
-]
-FailUnderOpt = Annotated[
-    float | None,
-    typer.Option(
-        "--fail-under",
-        metavar="REWARD",
-        help="Exit 1 when the mean reward is lower.",
-        rich_help_panel=_GATES,
-    ),
-]
-BaselineOpt = Annotated[
-    str | None,
-    typer.Option(
-        "--baseline",
-        metavar="RUN|EVALUATION",
-        help="A run to compare with, here or on a hub.",
-        rich_help_panel=_GATES,
-    ),
-]
-MaxDropOpt = Annotated[
-    float | None,
-    typer.Option(
-        "--max-drop",
-        metavar="D",
-        help="Exit 1 when the reward drops by more than D.",
-        rich_help_panel=_GATES,
-    ),
-]
-JunitOpt = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit", metavar="FILE", help="Write a JUnit report there.", rich_help_panel=_GATES
-    ),
-]
-GithubSummaryOpt = Annotated[
-    bool | None,
-    typer.Option(
-        "--github-summary/--no-github-summary",
-        help="Append to GitHub's step summary.",
-        show_default="where GitHub asks for one",
-        rich_help_panel=_GATES,
-    ),
 ]
 MaxCostOpt = Annotated[
     float | None,
