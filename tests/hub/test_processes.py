@@ -13,6 +13,8 @@ import pytest
 from tests.helpers.storage import ON_S3, blobs_of
 from tests.hub.pushing import HUB, Push, data, names, open_app
 
+pytestmark = pytest.mark.slow
+
 WORKERS = 4
 
 

@@ -9,6 +9,8 @@ from tests.helpers.cli import prime_process
 from tests.helpers.wild import Shape, write_project
 from tests.offline.tracing import require_tracing, traced
 
+pytestmark = pytest.mark.slow
+
 _KEPT = ("PATH", "LANG", "TMPDIR", "PYENV_ROOT")
 
 

@@ -17,7 +17,7 @@ from tests.runs.rows import row
 from tests.runs.saving import save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 
-pytestmark = pytest.mark.usefixtures("needs_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 TALKING = """
 from prime_cli.terminal.output import Output

@@ -18,7 +18,7 @@ from tests.helpers.terminal import Terminal
 from tests.screens.asking import CTRL_C, decline_then_agree
 from tests.screens.watching import CURSOR_HIDDEN, CURSOR_SHOWN
 
-pytestmark = pytest.mark.usefixtures("needs_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 
 @dataclass

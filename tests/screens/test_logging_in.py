@@ -9,7 +9,7 @@ from tests.helpers.cli import prime_process
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.terminal import Terminal
 
-pytestmark = pytest.mark.usefixtures("needs_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 KEY = "pit_planted_key"
 TEAMS = [

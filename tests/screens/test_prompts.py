@@ -20,7 +20,7 @@ from tests.runs.rows import row
 from tests.runs.saving import save_run
 from tests.screens.asking import CTRL_C, CTRL_D, REFUSALS, decline_then_agree
 
-pytestmark = pytest.mark.usefixtures("needs_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 OPERATOR = Caller.operator()
 

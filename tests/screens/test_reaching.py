@@ -12,7 +12,7 @@ from tests.helpers.tools import require
 from tests.pods.ssh.reached import describe, tell, variables
 from tests.screens.watching import lines, watch
 
-pytestmark = pytest.mark.usefixtures("needs_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 
 @pytest.fixture

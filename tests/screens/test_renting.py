@@ -13,7 +13,7 @@ from tests.helpers.terminal import Terminal
 from tests.screens.asking import CTRL_C, CTRL_D, NOTHING, decline_then_agree
 from tests.screens.watching import CURSOR_HIDDEN, CURSOR_SHOWN, lines
 
-pytestmark = [pytest.mark.usefixtures("needs_terminal"), needs_ssh_keygen]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal"), needs_ssh_keygen]
 
 _POD = {"id": "1f2e3d4c5b6a", "gpuName": "H100_80GB", "gpuCount": 8, "priceHr": 20.0}
 _TEAM = {"teamId": "t1", "name": "Lab", "slug": "lab", "role": "ADMIN", "createdAt": ""}

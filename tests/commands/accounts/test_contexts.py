@@ -7,6 +7,8 @@ import pytest
 from tests.helpers.cli import prime_process as prime
 from tests.helpers.scripted_hub import ScriptedHub
 
+pytestmark = pytest.mark.slow
+
 KEY = "pit_planted_key"
 
 

@@ -9,6 +9,8 @@ from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.team_hub import TeamHub
 from tests.helpers.wild import write_project
 
+pytestmark = pytest.mark.slow
+
 PUBLIC_TEAM = {
     "teamId": "cmteam0000000000000000000",
     "name": "Team X",

@@ -15,6 +15,8 @@ from tests.helpers.cli import Prime, prime_process
 from tests.helpers.serving import serve
 from tests.hub.pushing import Push
 
+pytestmark = pytest.mark.slow
+
 
 def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--admin", "boss") as hub:

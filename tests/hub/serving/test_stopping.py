@@ -12,6 +12,8 @@ from tests.helpers.raw_upload import RawUpload
 from tests.helpers.serving import ServedHub, serve
 from tests.hub.pushing import HUB, Push, data
 
+pytestmark = pytest.mark.slow
+
 
 def begin_upload(hub: ServedHub, client: httpx.Client) -> tuple[Push, RawUpload]:
     """A push whose wheel is half sent, and taken in by the hub."""

@@ -13,6 +13,8 @@ from tests.helpers.faults import SECRET_IN_ANSWERS, Fault, FaultyProxy, run_faul
 from tests.helpers.s3 import BUCKET, S3Server, aws_variables
 from tests.hub.pushing import HUB, Push, data, names, open_app
 
+pytestmark = pytest.mark.slow
+
 ANSWERS: list[tuple[Fault, int]] = [("500", 507), ("403", 507), ("cut", 503), ("silent", 503)]
 MEBIBYTE = 1024 * 1024
 

@@ -15,6 +15,8 @@ from tests.helpers.ssh_keys import make_key
 from tests.helpers.tools import require
 from tests.pods.ssh.reached import prime_at
 
+pytestmark = pytest.mark.slow
+
 ECHO = ("pods", "exec", "train", "--", "echo", "in")
 
 

@@ -20,6 +20,8 @@ from tests.helpers.ssh_keys import make_key
 from tests.helpers.sshd import Sshd, closed_port
 from tests.pods.ssh.reached import POD_ID, describe, tell
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Clock:

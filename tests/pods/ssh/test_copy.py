@@ -18,6 +18,8 @@ from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.sshd import Sshd
 from tests.pods.ssh.reached import prime_at
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["a b", "-dash", "a:b", "it's", 'quo"te', "~", "$HOME", "é☃"]
 
 

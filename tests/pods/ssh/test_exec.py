@@ -17,6 +17,8 @@ from tests.helpers.terminal import Terminal
 from tests.helpers.tools import require_terminal
 from tests.pods.ssh.reached import describe, prime_at, variables
 
+pytestmark = pytest.mark.slow
+
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 SHOW = "import sys; print(repr(sys.argv[1:]), end='')"
 

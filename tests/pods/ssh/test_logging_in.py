@@ -18,6 +18,8 @@ from tests.helpers.terminal import Terminal
 from tests.helpers.tools import require, require_terminal
 from tests.pods.ssh.reached import POD_ID, describe, prime_at, tell, variables
 
+pytestmark = pytest.mark.slow
+
 SSH = ("pods", "ssh", "train")
 
 
