@@ -30,8 +30,6 @@ from prime_cli.pods.ssh.include import include_aliases, plain_command
 from prime_cli.pods.ssh.routes import SshRoute, quote_path
 from tests.helpers.tools import require
 
-pytestmark = pytest.mark.slow
-
 HUB = "https://hub.example.org"
 
 
