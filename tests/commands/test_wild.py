@@ -26,7 +26,7 @@ from tests.helpers.wild import (
     write_wheel,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(5, "name")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "name")]
 
 ORACLE = ("-m", "builtin/oracle", "-n", "2", "-r", "2")
 PYTHON_3_12 = python_at_hand("3.12")

@@ -45,6 +45,7 @@ def run_vf_eval(cwd: Path, release: str) -> None:
         )
 
 
+@pytest.mark.sample(1, "release")
 @pytest.mark.parametrize("release", ["0.1.3", "0.1.5.post0", "0.1.9.post3", "0.1.14"])
 def test_folder_is_read_and_pushed(tmp_path: Path, release: str) -> None:
     work = tmp_path / "work"

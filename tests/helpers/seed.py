@@ -25,6 +25,10 @@ def read_seed() -> int:
     return int(os.environ[SEED])
 
 
+def runs_every_case() -> bool:
+    return bool(os.environ.get(ALL))
+
+
 def split_sample(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """Those of `items` to run, in their order, and those that the seed leaves out."""
     matrices: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -41,7 +45,7 @@ def split_sample(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[
 
 
 def _samples(item: pytest.Item) -> Iterator[pytest.Mark]:
-    return iter(()) if os.environ.get(ALL) else item.iter_markers("sample")
+    return iter(()) if runs_every_case() else item.iter_markers("sample")
 
 
 def _left_out(name: str, cases: Sequence[pytest.Item], wanted: int, parameter: str) -> set[str]:

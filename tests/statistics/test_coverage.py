@@ -3,13 +3,11 @@
 The long simulation is benchmarks/statistics/coverage.py.
 """
 
-import os
-import random
-
 import numpy as np
 import pytest
 
 from prime_cli.statistics.intervals import interval_of, moments_of
+from tests.helpers.seed import read_seed
 from tests.statistics.coverage_simulation import (
     GRADED,
     Kind,
@@ -21,8 +19,7 @@ from tests.statistics.coverage_simulation import (
 )
 
 RUNS = 4_000
-SEED = int(os.environ.get("PRIME_TEST_SEED") or random.SystemRandom().randrange(10**6))
-"""Another one every time, printed by a test that fails."""
+SEED = read_seed()
 NOISE = 4 * (0.05 * 0.95 / RUNS) ** 0.5
 """Four standard errors of a share of 95 %: once in 30,000 times by chance."""
 TWO_SHARES = [shares(0.3, rollouts, icc) for rollouts, icc in ((1, 0.5), (4, 0.2), (4, 1.0))]
@@ -48,10 +45,10 @@ def test_single_rewards_of_zero_and_one_are_covered_as_promised(rate: float) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2, "rate")
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("icc", [0.0, 0.2, 0.5, 1.0])
 def test_several_rewards_of_zero_and_one_are_covered_as_promised(icc: float, rate: float) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     kind = shares(rate, 4, icc)
     found = {size: coverage(kind, size, RUNS, seed=SEED) for size in (5, 10, 20, 100)}
     assert min(found.values()) >= 0.945 - NOISE
@@ -61,6 +58,5 @@ def test_several_rewards_of_zero_and_one_are_covered_as_promised(icc: float, rat
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FEW, ids=lambda kind: kind.name)
 def test_graded_rewards_are_covered_as_promised(kind: Kind) -> None:
-    print(f"PRIME_TEST_SEED={SEED}")
     for size in (20, 100):
         assert 0.945 - NOISE <= coverage(kind, size, RUNS, seed=SEED) <= 0.97 + NOISE
