@@ -6,7 +6,7 @@ from tests.official.accounts import Accounts
 from tests.official.projects import write_project
 from tests.official.users import User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 def test_whoami_shows_the_user(user: User) -> None:

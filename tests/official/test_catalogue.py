@@ -8,7 +8,7 @@ from tests.helpers.official import RELEASES
 from tests.official.accounts import Accounts
 from tests.official.users import WITHOUT_KEY, User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 def names(user: User, *options: str, **more: Any) -> list[str]:

@@ -16,7 +16,7 @@ from tests.journeys.town import found_town
 from tests.official.machines import Tenant, rented_out
 from tests.official.users import User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 @pytest.fixture

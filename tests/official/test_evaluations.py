@@ -21,7 +21,7 @@ from tests.official.users import User, newer_releases
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 
-pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(1, "release")]
 
 SAMPLES = [
     {

@@ -6,7 +6,7 @@ from prime_cli.core.refs import EnvRef
 from tests.official.accounts import Accounts
 from tests.official.users import User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 @newer_releases

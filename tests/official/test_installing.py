@@ -10,7 +10,7 @@ import uv
 
 from tests.official.users import WITHOUT_KEY, User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 CODE = "VERSION = {!r}\n\n\ndef load_environment():\n    return VERSION\n"
 

@@ -12,7 +12,7 @@ from tests.helpers.official import OfficialClient, Release
 from tests.helpers.serving import ServedHub
 from tests.official.users import WITHOUT_KEY, User
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 POLLED = 60
 """Seconds in which the client has asked again, which it does every 5."""

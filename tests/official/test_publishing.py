@@ -10,7 +10,7 @@ from tests.official.accounts import Accounts
 from tests.official.projects import write_project
 from tests.official.users import WITHOUT_KEY, User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from tests.official.users import User, newer_releases
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
 
 def test_info_shows_how_to_install(user: User) -> None:

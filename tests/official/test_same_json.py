@@ -20,7 +20,7 @@ from tests.hub.services.compute.renting import wish
 from tests.official.machines import Tenant, rented_out
 from tests.official.users import newer_releases
 
-pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(1, "release")]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.official.users import User, newer_releases
 
-pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(2, "release")]
+pytestmark = [pytest.mark.slow, newer_releases, pytest.mark.sample(1, "release")]
 
 
 def test_secret_of_a_user_is_made_listed_changed_and_deleted(user: User) -> None:
