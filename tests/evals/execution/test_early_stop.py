@@ -250,7 +250,7 @@ def test_a_budget_that_others_have_used_up_lets_nothing_begin(
 def test_a_run_of_a_v1_taskset_is_counted_capped_and_resumed_in_the_same_way(
     tmp_path: Path,
 ) -> None:
-    tasks = Path(__file__).parents[1] / "runtime/worker/environments/judged_tasks.py"
+    tasks = Path(__file__).parents[2] / "runtime/worker/environments/judged_tasks.py"
     source = tasks.read_text("utf-8").replace('model="judge"', 'model="scripted"')
     made = interpreter_with(tmp_path, source, verifiers="0.4.0")
     interpreter = replace(made, generation="v1")
