@@ -30,6 +30,7 @@ def run_own_tests(starter: str, interpreter: Path) -> subprocess.CompletedProces
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.1.14", "0.3.1"])
 @pytest.mark.parametrize("starter", V0)
 def test_v0_starters_pass_their_own_tests(starter: str, verifiers: str) -> None:

@@ -21,6 +21,7 @@ ROUNDS = 7
 """Of each kind: 21 together."""
 
 
+@pytest.mark.sample(1, "kind")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_killed_run_is_resumed_to_what_it_would_have_been(
     kind: Kind, tmp_path: Path, seed: int
