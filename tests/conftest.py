@@ -1,6 +1,5 @@
 """Every test has a home of its own, a clean environment, and no network but this machine."""
 
-import logging
 import os
 import shutil
 import signal
@@ -73,14 +72,6 @@ def heard_signals() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
-
-
-@pytest.fixture(autouse=True)
-def heard_loggers() -> None:
-    """What configures logging in this process, as servers do, may disable prime's own loggers."""
-    for name, logger in logging.Logger.manager.loggerDict.items():
-        if name.startswith("prime_cli") and isinstance(logger, logging.Logger):
-            logger.disabled, logger.propagate = False, True
 
 
 @pytest.fixture(autouse=True)
