@@ -2,7 +2,7 @@
 
 from prime_cli.evals.comparison.compare import CompareOptions, compare_all
 from prime_cli.evals.comparison.sides import Example, Side
-from prime_cli.hub.pages.evaluation import show_evaluation
+from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.tally import Tally
@@ -66,11 +66,11 @@ def test_the_page_of_an_evaluation_tells_it_and_believes_no_nonsense() -> None:
         detail = EvaluationDetail(
             evaluation_id="ev_1", name="n", status="COMPLETED", metadata={"prime": told}
         )
-        return bytes(show_evaluation(detail, [], []).body).decode()
+        return render_evaluation(detail, [], []).body
 
-    assert "2 rollouts were asked of the model more than once (worker died 2)" in page(
+    assert "2 rollouts were retried (worker died 2)" in page(
         {"asked_again": {"rollouts": 2, "infra": 0, "worker_died": 2}}
     )
     unlikely: list[object] = [None, [], {"asked_again": 3}, {"asked_again": {"rollouts": "<b>"}}]
     for nonsense in unlikely:
-        assert "more than once" not in page(nonsense)
+        assert "were retried" not in page(nonsense)

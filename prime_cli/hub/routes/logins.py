@@ -7,12 +7,20 @@ from starlette.routing import Route
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.middleware import read_keys
-from prime_cli.hub.pages import approval
 from prime_cli.hub.routes.operations import Operation, Text
 from prime_cli.hub.routes.requests import caller_of, read_form, read_json
-from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.services import logins
+from prime_cli.pages.html import Page
+from prime_cli.pages.login import (
+    LoginRequest,
+    render_approval_form,
+    render_approved,
+    render_code_form,
+    render_refused,
+)
 from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
+from prime_cli.wire.problems import status_of
 
 # --- The client ---
 
@@ -63,12 +71,12 @@ _FIELDS = frozenset({"code", "key", "answer"})
 async def show(request: Request) -> Response:
     code = request.query_params.get("code", "")
     if not code:
-        return approval.show_code_form()
+        return answer_page(render_code_form())
     try:
         login = await _find(request, code)
     except PrimeError as error:
-        return approval.show_code_form(error)
-    return approval.show_approval_form(login)
+        return _answer_problem(render_code_form(error), error)
+    return answer_page(render_approval_form(login))
 
 
 async def decide(request: Request) -> Response:
@@ -80,11 +88,11 @@ async def decide(request: Request) -> Response:
         if form["answer"] == "refuse":
             args = hub_of(request), caller_of(request).address, code
             await call(request, logins.refuse_login, *args)
-            return approval.show_refused()
+            return answer_page(render_refused())
         key = form.get("key", "")
         address = caller_of(request).address
         user = await call(request, logins.approve_login, hub_of(request), address, code, key)
-        return approval.show_approved(user)
+        return answer_page(render_approved(user))
     except PrimeError as error:
         return await _ask_again(request, code, error)
 
@@ -100,16 +108,22 @@ def _check_fields(form: dict[str, str]) -> None:
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
     if isinstance(problem, NotFound):
-        return approval.show_code_form(problem)
+        return _answer_problem(render_code_form(problem), problem)
     try:
-        return approval.show_approval_form(await _find(request, code), problem)
+        form = render_approval_form(await _find(request, code), problem)
     except PrimeError:
-        return approval.show_code_form(problem)
+        form = render_code_form(problem)
+    return _answer_problem(form, problem)
 
 
-async def _find(request: Request, code: str) -> logins.PendingLogin:
+def _answer_problem(page: Page, problem: PrimeError) -> Response:
+    return answer_page(page, status_of(problem))
+
+
+async def _find(request: Request, code: str) -> LoginRequest:
     args = hub_of(request), caller_of(request).address, code
-    return await call(request, logins.find_login, *args)
+    login = await call(request, logins.find_login, *args)
+    return LoginRequest(login.code, login.address, login.asked_at)
 
 
 ROUTES = [

@@ -15,10 +15,10 @@ from starlette.routing import Route
 
 from prime_cli import __version__
 from prime_cli.hub.dispatch import hub_of
-from prime_cli.hub.pages.html import Cell, page, table, text
 from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.urls import API
+from prime_cli.pages.html import Cell, Page, table, text
 from prime_cli.wire.problems import Problem
 
 _REF = "#/components/schemas/{name}"
@@ -124,7 +124,8 @@ def show(operations: Sequence[Operation]) -> Response:
         for op in operations
     ]
     heads = ("Method", "Address", "What it does", "Key")
-    return page("The hub's API", _FOREWORD + table(heads, rows, "No operations."), wide=True)
+    body = _FOREWORD + table(heads, rows, "No operations.")
+    return answer_page(Page("The hub's API", body, wide=True))
 
 
 _FOREWORD = """<p>The OpenAPI document is <a href="/openapi.json">/openapi.json</a>.

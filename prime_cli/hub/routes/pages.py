@@ -1,4 +1,4 @@
-"""Pages for browsers: the same as the API says to somebody without a key."""
+"""Pages for browsers: what the API shows without a key."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.pages.environments import show_catalogue, show_environment
-from prime_cli.hub.pages.evaluation import show_evaluation
-from prime_cli.hub.pages.html import show_problem
 from prime_cli.hub.routes.requests import caller_of, ref_to_read
+from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.services import environments, files, version_documents, versions
 from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
 from prime_cli.hub.services.evaluations import history, queries, sample_queries
+from prime_cli.pages.environments import render_environment, render_environments
+from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 
@@ -33,8 +33,8 @@ async def catalogue(request: Request) -> Response:
     try:
         found = await call(request, list_environments, hub_of(request), caller_of(request), query)
     except PrimeError as error:
-        return show_problem(error)
-    return show_catalogue(found, search)
+        return answer_page_error(error)
+    return answer_page(render_environments(found, search))
 
 
 async def environment(request: Request) -> Response:
@@ -49,8 +49,9 @@ async def environment(request: Request) -> Response:
         report = await _report(request, *args)
         past = await call(request, history.list_history, *args, history.HistoryQuery(limit=20))
     except PrimeError as error:
-        return show_problem(error)
-    return show_environment(detail, listed.versions, sources.entries or [], readme, past, report)
+        return answer_page_error(error)
+    page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
+    return answer_page(page)
 
 
 async def evaluation(request: Request) -> Response:
@@ -62,8 +63,8 @@ async def evaluation(request: Request) -> Response:
         samples = await _samples(request, caller, wanted)
         spread = await call(request, sample_queries.list_rewards, hub, caller, wanted, _REWARDS)
     except PrimeError as error:
-        return show_problem(error)
-    return show_evaluation(detail, samples, spread)
+        return answer_page_error(error)
+    return answer_page(render_evaluation(detail, samples, spread))
 
 
 async def _readme(request: Request, *args: Any) -> str:

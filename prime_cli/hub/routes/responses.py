@@ -1,6 +1,7 @@
-"""What routes write: wire structs as JSON, errors as problems, challenges for installers."""
+"""Responses of routes: wire structs as JSON, errors as problems, pages as HTML."""
 
 from collections.abc import Awaitable
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -9,6 +10,7 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError
 from prime_cli.hub.routes.requests import caller_of
+from prime_cli.pages.html import CONTENT_SECURITY_POLICY, Page, error_body
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, status_of, to_problem
 
@@ -45,6 +47,40 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
     refusal = answer(Problem(detail=error.detail), error.status_code)
     refusal.headers.update(error.headers or {})
     return refusal
+
+
+# --- Pages ---
+
+_NAVIGATION = (
+    ("/", "Environments"),
+    ("/dashboard/tokens/challenge", "Log in a client"),
+    ("/docs", "API"),
+)
+_PAGE_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    # With `no-referrer` browsers would send forms with the origin `null`.
+    "referrer-policy": "same-origin",
+}
+
+
+def answer_page(page: Page, status: int = 200) -> Response:
+    """A page in the hub's frame, which may load and run nothing."""
+    html = page.render(_NAVIGATION)
+    return Response(html, status, headers=_PAGE_HEADERS, media_type="text/html")
+
+
+def answer_page_error(error: PrimeError) -> Response:
+    """The page of a failure, under its status."""
+    body = error_body(error.message) + (
+        "<p>Pages show what is public. To see what is yours, use <code>prime env info</code> or "
+        "the API with a key.</p>\n"
+    )
+    status = status_of(error)
+    title = "Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown"
+    return answer_page(Page(title, body), status)
 
 
 # --- Challenges for credentials ---

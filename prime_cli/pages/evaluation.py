@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from starlette.responses import Response
-
-from prime_cli.hub.pages.html import Cell, environment_link, number, page, section, table, text
+from prime_cli.pages.html import Cell, Page, environment_link, number, section, table, text
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
 
 _SHOWN = 600
@@ -16,26 +14,26 @@ _BAR_WIDTH, _HEIGHT = 40, 100
 _WIDTH = _BARS * _BAR_WIDTH
 
 
-def show_evaluation(
+def render_evaluation(
     detail: EvaluationDetail, samples: Sequence[Mapping[str, Any]], rewards: Sequence[float]
-) -> Response:
-    """What came out, how the rewards are spread, and the first samples."""
+) -> Page:
+    """Metrics, the distribution of `rewards`, and the samples given."""
     names = ", ".join(environment_link(name) for name in detail.environment_names)
     summary = detail.summary
     counts = f"{summary.samples} samples, {summary.errors} errors" if summary else "no samples yet"
     body = (
         f"<p>{escape(detail.model_name or 'A model')} on {names or 'nothing on this hub'} · "
         f"{escape(detail.status)} · {counts}</p>\n"
-        + _asked_again(detail.metadata)
+        + _retried(detail.metadata)
         + section("Metrics", _metrics(summary.metrics if summary else {}))
         + section("Rewards", draw_histogram(rewards))
         + section(f"First {len(samples)} samples", _samples(samples))
     )
-    return page(detail.name, body, wide=True)
+    return Page(detail.name, body, wide=True)
 
 
-def _asked_again(metadata: Mapping[str, Any]) -> str:
-    """How often the model was asked more than once, as `eval push` tells it; else nothing."""
+def _retried(metadata: Mapping[str, Any]) -> str:
+    """How many rollouts were retried, as `eval push` reports it; else nothing."""
     own = metadata.get("prime")
     counts = own.get("asked_again") if isinstance(own, dict) else None
     if not isinstance(counts, dict):
@@ -43,14 +41,13 @@ def _asked_again(metadata: Mapping[str, Any]) -> str:
     known = {name: count for name, count in counts.items() if isinstance(count, int) and count > 0}
     rollouts = known.pop("rollouts", 0)
     why = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in known.items())
-    told = f"{rollouts} rollouts were asked of the model more than once ({why})"
-    return f"<p>{escape(told)}</p>\n" if rollouts else ""
+    return f"<p>{escape(f'{rollouts} rollouts were retried ({why})')}</p>\n" if rollouts else ""
 
 
 def draw_histogram(rewards: Sequence[float]) -> str:
-    """Bars from the least reward to the greatest, as SVG."""
+    """An SVG of ten bars from the lowest reward to the highest."""
     if not rewards:
-        return '<p class="faint">There are none.</p>'
+        return '<p class="faint">No rewards.</p>'
     least, most = min(rewards), max(rewards)
     counts = [0] * _BARS
     for reward in rewards:
@@ -84,8 +81,8 @@ def _metrics(metrics: Mapping[str, MetricSummary]) -> str:
         )
         for name, metric in metrics.items()
     ]
-    heads = ("Metric", "Samples", "Mean", "Standard deviation", "Least", "Greatest")
-    return table(heads, rows, "There are none.")
+    heads = ("Metric", "Samples", "Mean", "Standard deviation", "Minimum", "Maximum")
+    return table(heads, rows, "No metrics.")
 
 
 def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
@@ -98,11 +95,11 @@ def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
         )
         for sample in samples
     ]
-    return table(("Example", "Prompt", "Completion", "Reward"), rows, "There are none.")
+    return table(("Example", "Prompt", "Completion", "Reward"), rows, "No samples.")
 
 
 def _message(value: Any) -> Cell:
-    """The text of a chat, or of anything else, cut to what a table holds."""
+    """A chat or any other value as text, cut after `_SHOWN` characters."""
     if isinstance(value, list):
         parts = [str(turn.get("content")) for turn in value if isinstance(turn, dict)]
         value = "\n".join(parts)

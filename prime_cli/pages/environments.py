@@ -1,23 +1,21 @@
-"""The pages of environments: the list with its search, and one of them."""
+"""The pages of environments: the list with its search, and one environment."""
 
 from collections.abc import Sequence
 from html import escape
 from urllib.parse import urlencode
 
-from starlette.responses import Response
-
-from prime_cli.hub.pages.html import (
+from prime_cli.pages.html import (
     Cell,
+    Page,
     day,
     environment_link,
     link,
     number,
-    page,
     section,
     table,
     text,
 )
-from prime_cli.hub.pages.markup import render_markdown
+from prime_cli.pages.markdown import render_markdown
 from prime_cli.wire.check_reports import CheckReport, in_words, summarize
 from prime_cli.wire.environments import (
     EnvironmentDetail,
@@ -30,8 +28,8 @@ from prime_cli.wire.evaluations import EvaluationHistory
 # --- The list of environments ---
 
 
-def show_catalogue(found: EnvironmentPage, search: str) -> Response:
-    """A page of environments, newest first."""
+def render_environments(found: EnvironmentPage, search: str) -> Page:
+    """A page of the list, newest first; `search` is the text that was searched for."""
     form = (
         '<form method="get"><label for="search">Search name, owner, description and tags</label>'
         f'<input id="search" name="search" value="{escape(search, quote=True)}" maxlength="200">'
@@ -49,9 +47,9 @@ def show_catalogue(found: EnvironmentPage, search: str) -> Response:
         for item in found.data
     ]
     heads = ("Environment", "Version", "Description", "Tags", "Stars", "Updated")
-    empty = "Nothing that everybody may see was found."
+    empty = "No public environments found."
     body = form + table(heads, rows, empty) + _next(found, search)
-    return page("Environments", body, wide=True)
+    return Page("Environments", body, wide=True)
 
 
 def _next(found: EnvironmentPage, search: str) -> str:
@@ -64,34 +62,34 @@ def _next(found: EnvironmentPage, search: str) -> str:
 # --- One environment ---
 
 
-def show_environment(
+def render_environment(
     detail: EnvironmentDetail,
     versions: Sequence[VersionItem],
     files: Sequence[InspectEntry],
     readme: str,
     history: EvaluationHistory,
     report: CheckReport | None = None,
-) -> Response:
-    """Everything about the newest version, and what it was evaluated with."""
+) -> Page:
+    """The newest version and its evaluations; `readme` is Markdown, or empty."""
     slug = f"{detail.owner.name}/{detail.name}"
     tags = ", ".join(detail.metadata.tags)
     body = (
         f"<p>{escape(detail.metadata.description)}</p>\n"
         f'<p class="faint">Version {escape(detail.semantic_version or "")}'
         f"{' · ' + escape(tags) if tags else ''} · {detail.stars or 0} stars</p>\n"
-        + section("Use it", _commands(slug, detail))
+        + section("Usage", _commands(slug, detail))
         + section("Check", _check(report))
         + section("Evaluations", _evaluations(history))
-        + section("Read me", _readme(readme))
+        + section("README", _readme(readme))
         + section("Versions", _versions(versions))
         + section("Files", _files(files))
     )
-    return page(slug, body, wide=True)
+    return Page(slug, body, wide=True)
 
 
 def _readme(source: str) -> str:
     if not source:
-        return '<p class="faint">There is none.</p>'
+        return '<p class="faint">No README.</p>'
     return f'<div class="readme">{render_markdown(source)}</div>'
 
 
@@ -108,9 +106,9 @@ def _commands(slug: str, detail: EnvironmentDetail) -> str:
 
 
 def _check(report: CheckReport | None) -> str:
-    """What the publisher's check found: the counts, then what did not pass."""
+    """The result of the publisher's check: counts, then the checks that did not pass."""
     if report is None:
-        return '<p class="faint">It was published without one.</p>'
+        return '<p class="faint">Published without a check report.</p>'
     found = summarize(report)
     rows = [
         (text(check.id), text(check.status), text(check.sentence))
@@ -135,14 +133,14 @@ def _evaluations(history: EvaluationHistory) -> str:
         for point in history.evaluations
     ]
     heads = ("Evaluation", "Model", "Version", "Samples", "Mean reward", "Finished")
-    return table(heads, rows, "There is none that everybody may see.")
+    return table(heads, rows, "No public evaluations.")
 
 
 def _versions(versions: Sequence[VersionItem]) -> str:
     rows = [(text(row.version), day(row.created_at), text(row.sha256[:12])) for row in versions]
-    return table(("Version", "Published", "Content"), rows, "There is none.")
+    return table(("Version", "Published", "Content"), rows, "No versions.")
 
 
 def _files(files: Sequence[InspectEntry]) -> str:
     rows = [(text(entry.path), number(entry.size)) for entry in files if not entry.is_directory]
-    return table(("File", "Bytes"), rows, "There is none.")
+    return table(("File", "Bytes"), rows, "No files.")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.pages.html import number, page, table, text
-from prime_cli.hub.pages.markup import render_markdown
+from prime_cli.pages.html import Page, number, table, text
+from prime_cli.pages.markdown import render_markdown
 
 # --- Elements ---
 
@@ -22,11 +22,15 @@ def test_table_without_rows_is_a_sentence() -> None:
     assert table(("Name",), [], "There is none.") == '<p class="faint">There is none.</p>'
 
 
-def test_every_page_leads_to_the_others() -> None:
-    html = bytes(page("<title>", "").body).decode()
+def test_frame_escapes_the_title_and_has_the_links() -> None:
+    html = Page("<title>", "<p>body</p>").render([("/", "Start"), ("/docs", "A & B")])
     assert "<h1>&lt;title&gt;</h1>" in html
-    for path in ("/", "/dashboard/tokens/challenge", "/docs"):
-        assert f'href="{path}"' in html
+    assert '<nav><a href="/">Start</a><a href="/docs">A &amp; B</a></nav>' in html
+    assert "<p>body</p>" in html
+
+
+def test_frame_without_links_has_no_navigation() -> None:
+    assert "<nav>" not in Page("title", "").render()
 
 
 # --- Markdown ---

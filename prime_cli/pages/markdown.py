@@ -1,7 +1,7 @@
-"""README texts as HTML. They are written by anybody, and must stay text.
+"""Untrusted Markdown, such as a README, as safe HTML.
 
-CommonMark and tables by markdown-it-py: raw HTML is shown as it is written, links lead to http,
-https or mail, and pictures become links, since a page of the hub loads nothing from elsewhere.
+CommonMark and tables by markdown-it-py: raw HTML is escaped, links lead only to http, https or
+mail, and images become links, since a page loads nothing from other origins.
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ _ALLOWED = ("http://", "https://", "mailto:", "#")
 
 @cache
 def _renderer() -> "MarkdownIt":
-    # Commands with the hub in the box import this module, and show no page.
+    # Commands with the embedded hub import this module but render no page.
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -29,7 +29,7 @@ def _renderer() -> "MarkdownIt":
 
 
 def render_markdown(text: str) -> str:
-    """HTML without scripts, styles, forms, pictures or addresses of other schemes."""
+    """HTML without scripts, styles, forms, images or links of other schemes."""
     rendered: str = _renderer().render(text)
     return rendered
 
@@ -39,7 +39,7 @@ def _is_allowed(url: str) -> bool:
 
 
 def _make_harmless(state: "StateCore") -> None:
-    """No link passes on where it was followed from, or vouches for where it leads."""
+    """Links send no referrer and vouch for nothing."""
     for token in state.tokens:
         for child in token.children or ():
             if child.type == "link_open":

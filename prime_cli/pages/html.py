@@ -1,23 +1,17 @@
-"""HTML of pages: elements, the frame that all share, and pages of errors."""
+"""HTML of pages: the elements, and the frame they share."""
 
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
-from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import quote
-
-from starlette.responses import Response
-
-from prime_cli.core.errors import PrimeError
-from prime_cli.wire.problems import status_of
 
 # --- Elements ---
 
 
 class Cell(NamedTuple):
-    """HTML for a cell of a table, and whether it is a number."""
+    """The HTML of a table cell; numbers are aligned to the right."""
 
     html: str
     number: bool = False
@@ -29,14 +23,14 @@ def text(value: object) -> Cell:
 
 
 def number(value: float | None, digits: int = 3) -> Cell:
-    """A number, rounded if it is no whole one; a dash for None."""
+    """A number, rounded unless it is an integer; a dash for None."""
     if value is None:
         return Cell("&mdash;", number=True)
     return Cell(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", number=True)
 
 
 def link(path: str, label: str) -> str:
-    """A link within the hub; `path` is quoted already where it must be."""
+    """A link within the site; `path` is already quoted."""
     return f'<a href="{escape(path, quote=True)}">{escape(label)}</a>'
 
 
@@ -46,12 +40,12 @@ def environment_link(slug: str) -> str:
 
 
 def day(moment: str | None) -> Cell:
-    """The day of an ISO 8601 time."""
+    """The date of an ISO 8601 time."""
     return text((moment or "")[:10])
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], empty: str) -> str:
-    """Rows under heads, or a sentence when there are none."""
+    """A table, or the sentence `empty` without rows."""
     lines = list(rows)
     if not lines:
         return f'<p class="faint">{escape(empty)}</p>'
@@ -64,7 +58,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], empty: str) -> s
 
 
 def section(title: str, html: str) -> str:
-    """A part of a page."""
+    """A headed part of a page."""
     return f"<h2>{escape(title)}</h2>\n{html}\n"
 
 
@@ -91,7 +85,7 @@ label { display: block; margin: 1rem 0 .3rem }
 input { font: inherit; width: 100%; padding: .5rem; box-sizing: border-box }
 button { font: inherit; padding: .5rem 1.2rem; margin: 1rem .5rem 0 0 }
 .wide { max-width: 64rem }
-/* A table that is too wide is moved sideways, and the page stays. */
+/* A wide table scrolls by itself. */
 .table { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
 td, th { border-bottom: 1px solid #8884; padding: .35rem .6rem; text-align: left;
@@ -110,46 +104,37 @@ rect { fill: #4a7dc4 }
 }
 """
 
-_LINKS = (
-    '<nav><a href="/">Environments</a><a href="/dashboard/tokens/challenge">Log in a client</a>'
-    '<a href="/docs">API</a></nav>'
-)
 _STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 
-_HEADERS = {
-    "cache-control": "no-store",
-    "content-security-policy": (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    # With `no-referrer` browsers would send forms with the origin `null`.
-    "referrer-policy": "same-origin",
-}
+CONTENT_SECURITY_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Of every page: its own style sheet, forms to its own origin, and nothing else."""
 
 
-def page(title: str, body: str, status: int = 200, *, wide: bool = False) -> Response:
-    """A whole page; `title` is plain text and `body` is HTML."""
-    width = ' class="wide"' if wide else ""
-    text = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body{width}>{_LINKS}<main><h1>{escape(title)}</h1>\n{body}</main></body></html>\n"
-    )
-    return Response(text, status, headers=_HEADERS, media_type="text/html")
+class Page(NamedTuple):
+    """A page before it is framed: `title` is plain text, `body` is HTML."""
+
+    title: str
+    body: str
+    wide: bool = False
+
+    def render(self, navigation: Sequence[tuple[str, str]] = ()) -> str:
+        """The document, with links (path and label) at the top."""
+        width = ' class="wide"' if self.wide else ""
+        links = "".join(link(path, label) for path, label in navigation)
+        top = f"<nav>{links}</nav>" if links else ""
+        title = escape(self.title)
+        return (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{title}</title><style>{_STYLE}</style></head>\n"
+            f"<body{width}>{top}<main><h1>{title}</h1>\n{self.body}</main></body></html>\n"
+        )
 
 
-# --- Errors ---
-
-
-def show_problem(error: PrimeError) -> Response:
-    """The sentence of a failure, under its status."""
-    body = (
-        f'<p class="problem" role="alert">{escape(error.message)}.</p>\n'
-        "<p>Pages show what everybody may see; with a key, <code>prime env info</code> and the API "
-        "show what is yours.</p>\n"
-    )
-    status = status_of(error)
-    return page("Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown", body, status)
+def error_body(message: str, hint: str | None = None) -> str:
+    """The sentence of a failure, announced to screen readers."""
+    more = f" ({escape(hint)})" if hint else ""
+    return f'<p class="problem" role="alert">{escape(message)}{more}.</p>\n'

@@ -4,7 +4,6 @@ from typing import Any
 import httpx
 import pytest
 
-from prime_cli.hub.pages.evaluation import draw_histogram
 from tests.hub.pushing import Push, data, open_app, sha256
 
 API = "/api/v1"
@@ -62,6 +61,12 @@ def test_environment_page_says_how_to_use_it(client: httpx.Client, word: Push) -
     assert "0.1.0" in page.text
 
 
+def test_every_page_leads_to_the_others(client: httpx.Client) -> None:
+    for page in ("/", "/dashboard/tokens/challenge", "/docs"):
+        for path in ("/", "/dashboard/tokens/challenge", "/docs"):
+            assert f'href="{path}"' in client.get(page).text
+
+
 def test_page_may_run_and_load_nothing(client: httpx.Client, word: Push) -> None:
     for path in ("/", "/dashboard/environments/ada/word"):
         policy = client.get(path).headers["content-security-policy"]
@@ -96,17 +101,6 @@ def test_browser_without_a_key_sees_nothing_private(folder: Path) -> None:
     assert "secret" not in nobody.get("/").text
     assert nobody.get("/dashboard/environments/ada/secret").status_code == 404
     assert nobody.get(f"/dashboard/evaluations/{hidden}").status_code == 404
-
-
-@pytest.mark.parametrize("rewards", [[1.0], [0.5, 0.5], [0.0, 1.0, 2.0], [-1.0, 5.5]])
-def test_every_reward_is_in_a_bar(rewards: list[float]) -> None:
-    drawn = draw_histogram(rewards)
-    counts = [int(part.partition("<")[0]) for part in drawn.split("<title>")[1:]]
-    assert sum(counts) == len(rewards)
-
-
-def test_no_rewards_are_no_bars() -> None:
-    assert "<svg" not in draw_histogram([])
 
 
 def test_first_page_goes_on(client: httpx.Client) -> None:

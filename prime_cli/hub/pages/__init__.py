@@ -1,1 +1,0 @@
-"""HTML pages for browsers."""

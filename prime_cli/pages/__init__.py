@@ -1,0 +1,1 @@
+"""HTML pages from records: no database, no web framework, no network."""
