@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from prime_cli.commands.parameters import expand_records
 from prime_cli.commands.suggestions import hint_for_command, nearest_word
 from prime_cli.core.errors import UsageError
 
@@ -234,7 +235,7 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
-        function, found = found, typer.Typer(**PLAIN)
+        function, found = expand_records(found), typer.Typer(**PLAIN)
         found.command(cls=Command, context_settings=PLAIN["context_settings"])(function)
     command = typer.main.get_command(found)
     if not isinstance(command, LazyGroup):

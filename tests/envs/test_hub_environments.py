@@ -9,6 +9,9 @@ from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import (
     EnvironmentQuery,
+    Order,
+    SortKey,
+    Visibility,
     list_environments,
     list_versions,
     plan_deletion,
@@ -43,8 +46,8 @@ def test_a_row_says_what_the_official_client_shows(hub: HubClient, tmp_path: Pat
 def test_pages_follow_each_other(hub: HubClient, tmp_path: Path) -> None:
     for name in ("aa-env", "bb-env", "cc-env"):
         publish(hub, tmp_path, name)
-    first = EnvironmentQuery(per_page=2, sort_by="name", order="asc")
-    second = EnvironmentQuery(page=2, per_page=2, sort_by="name", order="asc")
+    first = EnvironmentQuery(per_page=2, sort_by=SortKey.NAME, order=Order.ASC)
+    second = EnvironmentQuery(page=2, per_page=2, sort_by=SortKey.NAME, order=Order.ASC)
     assert _names(hub, first) == ["ada/aa-env", "ada/bb-env"]
     assert _names(hub, second) == ["ada/cc-env"]
     assert list_environments(hub, first).has_more
@@ -57,7 +60,7 @@ def test_filters_keep_what_they_name(hub: HubClient, data: Path, tmp_path: Path)
     publish(hub, tmp_path / "b", "secret", visibility="PRIVATE")
     publish(open_hub(data, "bob"), tmp_path / "c", "sudoku", tags=("game", "grid"))
     assert _names(hub, EnvironmentQuery(owner="bob")) == ["bob/sudoku"]
-    assert _names(hub, EnvironmentQuery(visibility="private")) == ["ada/secret"]
+    assert _names(hub, EnvironmentQuery(visibility=Visibility.PRIVATE)) == ["ada/secret"]
     assert _names(hub, EnvironmentQuery(search="wor")) == ["ada/wordle"]
     assert _names(hub, EnvironmentQuery(tags=("game", "grid"))) == ["bob/sudoku"]
     assert sorted(_names(hub, EnvironmentQuery(mine=True))) == ["ada/secret", "ada/wordle"]

@@ -1,6 +1,5 @@
 """`prime env list`."""
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,49 +28,9 @@ _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
 
 
-class Visibility(StrEnum):
-    """Who can see an environment."""
-
-    PUBLIC = "public"
-    PRIVATE = "private"
-
-
-class SortBy(StrEnum):
-    """What a listing is sorted by."""
-
-    NAME = "name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-    STARS = "stars"
-
-
-class Order(StrEnum):
-    """Up or down."""
-
-    ASC = "asc"
-    DESC = "desc"
-
-
 def list_published(
     ctx: typer.Context,
-    num: Annotated[
-        int, typer.Option("--num", "-n", "--limit", "-l", min=1, max=1000, help="Rows on a page.")
-    ] = 20,
-    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
-    owner: Annotated[str | None, typer.Option("--owner", help="Of this user or team.")] = None,
-    visibility: Annotated[
-        Visibility | None, typer.Option("--visibility", help="Only these.", case_sensitive=False)
-    ] = None,
-    search: Annotated[
-        str | None, typer.Option("--search", "-s", help="With this in name or description.")
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", "--tags", help="With this tag; repeatable.")
-    ] = None,
-    sort: Annotated[SortBy, typer.Option("--sort", help="Sort by.")] = SortBy.CREATED_AT,
-    order: Annotated[Order, typer.Option("--order", help="Sort order.")] = Order.DESC,
-    mine: Annotated[bool, typer.Option("--mine", help="Only what you published.")] = False,
-    starred: Annotated[bool, typer.Option("--starred", help="Only those with your star.")] = False,
+    query: EnvironmentQuery,
     installed: Annotated[
         bool, typer.Option("--installed", help="What the workspace has, instead of the hub.")
     ] = False,
@@ -94,18 +53,6 @@ def list_published(
     if installed:
         _show_installed(session, python)
         return
-    query = EnvironmentQuery(
-        page=page,
-        per_page=num,
-        owner=owner,
-        visibility=visibility,
-        search=search,
-        tags=tuple(tags or ()),
-        sort_by=sort,
-        order=order,
-        mine=mine,
-        starred=starred,
-    )
     _show(session, list_environments(session.hub, query))
 
 

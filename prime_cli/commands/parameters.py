@@ -1,0 +1,104 @@
+"""Make Typer parameters of records of options (`core.options`)."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from inspect import Parameter
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from prime_cli.core.options import OptionField, is_record, option_fields
+
+
+def expand_records(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as Typer shall see it: each parameter that is a record replaced by its options.
+
+    The options come in the order of the fields, at the place of the record. When called, the
+    records are built from them. Raises TypeError where two options have one name.
+    """
+    given = inspect.signature(function, eval_str=True).parameters
+    records = {name: each.annotation for name, each in given.items() if is_record(each.annotation)}
+    if not records:
+        return function
+    parameters = [new for each in given.values() for new in _expanded(each)]
+
+    def call(**values: Any) -> Any:
+        built = {name: _build(record, values) for name, record in records.items()}
+        return function(**values, **built)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__signature__ = _signature(function, parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
+
+
+def _build(record: type, values: dict[str, Any]) -> Any:
+    """The record of the values of its options, which are taken out of `values`."""
+    fields = option_fields(record)
+    return record(**{each.name: _field_value(each, values.pop(each.name)) for each in fields})
+
+
+def _signature(function: Callable[..., Any], parameters: list[Parameter]) -> inspect.Signature:
+    names = [each.name for each in parameters]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise TypeError(f"`{function.__name__}` has two options named {', '.join(twice)}")
+    return inspect.Signature(parameters)
+
+
+def _expanded(parameter: Parameter) -> Iterator[Parameter]:
+    """What Typer gets: keyword-only, so that options with and without defaults may be mixed."""
+    if not is_record(parameter.annotation):
+        yield parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        return
+    for field in option_fields(parameter.annotation):
+        kind, default = _typer_kind(field)
+        yield Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[kind, _typer_option(field)],
+        )
+
+
+def _typer_option(field: OptionField) -> Any:
+    option = field.option
+    return typer.Option(
+        *field.names,
+        help=option.help,
+        metavar=option.metavar,
+        rich_help_panel=option.panel,
+        min=option.least,
+        max=option.most,
+        hidden=option.hidden,
+        show_default=option.show_default,
+        case_sensitive=option.case_sensitive,
+        envvar=option.variable,
+    )
+
+
+def _typer_kind(field: OptionField) -> tuple[Any, Any]:
+    """The type and default for Typer, which reads an option that may be repeated as a list."""
+    default = Parameter.empty if field.required else field.default
+    item = _item_of_tuple(field)
+    if item is None:
+        return field.kind, default
+    if field.required:
+        return list[item], default  # type: ignore[valid-type]
+    return list[item] | None, [*field.default] if field.default else None  # type: ignore[valid-type]
+
+
+def _item_of_tuple(field: OptionField) -> Any | None:
+    """`str` of `tuple[str, ...]`, also of an optional one; Typer reads a `list` by itself."""
+    kinds = get_args(field.kind) if NoneType in get_args(field.kind) else (field.kind,)
+    for kind in kinds:
+        if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+            return get_args(kind)[0]
+    return None
+
+
+def _field_value(field: OptionField, value: Any) -> Any:
+    """What the field holds for what Typer read."""
+    if _item_of_tuple(field) is None:
+        return value
+    return tuple(value) if value else field.default

@@ -1,0 +1,107 @@
+"""What a field of a record says about the option that sets it.
+
+A record of options is a frozen dataclass or a msgspec Struct. Its fields carry an `Option`:
+
+    num: Annotated[int, Option("Rows on a page.", names=("--num", "-n"), least=1)] = 20
+
+`commands.parameters` makes command-line options of such a record; routes, clients and settings
+files read the same fields with `option_fields`.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the option of a field is spelled, limited and explained.
+
+    `names` default to `--` and the field's name; `--x/--no-x` also offers the opposite.
+    `least` and `most` are inclusive bounds of a number. `show_default` is False, or words that
+    the help shows as the default. `variable` names an environment variable that sets it.
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    panel: str | None = None
+    least: float | None = None
+    most: float | None = None
+    hidden: bool = False
+    show_default: bool | str = True
+    case_sensitive: bool = True
+    variable: str | None = None
+
+
+REQUIRED: Any = dataclasses.MISSING
+"""The default of a field that must be given."""
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """A field of a record that an option sets; `kind` is its type without metadata."""
+
+    name: str
+    kind: Any
+    default: Any
+    option: Option
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every spelling of the option."""
+        return self.option.names or ("--" + self.name.replace("_", "-"),)
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+
+def is_record(kind: object) -> bool:
+    """Whether `kind` is a class with at least one field that carries an `Option`."""
+    return isinstance(kind, type) and bool(option_fields(kind))
+
+
+@cache
+def option_fields(record: type) -> tuple[OptionField, ...]:
+    """The fields that carry an `Option`, in their order; none for what is not a record."""
+    defaults = _defaults(record)
+    if not defaults:
+        return ()
+    hints = get_type_hints(record, include_extras=True)
+    found = ((name, *_metadata(hints[name]), default) for name, default in defaults.items())
+    return tuple(
+        OptionField(name, kind, default, option)
+        for name, kind, option, default in found
+        if option is not None
+    )
+
+
+def _metadata(hint: Any) -> tuple[Any, Option | None]:
+    """A type without its metadata, and the `Option` in that."""
+    if get_origin(hint) is not Annotated:
+        return hint, None
+    kind, *metadata = get_args(hint)
+    return kind, next((each for each in metadata if isinstance(each, Option)), None)
+
+
+def _defaults(record: type) -> dict[str, Any]:
+    """The default of each field that a constructor takes; a factory is called."""
+    if dataclasses.is_dataclass(record):
+        fields: Any = [each for each in dataclasses.fields(record) if each.init]
+        missing: Any = dataclasses.MISSING
+    elif hasattr(record, "__struct_fields__"):
+        import msgspec  # Not needed to start a command without such a record.
+
+        fields, missing = msgspec.structs.fields(record), msgspec.NODEFAULT
+    else:
+        return {}
+    return {each.name: _default(each, missing) for each in fields}
+
+
+def _default(field: Any, missing: Any) -> Any:
+    if field.default is not missing:
+        return field.default
+    return REQUIRED if field.default_factory is missing else field.default_factory()
