@@ -29,19 +29,24 @@ from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.hub.urls import API
 
-OPERATIONS = (
-    *publishing.OPERATIONS,
-    *environments.OPERATIONS,
-    *evaluations.OPERATIONS,
-    *samples.OPERATIONS,
-    *accounts.OPERATIONS,
-    *logins.OPERATIONS,
-    *secrets.OPERATIONS,
-    *availability.OPERATIONS,
-    *pods.OPERATIONS,
-    *versions.OPERATIONS,
+ROUTERS = (
+    publishing.router,
+    environments.router,
+    evaluations.router,
+    samples.router,
+    accounts.router,
+    logins.router,
+    secrets.router,
+    availability.router,
+    pods.router,
+    versions.router,
+    pages.router,
+    package_index.router,
 )
-"""Everything below the API; where two addresses fit a request, the first one answers."""
+"""All routes; where two addresses fit a request, the first one answers."""
+
+OPERATIONS = tuple(operation for router in ROUTERS for operation in router.operations)
+"""Everything below the API."""
 
 
 def create_app(settings: HubSettings) -> Starlette:
@@ -55,10 +60,7 @@ def create_app(settings: HubSettings) -> Starlette:
         routes=[
             Mount(API, routes=[operation.route() for operation in OPERATIONS]),
             *openapi.routes(OPERATIONS),
-            *publishing.UPLOAD_ROUTES,
-            *logins.ROUTES,
-            *pages.ROUTES,
-            *package_index.ROUTES,
+            *(page for router in ROUTERS for page in router.pages),
         ],
         middleware=_middleware(hub),
         exception_handlers={

@@ -1,14 +1,14 @@
-"""Run synchronous services from asynchronous routes, in threads."""
+"""Call services for a request: with its hub and caller, in threads where an event loop waits."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 from starlette.requests import Request
 
-from prime_cli.hub.context import Hub
+from prime_cli.hub.context import Caller, Hub
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,6 +23,15 @@ def hub_of(request: Request) -> Hub:
     return hub
 
 
+def caller_of(request: Request) -> Caller:
+    """The caller of a request. Without accounts that is always the owner of this hub."""
+    settings = hub_of(request).settings
+    if not settings.accounts:
+        return Caller.alone(settings.owner)
+    caller: Caller = request.state.caller
+    return caller
+
+
 async def run(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """`function(*args)`: at once when embedded, where no event loop waits; else in a thread."""
     if hub.settings.embedded:
@@ -30,21 +39,31 @@ async def run(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwa
     return await to_thread.run_sync(partial(function, *args, **kwargs))
 
 
-async def call(request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """`run` for the hub that the request came to."""
-    return await run(hub_of(request), function, *args, **kwargs)
+async def call(
+    request: Request,
+    service: Callable[Concatenate[Hub, Caller, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """What a service returns for the hub and the caller of a request."""
+    hub = hub_of(request)
+    return await run(hub, partial(service, hub, caller_of(request), *args, **kwargs))
 
 
 async def call_provider(
-    request: Request, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    request: Request,
+    service: Callable[Concatenate[Hub, Caller, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> T:
     """`call` for what asks providers of machines, which may take minutes to answer, or hang.
 
     It has threads of its own, so that all others go on however many wait for a provider.
     """
-    if hub_of(request).settings.embedded:
-        return function(*args, **kwargs)
-    work = partial(function, *args, **kwargs)
+    hub = hub_of(request)
+    work = partial(service, hub, caller_of(request), *args, **kwargs)
+    if hub.settings.embedded:
+        return work()
     return await to_thread.run_sync(work, limiter=_threads_for_providers())
 
 

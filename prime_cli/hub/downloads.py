@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import NotFound
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.headers import Part, Unsatisfiable, attachment, parse_range
 from prime_cli.hub.services.files import PublishedFile
 from prime_cli.hub.storage import Storage
@@ -41,21 +41,21 @@ async def send_file(request: Request, found: PublishedFile) -> Response:
         return Response(status_code=304, headers={name: headers[name] for name in kept})
     storage = hub_of(request).storage
     if request.method == "HEAD":
-        size = await call(request, _existing_size, storage, found.sha256)
+        size = await run(hub_of(request), _existing_size, storage, found.sha256)
         return Response(headers=headers | {"content-length": str(size)})
     if hub_of(request).settings.downloads == "redirect":
         link = partial(storage.link, found.sha256, found.filename, _LINK_SECONDS)
-        if (url := await call(request, link)) is not None:
+        if (url := await run(hub_of(request), link)) is not None:
             return Response(status_code=307, headers={"location": url, "cache-control": "no-store"})
     # RFC 9110, 13.1.5: of another file than the client has a part of, it gets all.
     same = request.headers.get("if-range", etag) == etag
     wanted = request.headers.get("range") if same else None
     path = storage.local_path(found.sha256)
     if wanted is None and path is not None and _PATHSEND in request.scope.get("extensions", {}):
-        size = await call(request, _existing_size, storage, found.sha256)
+        size = await run(hub_of(request), _existing_size, storage, found.sha256)
         return PathAnswer(path, headers | {"content-length": str(size)})
     try:
-        opened = await call(request, _open_part, storage, found.sha256, wanted)
+        opened = await run(hub_of(request), _open_part, storage, found.sha256, wanted)
     except Unsatisfiable as error:
         return Response(status_code=416, headers={"content-range": f"bytes */{error.size}"})
     return BlockAnswer(opened, headers)
@@ -97,7 +97,7 @@ class BlockAnswer(Response):
                 await send({"type": "http.response.body", "body": block, "more_body": True})
                 if await _is_gone(request):
                     return
-                block = await call(request, file.read, min(left, _BLOCK))
+                block = await run(hub_of(request), file.read, min(left, _BLOCK))
                 left -= len(block)
             await send({"type": "http.response.body", "body": block, "more_body": False})
 

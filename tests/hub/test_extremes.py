@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from prime_cli.hub.app import OPERATIONS
-from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.urls import API
 from tests.helpers.postgres import fresh_database
 from tests.hub.pushing import HUB, Push, data, names, open_app

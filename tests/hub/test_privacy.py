@@ -13,7 +13,7 @@ import pytest
 
 from prime_cli.hub.app import OPERATIONS
 from prime_cli.hub.routes import package_index
-from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.urls import API
 from prime_cli.wire.check_reports import Check, CheckReport
@@ -225,7 +225,7 @@ def test_private_is_answered_as_what_does_not_exist(
         assert hidden_answer[0] in expected, hidden_answer
 
 
-ROUTES = [route.path for route in (*package_index.ROUTES, *package_index.ROUTES)]
+ROUTES = [route.path for route in package_index.router.pages]
 
 
 @pytest.mark.parametrize("who", ["nobody", "stranger", "ada's key for a team"])

@@ -1,13 +1,11 @@
 """The caller's account: teams, API keys and SSH keys."""
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from prime_cli import __version__
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Number, Operation, Text
-from prime_cli.hub.routes.requests import caller_of, read_json
-from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.dispatch import call, caller_of, hub_of
+from prime_cli.hub.routes.parameters import Number, Text
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import key_management, users
 from prime_cli.hub.services import teams as service
 from prime_cli.hub.services.compute import ssh_keys
@@ -27,6 +25,8 @@ from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
+router = Router(needs_key=True)
+
 # --- The account and its teams ---
 
 _TEAM = Text("teamId", "Show the permissions of the key for this team")
@@ -34,43 +34,41 @@ _OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2
 _LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
 
 
-async def whoami(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), _TEAM.read(request)
-    return enveloped(await call(request, users.whoami, *args))
+@router.get("/user/whoami", "Show the current user", query=(_TEAM,))
+async def whoami(request: Request) -> Account:
+    return await call(request, users.whoami, _TEAM.read(request))
 
 
-async def change_slug(request: Request) -> Response:
-    wanted = await read_json(request, SlugRequest)
-    args = hub_of(request), caller_of(request), wanted.slug
-    return enveloped(await call(request, users.change_slug, *args))
+@router.patch("/user/slug", "Change the caller's username")
+async def change_slug(request: Request, body: SlugRequest) -> Account:
+    return await call(request, users.change_slug, body.slug)
 
 
-async def teams(request: Request) -> Response:
-    page = await call(
-        request,
-        service.list_own_teams,
-        hub_of(request),
-        caller_of(request),
-        offset=_OFFSET.read(request),
-        limit=_LIMIT.read(request),
-    )
-    return answer(page)
+@router.get("/user/teams", "List the caller's teams", query=(_OFFSET, _LIMIT), enveloped=False)
+async def teams(request: Request) -> TeamPage:
+    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
+    return await call(request, service.list_own_teams, offset=offset, limit=limit)
 
 
-async def members(request: Request) -> Response:
-    page = await call(
-        request,
-        service.list_members,
-        hub_of(request),
-        caller_of(request),
-        request.path_params["team_id"],
-        offset=_OFFSET.read(request),
-        limit=_LIMIT.read(request),
-    )
-    return answer(page)
+@router.get(
+    "/teams/{team_id}/members",
+    "List the members of one of the caller's teams",
+    query=(_OFFSET, _LIMIT),
+    enveloped=False,
+)
+async def members(request: Request) -> MemberPage:
+    team_id = request.path_params["team_id"]
+    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
+    return await call(request, service.list_members, team_id, offset=offset, limit=limit)
 
 
-async def capabilities(request: Request) -> Response:
+@router.get(
+    "/capabilities",
+    "List the features of this hub beyond the public API",
+    enveloped=False,
+    needs_key=False,
+)
+async def capabilities(request: Request) -> Capabilities:
     settings = hub_of(request).settings
     features = [
         "locks",
@@ -83,39 +81,40 @@ async def capabilities(request: Request) -> Response:
         *(["keys"] if settings.accounts else []),
         *([PODS] if settings.providers else []),
     ]
-    return answer(Capabilities(hub="prime", version=__version__, features=features))
+    return Capabilities(hub="prime", version=__version__, features=features)
 
 
 # --- API keys ---
 
 
-async def list_keys(request: Request) -> Response:
-    caller = caller_of(request)
-    found = await call(request, key_management.list_keys, hub_of(request), caller, caller.slug)
-    return enveloped(KeyList(found))
+@router.get(
+    "/user/keys", "List the caller's API keys; without the scope `admin`, only the key in use"
+)
+async def list_keys(request: Request) -> KeyList:
+    return KeyList(await call(request, key_management.list_keys, caller_of(request).slug))
 
 
-async def create_key(request: Request) -> Response:
-    wanted = await read_json(request, KeyRequest)
-    caller = caller_of(request)
+@router.post("/user/keys", "Create an API key; its secret is returned only once")
+async def create_key(request: Request, body: KeyRequest) -> KeyReply:
     made = await call(
         request,
         key_management.issue_key,
-        hub_of(request),
-        caller,
-        caller.slug,
-        name=wanted.name,
-        scope=wanted.scope,
-        owner=wanted.owner,
-        seconds=wanted.expires_in,
+        caller_of(request).slug,
+        name=body.name,
+        scope=body.scope,
+        owner=body.owner,
+        seconds=body.expires_in,
     )
-    return enveloped(KeyReply(made.id, made.key))
+    return KeyReply(made.id, made.key)
 
 
-async def revoke_key(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), request.path_params["key_id"]
-    revoked = await call(request, key_management.revoke_key, *args)
-    return enveloped(KeysRevoked(revoked=len(revoked)))
+@router.delete(
+    "/user/keys/{key_id}",
+    "Revoke an API key and all keys created with it; `current` is the key in use",
+)
+async def revoke_key(request: Request) -> KeysRevoked:
+    revoked = await call(request, key_management.revoke_key, request.path_params["key_id"])
+    return KeysRevoked(revoked=len(revoked))
 
 
 # --- SSH keys ---
@@ -123,120 +122,23 @@ async def revoke_key(request: Request) -> Response:
 _SSH_KEY = "/ssh_keys/{key_id}"
 
 
-async def list_ssh_keys(request: Request) -> Response:
-    args = hub_of(request), caller_of(request)
+@router.get("/ssh_keys", "List the caller's SSH keys", query=(_OFFSET, _LIMIT), enveloped=False)
+async def list_ssh_keys(request: Request) -> SshKeyPage:
     offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return answer(await call(request, ssh_keys.list_keys, *args, offset=offset, limit=limit))
+    return await call(request, ssh_keys.list_keys, offset=offset, limit=limit)
 
 
-async def add_ssh_key(request: Request) -> Response:
-    upload = await read_json(request, KeyUpload)
-    args = hub_of(request), caller_of(request), upload
-    return answer(await call(request, ssh_keys.add_key, *args))
+@router.post("/ssh_keys", "Add an SSH key for the caller's pods", enveloped=False)
+async def add_ssh_key(request: Request, body: KeyUpload) -> SshKey:
+    return await call(request, ssh_keys.add_key, body)
 
 
-async def change_ssh_key(request: Request) -> Response:
-    wanted = await read_json(request, KeyChange)
-    args = hub_of(request), caller_of(request), request.path_params["key_id"], wanted
-    return answer(await call(request, ssh_keys.change_key, *args))
+@router.patch(_SSH_KEY, "Set the primary SSH key", enveloped=False)
+async def change_ssh_key(request: Request, body: KeyChange) -> KeyChanged:
+    return await call(request, ssh_keys.change_key, request.path_params["key_id"], body)
 
 
-async def remove_ssh_key(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), request.path_params["key_id"]
-    await call(request, ssh_keys.remove_key, *args)
-    return answer({"message": "SSH key removed"})
-
-
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/user/whoami",
-        whoami,
-        "Show the current user",
-        answers=Account,
-        query=(_TEAM,),
-        needs_key=True,
-    ),
-    Operation(
-        "PATCH",
-        "/user/slug",
-        change_slug,
-        "Change the caller's username",
-        answers=Account,
-        takes=SlugRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        "/user/teams",
-        teams,
-        "List the caller's teams",
-        answers=TeamPage,
-        query=(_OFFSET, _LIMIT),
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        "/teams/{team_id}/members",
-        members,
-        "List the members of one of the caller's teams",
-        answers=MemberPage,
-        query=(_OFFSET, _LIMIT),
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        "/capabilities",
-        capabilities,
-        "List the features of this hub beyond the public API",
-        answers=Capabilities,
-        enveloped=False,
-    ),
-    Operation(
-        "GET",
-        "/user/keys",
-        list_keys,
-        "List the caller's API keys; without the scope `admin`, only the key in use",
-        answers=KeyList,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        "/user/keys",
-        create_key,
-        "Create an API key; its secret is returned only once",
-        answers=KeyReply,
-        takes=KeyRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "DELETE",
-        "/user/keys/{key_id}",
-        revoke_key,
-        "Revoke an API key and all keys created with it; `current` is the key in use",
-        answers=KeysRevoked,
-        needs_key=True,
-    ),
-    Operation(
-        "GET", "/ssh_keys", list_ssh_keys,
-        "List the caller's SSH keys",
-        answers=SshKeyPage, query=(_OFFSET, _LIMIT), enveloped=False, needs_key=True,
-    ),
-    Operation(
-        "POST", "/ssh_keys", add_ssh_key,
-        "Add an SSH key for the caller's pods",
-        answers=SshKey, takes=KeyUpload, enveloped=False, needs_key=True,
-    ),
-    Operation(
-        "PATCH", _SSH_KEY, change_ssh_key,
-        "Set the primary SSH key",
-        answers=KeyChanged, takes=KeyChange, enveloped=False, needs_key=True,
-    ),
-    Operation(
-        "DELETE", _SSH_KEY, remove_ssh_key,
-        "Remove an SSH key; running pods keep accepting it",
-        answers=dict[str, str], enveloped=False, needs_key=True,
-    ),
-)  # fmt: skip
+@router.delete(_SSH_KEY, "Remove an SSH key; running pods keep accepting it", enveloped=False)
+async def remove_ssh_key(request: Request) -> dict[str, str]:
+    await call(request, ssh_keys.remove_key, request.path_params["key_id"])
+    return {"message": "SSH key removed"}

@@ -1,18 +1,15 @@
 """Machines and disks that are available now."""
 
-from collections.abc import Callable
-from typing import Any
-
 from starlette.requests import Request
-from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call_provider, hub_of
-from prime_cli.hub.routes.operations import Endpoint, Number, Operation, Parameter, Text, Texts
-from prime_cli.hub.routes.requests import caller_of
-from prime_cli.hub.routes.responses import answer
-from prime_cli.hub.services.compute import offers as service
+from prime_cli.hub.dispatch import call_provider
+from prime_cli.hub.routes.parameters import Number, Parameter, Text, Texts
+from prime_cli.hub.routes.router import Router
+from prime_cli.hub.services.compute import offers
 from prime_cli.hub.services.compute.offers import OfferFilter, Slice
 from prime_cli.wire.offers import DiskOfferPage, OfferPage, OffersByType, Summary
+
+router = Router(enveloped=False, needs_key=True)
 
 _PAGE = Number("page", "Page number, starting at 1", default=1, least=1, most=10**6)
 _SIZE = Number("page_size", "Number of items per page", default=100, least=1, most=100)
@@ -28,6 +25,8 @@ _DISKS = Texts(Text("disks", "Only machines that can attach this disk"))
 
 _OF_DISKS: tuple[Parameter, ...] = (_REGIONS, _DATA_CENTER, _CLOUD)
 _OF_MACHINES: tuple[Parameter, ...] = (*_OF_DISKS, _COUNT, _TYPE, _SOCKET, _SECURITY, _DISKS)
+_LIST = (_PAGE, _SIZE, *_OF_MACHINES)
+_OLD_LIST = (_PAGE, _OLD_SIZE, *_OF_MACHINES)
 
 
 def _said(parameter: Texts, request: Request) -> tuple[str, ...]:
@@ -48,87 +47,62 @@ def _read_filter(request: Request) -> OfferFilter:
     )
 
 
-def _machines(find: Callable[..., Any], size: Number, *, clusters: bool) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        part = Slice(_PAGE.read(request), size.read(request))
-        args = hub_of(request), caller_of(request), _read_filter(request), part
-        return answer(await call_provider(request, find, *args, clusters=clusters))
-
-    return endpoint
+async def _list(request: Request, *, clusters: bool) -> OfferPage:
+    part = Slice(_PAGE.read(request), _SIZE.read(request))
+    wanted = _read_filter(request)
+    return await call_provider(request, offers.list_offers, wanted, part, clusters=clusters)
 
 
-def _summary(*, clusters: bool) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        args = hub_of(request), caller_of(request)
-        return answer(await call_provider(request, service.summarize, *args, clusters=clusters))
-
-    return endpoint
+async def _list_by_type(request: Request, *, clusters: bool) -> OffersByType:
+    part = Slice(_PAGE.read(request), _OLD_SIZE.read(request))
+    wanted = _read_filter(request)
+    return await call_provider(request, offers.list_by_type, wanted, part, clusters=clusters)
 
 
-async def disks(request: Request) -> Response:
+@router.get("/availability/gpus", "List available machines", query=_LIST)
+async def list_machines(request: Request) -> OfferPage:
+    return await _list(request, clusters=False)
+
+
+@router.get("/availability/multi-node", "List available multi-node clusters", query=_LIST)
+async def list_clusters(request: Request) -> OfferPage:
+    return await _list(request, clusters=True)
+
+
+@router.get(
+    "/availability",
+    "List available machines by GPU type (for clients up to 0.4.11)",
+    query=_OLD_LIST,
+)
+async def list_machines_by_type(request: Request) -> OffersByType:
+    return await _list_by_type(request, clusters=False)
+
+
+@router.get(
+    "/availability/clusters",
+    "List available clusters by GPU type (for clients up to 0.4.11)",
+    query=_OLD_LIST,
+)
+async def list_clusters_by_type(request: Request) -> OffersByType:
+    return await _list_by_type(request, clusters=True)
+
+
+@router.get("/availability/gpu-summary", "Show the lowest machine prices")
+async def summarize_machines(request: Request) -> Summary:
+    return await call_provider(request, offers.summarize, clusters=False)
+
+
+@router.get("/availability/multi-node-summary", "Show the lowest cluster prices")
+async def summarize_clusters(request: Request) -> Summary:
+    return await call_provider(request, offers.summarize, clusters=True)
+
+
+@router.get("/availability/disks", "List available disks", query=(_PAGE, _SIZE, *_OF_DISKS))
+async def list_disks(request: Request) -> DiskOfferPage:
     wanted = OfferFilter(
         regions=_said(_REGIONS, request),
         data_center_id=_DATA_CENTER.read(request),
         cloud_id=_CLOUD.read(request),
     )
     part = Slice(_PAGE.read(request), _SIZE.read(request))
-    return answer(
-        await call_provider(request, service.list_disk_offers, hub_of(request), wanted, part)
-    )
-
-
-def _operation(
-    path: str, endpoint: Endpoint, summary: str, answers: Any, query: tuple[Parameter, ...] = ()
-) -> Operation:
-    return Operation(
-        "GET",
-        f"/availability{path}",
-        endpoint,
-        summary,
-        answers=answers,
-        query=query,
-        enveloped=False,
-        needs_key=True,
-    )
-
-
-_LISTS = (
-    ("/gpus", False, "List available machines"),
-    ("/multi-node", True, "List available multi-node clusters"),
-)
-_OLD_LISTS = (
-    ("", False, "List available machines by GPU type (for clients up to 0.4.11)"),
-    ("/clusters", True, "List available clusters by GPU type (for clients up to 0.4.11)"),
-)
-_SUMMARIES = (
-    ("/gpu-summary", False, "Show the lowest machine prices"),
-    ("/multi-node-summary", True, "Show the lowest cluster prices"),
-)
-
-OPERATIONS = (
-    *(
-        _operation(
-            path,
-            _machines(service.list_offers, _SIZE, clusters=clusters),
-            summary,
-            OfferPage,
-            (_PAGE, _SIZE, *_OF_MACHINES),
-        )
-        for path, clusters, summary in _LISTS
-    ),
-    *(
-        _operation(
-            path,
-            _machines(service.list_by_type, _OLD_SIZE, clusters=clusters),
-            summary,
-            OffersByType,
-            (_PAGE, _OLD_SIZE, *_OF_MACHINES),
-        )
-        for path, clusters, summary in _OLD_LISTS
-    ),
-    *(
-        _operation(path, _summary(clusters=clusters), summary, Summary)
-        for path, clusters, summary in _SUMMARIES
-    ),
-    _operation("/disks", disks, "List available disks", DiskOfferPage, (_PAGE, _SIZE, *_OF_DISKS)),
-)
+    return await call_provider(request, offers.list_disk_offers, wanted, part)

@@ -1,12 +1,11 @@
 """Environments and versions: reading, deleting, forking and starring."""
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Flag, Number, Operation, Text, Texts
-from prime_cli.hub.routes.requests import caller_of, read_json, ref_of, ref_to_read
-from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
+from prime_cli.hub.routes.requests import ref_of, ref_to_read
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import (
     environment_creation,
     environments,
@@ -30,7 +29,12 @@ from prime_cli.wire.environments import (
 )
 from prime_cli.wire.locks import Lock
 
-# --- Environments and versions ---
+router = Router()
+
+_ONE = "/environmentshub/{owner}/{name}"
+_VERSION = _ONE + "/@{version}"
+
+# --- Environments ---
 
 _OWNER = Text("owner", "Only environments of this user or team")
 _VISIBILITY = Text("visibility", "Only `PUBLIC` or only `PRIVATE` environments")
@@ -54,17 +58,10 @@ _LIST = (
     _OWNER, _VISIBILITY, _SEARCH, _TAGS, _STARRED, _MINE, _SORT_BY, _SORT_ORDER, _LIMIT, _OFFSET,
     _CURSOR,
 )  # fmt: skip
-_PATH = Text("path", "Path of a file or folder in the source archive")
-_MAX_BYTES = Number(
-    "max_bytes",
-    "Maximum number of bytes of file content to return",
-    default=files.DEFAULT_BYTES,
-    least=1,
-    most=files.MOST_BYTES,
-)
 
 
-async def list_(request: Request) -> Response:
+@router.get("/environmentshub", "List environments", query=_LIST, enveloped=False)
+async def list_(request: Request) -> EnvironmentPage:
     query = CatalogueQuery(
         owner=_OWNER.read(request),
         visibility=_VISIBILITY.read(request),
@@ -78,182 +75,93 @@ async def list_(request: Request) -> Response:
         offset=_OFFSET.read(request),
         cursor=_CURSOR.read(request),
     )
-    page = await call(request, list_environments, hub_of(request), caller_of(request), query)
-    return answer(page)
+    return await call(request, list_environments, query)
 
 
-async def detail(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), await ref_to_read(request)
-    return enveloped(await call(request, environments.get_detail, *args))
+@router.post("/environmentshub/lookup", "Look up an environment by id or name")
+async def lookup(request: Request, body: LookupRequest) -> LookupReply:
+    return await call(request, environment_creation.lookup, body)
 
 
-async def status(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), await ref_to_read(request)
-    return enveloped(await call(request, environments.get_status, *args))
+# --- Versions ---
+
+_PATH = Text("path", "Path of a file or folder in the source archive")
+_MAX_BYTES = Number(
+    "max_bytes",
+    "Maximum number of bytes of file content to return",
+    default=files.DEFAULT_BYTES,
+    least=1,
+    most=files.MOST_BYTES,
+)
 
 
-async def list_versions(request: Request) -> Response:
+@router.get(_VERSION, "Show one version")
+async def detail(request: Request) -> EnvironmentDetail:
+    return await call(request, environments.get_detail, await ref_to_read(request))
+
+
+@router.delete(_VERSION, "Delete a version by its content hash", needs_key=True)
+async def delete_version(request: Request) -> FinalizeReply:
+    ref = ref_of(request)
+    return await call(request, versions.delete_version, ref.at(None), ref.wire_version)
+
+
+@router.get(
+    _VERSION + "/inspect", "Browse the source files of a version", query=(_PATH, _MAX_BYTES)
+)
+async def inspect(request: Request) -> Inspection:
     ref = await ref_to_read(request)
-    args = hub_of(request), caller_of(request), ref
-    here = await call(request, versions.list_versions, *args)
+    path, max_bytes = _PATH.read(request) or "", _MAX_BYTES.read(request)
+    return await call(request, files.inspect_sources, ref, path=path, max_bytes=max_bytes)
+
+
+@router.get(_VERSION + "/lock", "Get the lock of a version")
+async def get_lock(request: Request) -> Lock:
+    return await call(request, version_documents.get_lock, await ref_to_read(request))
+
+
+@router.put(_VERSION + "/lock", "Store the lock of a version", needs_key=True)
+async def put_lock(request: Request, body: Lock) -> Lock:
+    return await call(request, version_documents.put_lock, ref_of(request), body)
+
+
+@router.get(_ONE + "/status", "Show the publication status of an environment")
+async def status(request: Request) -> EnvironmentStatus:
+    return await call(request, environments.get_status, await ref_to_read(request))
+
+
+@router.get(_ONE + "/versions", "List versions")
+async def list_versions(request: Request) -> VersionList:
+    ref = await ref_to_read(request)
+    here = await call(request, versions.list_versions, ref)
     through = request.app.state.through
     there = through.versions(ref) if through is not None else None
-    return enveloped(here if there is None else VersionList(there))
+    return here if there is None else VersionList(there)
 
 
-async def inspect(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), await ref_to_read(request)
-    found = await call(
-        request,
-        files.inspect_sources,
-        *args,
-        path=_PATH.read(request) or "",
-        max_bytes=_MAX_BYTES.read(request),
-    )
-    return enveloped(found)
+# --- Deletion, forks and stars ---
 
 
-async def delete_version(request: Request) -> Response:
-    ref = ref_of(request)
-    args = hub_of(request), caller_of(request), ref.at(None), ref.wire_version
-    return enveloped(await call(request, versions.delete_version, *args))
+@router.delete(_ONE, "Delete an environment with all its versions", needs_key=True)
+async def delete_environment(request: Request) -> FinalizeReply:
+    return await call(request, environments.delete_environment, ref_of(request).slug)
 
 
-async def delete_environment(request: Request) -> Response:
-    params = request.path_params
-    environment_id = params.get("id") or ref_of(request).slug
-    args = hub_of(request), caller_of(request), environment_id
-    return enveloped(await call(request, environments.delete_environment, *args))
+@router.delete("/environmentshub/{id}", "Delete an environment by its id", needs_key=True)
+async def delete_by_id(request: Request) -> FinalizeReply:
+    return await call(request, environments.delete_environment, request.path_params["id"])
 
 
-async def lookup(request: Request) -> Response:
-    wanted = await read_json(request, LookupRequest)
-    args = hub_of(request), caller_of(request), wanted
-    return enveloped(await call(request, environment_creation.lookup, *args))
+@router.post(_ONE + "/fork", "Fork an environment to the caller or a team", needs_key=True)
+async def fork(request: Request, body: ForkRequest) -> ForkReply:
+    return await call(request, environment_creation.fork, ref_of(request), body)
 
 
-async def get_lock(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), await ref_to_read(request)
-    return enveloped(await call(request, version_documents.get_lock, *args))
+@router.put(_ONE + "/star", "Star an environment", needs_key=True)
+async def star(request: Request) -> FinalizeReply:
+    return await call(request, environments.set_star, ref_of(request), starred=True)
 
 
-async def put_lock(request: Request) -> Response:
-    lock = await read_json(request, Lock)
-    args = hub_of(request), caller_of(request), ref_of(request), lock
-    return enveloped(await call(request, version_documents.put_lock, *args))
-
-
-_ONE = "/environmentshub/{owner}/{name}"
-_VERSION = _ONE + "/@{version}"
-
-
-# --- Forks and stars ---
-
-
-async def fork(request: Request) -> Response:
-    wanted = await read_json(request, ForkRequest)
-    args = hub_of(request), caller_of(request), ref_of(request), wanted
-    return enveloped(await call(request, environment_creation.fork, *args))
-
-
-async def set_star(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
-    starred = request.method == "PUT"
-    return enveloped(await call(request, environments.set_star, *args, starred=starred))
-
-
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/environmentshub",
-        list_,
-        "List environments",
-        answers=EnvironmentPage,
-        query=_LIST,
-        enveloped=False,
-    ),
-    Operation(
-        "POST",
-        "/environmentshub/lookup",
-        lookup,
-        "Look up an environment by id or name",
-        answers=LookupReply,
-        takes=LookupRequest,
-    ),
-    Operation("GET", _VERSION, detail, "Show one version", answers=EnvironmentDetail),
-    Operation(
-        "DELETE",
-        _VERSION,
-        delete_version,
-        "Delete a version by its content hash",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        _VERSION + "/inspect",
-        inspect,
-        "Browse the source files of a version",
-        answers=Inspection,
-        query=(_PATH, _MAX_BYTES),
-    ),
-    Operation("GET", _VERSION + "/lock", get_lock, "Get the lock of a version", answers=Lock),
-    Operation(
-        "PUT",
-        _VERSION + "/lock",
-        put_lock,
-        "Store the lock of a version",
-        answers=Lock,
-        takes=Lock,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        _ONE + "/status",
-        status,
-        "Show the publication status of an environment",
-        answers=EnvironmentStatus,
-    ),
-    Operation("GET", _ONE + "/versions", list_versions, "List versions", answers=VersionList),
-    Operation(
-        "DELETE",
-        _ONE,
-        delete_environment,
-        "Delete an environment with all its versions",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-    Operation(
-        "DELETE",
-        "/environmentshub/{id}",
-        delete_environment,
-        "Delete an environment by its id",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ONE + "/fork",
-        fork,
-        "Fork an environment to the caller or a team",
-        answers=ForkReply,
-        takes=ForkRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "PUT",
-        _ONE + "/star",
-        set_star,
-        "Star an environment",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-    Operation(
-        "DELETE",
-        _ONE + "/star",
-        set_star,
-        "Unstar an environment",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-)
+@router.delete(_ONE + "/star", "Unstar an environment", needs_key=True)
+async def unstar(request: Request) -> FinalizeReply:
+    return await call(request, environments.set_star, ref_of(request), starred=False)

@@ -1,12 +1,11 @@
 """Evaluations: create, finalize, update, read and compare."""
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Number, Operation, Text
-from prime_cli.hub.routes.requests import caller_of, read_exact_json, ref_of
-from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.parameters import Number, Text
+from prime_cli.hub.routes.requests import ref_of
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import creation, history, lifecycle, queries
 from prime_cli.wire.evaluations import (
     EvaluationChange,
@@ -21,6 +20,8 @@ from prime_cli.wire.evaluations import (
     FinalizeResult,
 )
 
+router = Router(enveloped=False, keeps_nulls=True)
+
 _TEAM = Text("team_id", "Only evaluations of this team")
 _ENVIRONMENT_ID = Text("environment_id", "Only evaluations of the environment with this id")
 _ENVIRONMENT = Text(
@@ -33,21 +34,24 @@ _SKIP = Number("skip", "Number of items to skip", default=0, least=0, most=2**31
 _LIMIT = Number("limit", "Maximum number of items", default=50, least=1, most=100)
 _POINTS = Number("limit", "Maximum number of evaluations", default=100, least=1, most=1000)
 
-
-async def create(request: Request) -> Response:
-    wanted = await read_exact_json(request, EvaluationRequest)
-    ticket = await call(
-        request,
-        creation.create_evaluation,
-        hub_of(request),
-        caller_of(request),
-        wanted,
-        key=request.headers.get("idempotency-key"),
-    )
-    return answer(ticket, 201)
+_ONE = "/evaluations/{id}"
+# Where official clients look for the log of any evaluation.
+_LOGS = "/hosted-evaluations/{id}/logs"
 
 
-async def list_(request: Request) -> Response:
+@router.post("/evaluations", "Create an evaluation", needs_key=True, status=201)
+async def create(request: Request, body: EvaluationRequest) -> EvaluationTicket:
+    key = request.headers.get("idempotency-key")
+    return await call(request, creation.create_evaluation, body, key=key)
+
+
+@router.get(
+    "/evaluations",
+    "List evaluations of the caller and the caller's teams",
+    query=(_TEAM, _ENVIRONMENT_ID, _ENVIRONMENT, _SUITE, _SKIP, _LIMIT),
+    needs_key=True,
+)
+async def list_(request: Request) -> EvaluationPage:
     query = queries.EvaluationQuery(
         environment_id=_ENVIRONMENT_ID.read(request),
         environment_name=_ENVIRONMENT.read(request),
@@ -56,134 +60,50 @@ async def list_(request: Request) -> Response:
         skip=_SKIP.read(request),
         limit=_LIMIT.read(request),
     )
-    args = hub_of(request), caller_of(request), query
-    return answer(await call(request, queries.list_evaluations, *args))
+    return await call(request, queries.list_evaluations, query)
 
 
-async def get(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, queries.get_evaluation, *args))
+@router.get(_ONE, "Show an evaluation")
+async def get(request: Request) -> EvaluationDetail:
+    return await call(request, queries.get_evaluation, request.path_params["id"])
 
 
-async def change(request: Request) -> Response:
-    wanted = await read_exact_json(request, EvaluationUpdate)
-    args = hub_of(request), caller_of(request), request.path_params["id"], wanted
-    return answer(await call(request, lifecycle.change, *args))
+@router.put(_ONE, "Update an evaluation", needs_key=True)
+async def change(request: Request, body: EvaluationUpdate) -> EvaluationChange:
+    return await call(request, lifecycle.change, request.path_params["id"], body)
 
 
-async def finalize(request: Request) -> Response:
-    said = await read_exact_json(request, FinalizeRequest)
-    args = hub_of(request), caller_of(request), request.path_params["id"], said
-    return answer(await call(request, lifecycle.finalize, *args))
+@router.delete(_ONE, "Delete an evaluation and its samples", needs_key=True)
+async def delete(request: Request) -> EvaluationChange:
+    return await call(request, lifecycle.delete_evaluation, request.path_params["id"])
 
 
-async def delete(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, lifecycle.delete_evaluation, *args))
+@router.post(_ONE + "/finalize", "Complete an evaluation", needs_key=True)
+async def finalize(request: Request, body: FinalizeRequest) -> FinalizeResult:
+    return await call(request, lifecycle.finalize, request.path_params["id"], body)
 
 
-async def get_logs(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), request.path_params["id"]
-    return answer(await call(request, lifecycle.get_logs, *args))
+@router.get(_LOGS, "Get the logs of an evaluation")
+async def get_logs(request: Request) -> EvaluationLogs:
+    return await call(request, lifecycle.get_logs, request.path_params["id"])
 
 
-async def put_logs(request: Request) -> Response:
-    said = await read_exact_json(request, EvaluationLogs)
-    args = hub_of(request), caller_of(request), request.path_params["id"], said
-    return answer(await call(request, lifecycle.put_logs, *args))
+@router.put(_LOGS, "Store the logs of an evaluation", needs_key=True)
+async def put_logs(request: Request, body: EvaluationLogs) -> EvaluationLogs:
+    return await call(request, lifecycle.put_logs, request.path_params["id"], body)
 
 
-async def list_history(request: Request) -> Response:
+@router.get(
+    "/environmentshub/{owner}/{name}/evaluations",
+    "List finished evaluations of an environment by version and model",
+    query=(_MODEL, _VERSION, _SKIP, _POINTS),
+    enveloped=True,
+)
+async def list_history(request: Request) -> EvaluationHistory:
     query = history.HistoryQuery(
         model_name=_MODEL.read(request),
         version=_VERSION.read(request),
         skip=_SKIP.read(request),
         limit=_POINTS.read(request),
     )
-    args = hub_of(request), caller_of(request), ref_of(request), query
-    return enveloped(await call(request, history.list_history, *args))
-
-
-_ONE = "/evaluations/{id}"
-# Where official clients look for the log of any evaluation.
-_LOGS = "/hosted-evaluations/{id}/logs"
-
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/evaluations",
-        create,
-        "Create an evaluation",
-        answers=EvaluationTicket,
-        takes=EvaluationRequest,
-        enveloped=False,
-        needs_key=True,
-        status=201,
-    ),
-    Operation(
-        "GET",
-        "/evaluations",
-        list_,
-        "List evaluations of the caller and the caller's teams",
-        answers=EvaluationPage,
-        query=(_TEAM, _ENVIRONMENT_ID, _ENVIRONMENT, _SUITE, _SKIP, _LIMIT),
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation("GET", _ONE, get, "Show an evaluation", answers=EvaluationDetail, enveloped=False),
-    Operation(
-        "PUT",
-        _ONE,
-        change,
-        "Update an evaluation",
-        answers=EvaluationChange,
-        takes=EvaluationUpdate,
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "DELETE",
-        _ONE,
-        delete,
-        "Delete an evaluation and its samples",
-        answers=EvaluationChange,
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ONE + "/finalize",
-        finalize,
-        "Complete an evaluation",
-        answers=FinalizeResult,
-        takes=FinalizeRequest,
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        _LOGS,
-        get_logs,
-        "Get the logs of an evaluation",
-        answers=EvaluationLogs,
-        enveloped=False,
-    ),
-    Operation(
-        "PUT",
-        _LOGS,
-        put_logs,
-        "Store the logs of an evaluation",
-        answers=EvaluationLogs,
-        takes=EvaluationLogs,
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        "/environmentshub/{owner}/{name}/evaluations",
-        list_history,
-        "List finished evaluations of an environment by version and model",
-        answers=EvaluationHistory,
-        query=(_MODEL, _VERSION, _SKIP, _POINTS),
-    ),
-)
+    return await call(request, history.list_history, ref_of(request), query)

@@ -2,14 +2,14 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.middleware import read_keys
-from prime_cli.hub.routes.operations import Operation, Text
-from prime_cli.hub.routes.requests import caller_of, read_form, read_json
-from prime_cli.hub.routes.responses import answer, answer_page
+from prime_cli.hub.routes.parameters import Text
+from prime_cli.hub.routes.requests import read_form
+from prime_cli.hub.routes.responses import answer_page
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import logins
 from prime_cli.pages.html import Page
 from prime_cli.pages.login import (
@@ -22,44 +22,29 @@ from prime_cli.pages.login import (
 from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
 from prime_cli.wire.problems import status_of
 
+router = Router(enveloped=False)
+
 # --- The client ---
 
 _CHALLENGE = Text("challenge", "Code of the login challenge", longest=100)
 
 
-async def begin(request: Request) -> Response:
-    wanted = await read_json(request, ChallengeRequest)
-    args = hub_of(request), caller_of(request).address, wanted.encryption_public_key
-    return answer(await call(request, logins.begin_login, *args))
+@router.post("/auth_challenge/generate", "Start a login")
+async def begin(request: Request, body: ChallengeRequest) -> ChallengeTicket:
+    hub, address = hub_of(request), caller_of(request).address
+    return await run(hub, logins.begin_login, hub, address, body.encryption_public_key)
 
 
-async def poll(request: Request) -> Response:
+@router.get(
+    "/auth_challenge/status",
+    "Check whether a login was approved; authenticate with the token of the challenge",
+    query=(_CHALLENGE,),
+)
+async def poll(request: Request) -> ChallengeStatus:
+    hub = hub_of(request)
     tokens = read_keys(request.headers.get("authorization", ""))
     code = _CHALLENGE.read(request) or ""
-    args = hub_of(request), code, tokens[0] if tokens else ""
-    return answer(await call(request, logins.poll_login, *args))
-
-
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/auth_challenge/generate",
-        begin,
-        "Start a login",
-        answers=ChallengeTicket,
-        takes=ChallengeRequest,
-        enveloped=False,
-    ),
-    Operation(
-        "GET",
-        "/auth_challenge/status",
-        poll,
-        "Check whether a login was approved; authenticate with the token of the challenge",
-        answers=ChallengeStatus,
-        query=(_CHALLENGE,),
-        enveloped=False,
-    ),
-)
+    return await run(hub, logins.poll_login, hub, code, tokens[0] if tokens else "")
 
 
 # --- The browser ---
@@ -68,6 +53,7 @@ _PATH = "/dashboard/tokens/challenge"
 _FIELDS = frozenset({"code", "key", "answer"})
 
 
+@router.page(_PATH)
 async def show(request: Request) -> Response:
     code = request.query_params.get("code", "")
     if not code:
@@ -79,19 +65,19 @@ async def show(request: Request) -> Response:
     return answer_page(render_approval_form(login))
 
 
+@router.page(_PATH, "POST")
 async def decide(request: Request) -> Response:
+    hub, address = hub_of(request), caller_of(request).address
     code = ""
     try:
         form = await read_form(request)
         code = form.get("code", "")
         _check_fields(form)
         if form["answer"] == "refuse":
-            args = hub_of(request), caller_of(request).address, code
-            await call(request, logins.refuse_login, *args)
+            await run(hub, logins.refuse_login, hub, address, code)
             return answer_page(render_refused())
         key = form.get("key", "")
-        address = caller_of(request).address
-        user = await call(request, logins.approve_login, hub_of(request), address, code, key)
+        user = await run(hub, logins.approve_login, hub, address, code, key)
         return answer_page(render_approved(user))
     except PrimeError as error:
         return await _ask_again(request, code, error)
@@ -121,12 +107,6 @@ def _answer_problem(page: Page, problem: PrimeError) -> Response:
 
 
 async def _find(request: Request, code: str) -> LoginRequest:
-    args = hub_of(request), caller_of(request).address, code
-    login = await call(request, logins.find_login, *args)
+    hub = hub_of(request)
+    login = await run(hub, logins.find_login, hub, caller_of(request).address, code)
     return LoginRequest(login.code, login.address, login.asked_at)
-
-
-ROUTES = [
-    Route(_PATH, show, methods=["GET"]),
-    Route(_PATH, decide, methods=["POST"]),
-]

@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from prime_cli import __version__
 from prime_cli.hub.dispatch import hub_of
-from prime_cli.hub.routes.operations import Operation
 from prime_cli.hub.routes.responses import answer, answer_page
+from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.urls import API
 from prime_cli.pages.html import Cell, Page, table, text
 from prime_cli.wire.problems import Problem

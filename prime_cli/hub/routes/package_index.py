@@ -3,7 +3,6 @@
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from prime_cli.core.errors import BadReference, NotFound
 from prime_cli.core.refs import EnvRef, normalize_name
@@ -12,37 +11,43 @@ from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.downloads import send_file
 from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
 from prime_cli.hub.middleware import asked_path
-from prime_cli.hub.routes.requests import caller_of, read_through, ref_of
+from prime_cli.hub.routes.requests import read_through, ref_of
 from prime_cli.hub.routes.responses import with_challenge
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import files, package_index
 from prime_cli.hub.urls import FILES, path_of
 from prime_cli.wire.codec import encode
 
+router = Router()
+
 # --- Index pages ---
 
 
+@router.page(FILES + index_pages.METADATA_SUFFIX)
+async def metadata(request: Request) -> Response:
+    """METADATA of one wheel."""
+    params = request.path_params
+    found = call(
+        request,
+        package_index.get_metadata,
+        ref_of(request),
+        sha256=params["sha256"],
+        filename=params["filename"],
+    )
+    return Response(await with_challenge(request, found), media_type="text/plain")
+
+
+@router.page("/{owner}/simple")
 async def owner_index(request: Request) -> Response:
     """The packages of one owner."""
     owner = request.path_params["owner"]
     if moved := _moved(request, f"/{owner}/simple/"):
         return moved
-    args = hub_of(request), caller_of(request), owner
-    return _root(
-        request, await with_challenge(request, call(request, package_index.list_projects, *args))
-    )
+    names = await with_challenge(request, call(request, package_index.list_projects, owner))
+    return _root(request, names)
 
 
-async def one_package_index(request: Request) -> Response:
-    """The same for one package alone."""
-    ref = _package_of(request)
-    if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/"):
-        return moved
-    args = hub_of(request), caller_of(request), ref
-    await read_through(request, ref)
-    await with_challenge(request, call(request, package_index.list_wheels, *args))
-    return _root(request, [normalize_name(ref.name)])
-
-
+@router.page("/{owner}/simple/{name}")
 async def project(request: Request) -> Response:
     """The wheels of one package of an owner."""
     ref = _package_of(request)
@@ -51,6 +56,18 @@ async def project(request: Request) -> Response:
     return await _project(request, ref)
 
 
+@router.page("/{owner}/{name}/simple")
+async def one_package_index(request: Request) -> Response:
+    """The same for one package alone."""
+    ref = _package_of(request)
+    if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/"):
+        return moved
+    await read_through(request, ref)
+    await with_challenge(request, call(request, package_index.list_wheels, ref))
+    return _root(request, [normalize_name(ref.name)])
+
+
+@router.page("/{owner}/{name}/simple/{package}")
 async def package_project(request: Request) -> Response:
     """The wheels of the only package that an index has."""
     ref = _package_of(request)
@@ -62,25 +79,9 @@ async def package_project(request: Request) -> Response:
     return await _project(request, ref)
 
 
-async def metadata(request: Request) -> Response:
-    """METADATA of one wheel."""
-    params = request.path_params
-    found = call(
-        request,
-        package_index.get_metadata,
-        hub_of(request),
-        caller_of(request),
-        ref_of(request),
-        sha256=params["sha256"],
-        filename=params["filename"],
-    )
-    return Response(await with_challenge(request, found), media_type="text/plain")
-
-
 async def _project(request: Request, ref: EnvRef) -> Response:
-    args = hub_of(request), caller_of(request), ref
     await read_through(request, ref)
-    wheels = await with_challenge(request, call(request, package_index.list_wheels, *args))
+    wheels = await with_challenge(request, call(request, package_index.list_wheels, ref))
     name = normalize_name(ref.name)
     form = _form_of(request)
     if form == JSON_V1:
@@ -131,13 +132,12 @@ def _html(page: str, form: str) -> Response:
 # --- Downloads ---
 
 
+@router.page(FILES)
 async def download(request: Request) -> Response:
     params = request.path_params
     found = call(
         request,
         files.find_file,
-        hub_of(request),
-        caller_of(request),
         ref_of(request),
         sha256=params["sha256"],
         filename=params["filename"],
@@ -145,18 +145,7 @@ async def download(request: Request) -> Response:
     return await send_file(request, await with_challenge(request, found))
 
 
+# Where release 0.3.9 of the official client looks, outside of the API's prefix.
+@router.page("/environmentshub/{owner}/{name}/@{version}/download")
 async def download_sources(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), ref_of(request)
-    return await send_file(request, await call(request, files.find_sources, *args))
-
-
-ROUTES = [
-    Route(FILES + index_pages.METADATA_SUFFIX, metadata),
-    Route("/{owner}/simple", owner_index),
-    Route("/{owner}/simple/{name}", project),
-    Route("/{owner}/{name}/simple", one_package_index),
-    Route("/{owner}/{name}/simple/{package}", package_project),
-    Route(FILES, download),
-    # Where release 0.3.9 of the official client looks, outside of the API's prefix.
-    Route("/environmentshub/{owner}/{name}/@{version}/download", download_sources),
-]
+    return await send_file(request, await call(request, files.find_sources, ref_of(request)))

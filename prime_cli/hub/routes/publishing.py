@@ -2,13 +2,10 @@
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from prime_cli.core.errors import IntegrityError
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Operation
-from prime_cli.hub.routes.requests import caller_of, read_json
-from prime_cli.hub.routes.responses import enveloped
+from prime_cli.hub.dispatch import call, hub_of, run
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environment_creation, publishing, uploads
 from prime_cli.hub.urls import UPLOAD
 from prime_cli.wire.environments import (
@@ -20,98 +17,48 @@ from prime_cli.wire.environments import (
     WheelTicket,
 )
 
+router = Router(needs_key=True)
 
-async def resolve(request: Request) -> Response:
-    wanted = await read_json(request, ResolveRequest)
-    args = hub_of(request), caller_of(request), wanted
-    return enveloped(await call(request, environment_creation.resolve, *args))
+_ID = "/environmentshub/{id}"
 
 
-async def begin_wheel(request: Request) -> Response:
-    wheel = await read_json(request, ArtifactRequest)
-    args = hub_of(request), caller_of(request), request.path_params["id"], wheel
-    return enveloped(await call(request, publishing.begin_wheel, *args))
+@router.post("/environmentshub/resolve", "Get or create an environment")
+async def resolve(request: Request, body: ResolveRequest) -> ResolveReply:
+    return await call(request, environment_creation.resolve, body)
 
 
-async def finalize_wheel(request: Request) -> Response:
-    params = request.path_params
-    args = hub_of(request), caller_of(request), params["id"], params["wheel_id"]
-    return enveloped(await call(request, publishing.finalize_wheel, *args))
+@router.post(_ID + "/wheels", "Declare a wheel")
+async def begin_wheel(request: Request, body: ArtifactRequest) -> WheelTicket:
+    return await call(request, publishing.begin_wheel, request.path_params["id"], body)
 
 
-async def begin_version(request: Request) -> Response:
-    sources = await read_json(request, ArtifactRequest)
-    args = hub_of(request), caller_of(request), request.path_params["id"], sources
-    return enveloped(await call(request, publishing.begin_version, *args))
+@router.post(_ID + "/wheels/{wheel_id}/finalize", "Finalize an uploaded wheel")
+async def finalize_wheel(request: Request) -> FinalizeReply:
+    ids = request.path_params["id"], request.path_params["wheel_id"]
+    return await call(request, publishing.finalize_wheel, *ids)
 
 
-async def finalize_version(request: Request) -> Response:
-    params = request.path_params
-    args = hub_of(request), caller_of(request), params["id"], params["version_id"]
-    return enveloped(await call(request, publishing.finalize_version, *args))
+@router.post(_ID + "/versions", "Declare the source archive of a version")
+async def begin_version(request: Request, body: ArtifactRequest) -> VersionTicket:
+    return await call(request, publishing.begin_version, request.path_params["id"], body)
 
 
+@router.post(_ID + "/versions/{version_id}/finalize", "Publish a version")
+async def finalize_version(request: Request) -> FinalizeReply:
+    ids = request.path_params["id"], request.path_params["version_id"]
+    return await call(request, publishing.finalize_version, *ids)
+
+
+@router.page(UPLOAD, "PUT")
 async def upload(request: Request) -> Response:
     hub = hub_of(request)
-    token = request.path_params["token"]
-    incoming = await call(request, uploads.begin_upload, hub, token)
+    incoming = await run(hub, uploads.begin_upload, hub, request.path_params["token"])
     try:
         async for chunk in request.stream():
-            await call(request, incoming.write, chunk)
-        await call(request, uploads.end_upload, hub, incoming)
+            await run(hub, incoming.write, chunk)
+        await run(hub, uploads.end_upload, hub, incoming)
     except ClientDisconnect as error:
         raise IntegrityError("The upload ended early") from error
     finally:
         incoming.discard()
     return Response()
-
-
-_ID = "/environmentshub/{id}"
-
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/environmentshub/resolve",
-        resolve,
-        "Get or create an environment",
-        answers=ResolveReply,
-        takes=ResolveRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ID + "/wheels",
-        begin_wheel,
-        "Declare a wheel",
-        answers=WheelTicket,
-        takes=ArtifactRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ID + "/wheels/{wheel_id}/finalize",
-        finalize_wheel,
-        "Finalize an uploaded wheel",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ID + "/versions",
-        begin_version,
-        "Declare the source archive of a version",
-        answers=VersionTicket,
-        takes=ArtifactRequest,
-        needs_key=True,
-    ),
-    Operation(
-        "POST",
-        _ID + "/versions/{version_id}/finalize",
-        finalize_version,
-        "Publish a version",
-        answers=FinalizeReply,
-        needs_key=True,
-    ),
-)
-
-UPLOAD_ROUTES = [Route(UPLOAD, upload, methods=["PUT"])]

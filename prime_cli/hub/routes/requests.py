@@ -1,4 +1,4 @@
-"""What routes read from requests: caller, target, parameters, JSON bodies and forms."""
+"""What routes read from requests: the environment, JSON bodies and forms."""
 
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -7,8 +7,7 @@ from starlette.requests import Request
 
 from prime_cli.core.errors import NotAllowed, TooLarge, UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.hub.context import Caller
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.wire.codec import convert, decode, without_nulls
 
@@ -16,16 +15,7 @@ from prime_cli.wire.codec import convert, decode, without_nulls
 
 T = TypeVar("T")
 
-_LARGEST_BODY = 16 * 1024 * 1024
-
-
-def caller_of(request: Request) -> Caller:
-    """Who asks. Without accounts that is always the owner of this hub."""
-    settings = hub_of(request).settings
-    if not settings.accounts:
-        return Caller.alone(settings.owner)
-    caller: Caller = request.state.caller
-    return caller
+LARGEST_BODY = 16 * 1024 * 1024
 
 
 def ref_of(request: Request) -> EnvRef:
@@ -49,21 +39,22 @@ async def read_through(request: Request, ref: EnvRef) -> None:
     """Have here what `ref` means, if an upstream has it; see `ReadThrough.prepare`."""
     through: ReadThrough | None = request.app.state.through
     if through is not None:
-        await call(request, through.prepare, hub_of(request), ref)
+        hub = hub_of(request)
+        await run(hub, through.prepare, hub, ref)
 
 
-async def read_json(request: Request, kind: type[T], *, most: int = _LARGEST_BODY) -> T:
+async def read_json(request: Request, kind: type[T], most: int = LARGEST_BODY) -> T:
     """The body as a wire struct, where null means left out; raises UsageError, TooLarge."""
     body = await read_body(request, most)
     return convert(without_nulls(decode(bytes(body), object)), kind)
 
 
-async def read_exact_json(request: Request, kind: type[T]) -> T:
+async def read_exact_json(request: Request, kind: type[T], most: int = LARGEST_BODY) -> T:
     """The same with every null in it, for JSON that belongs to the client; no body is `{}`."""
-    return decode(bytes(await read_body(request)) or b"{}", kind)
+    return decode(bytes(await read_body(request, most)) or b"{}", kind)
 
 
-async def read_body(request: Request, most: int = _LARGEST_BODY) -> bytearray:
+async def read_body(request: Request, most: int = LARGEST_BODY) -> bytearray:
     """All bytes of the body; raises TooLarge as soon as there are more than `most`.
 
     Raises UsageError for a compressed one: what it becomes could be of any size.

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError
-from prime_cli.hub.routes.requests import caller_of
+from prime_cli.hub.dispatch import caller_of
 from prime_cli.pages.html import CONTENT_SECURITY_POLICY, Page, error_body
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, status_of, to_problem
@@ -22,9 +22,9 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(encode(value), status, media_type="application/json")
 
 
-def enveloped(value: Any) -> Response:
+def enveloped(value: Any, status: int = 200) -> Response:
     """A wire struct as `{"data": …}`."""
-    return answer(Envelope(value))
+    return answer(Envelope(value), status)
 
 
 async def answer_prime_error(_request: Request, error: Exception) -> Response:

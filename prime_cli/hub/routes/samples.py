@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Flag, Number, Operation, Real, Text
-from prime_cli.hub.routes.requests import caller_of, read_body
-from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.dispatch import call, hub_of, run
+from prime_cli.hub.routes.parameters import Flag, Number, Real, Text
+from prime_cli.hub.routes.requests import read_body
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import sample_batches, sample_queries
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage
@@ -20,14 +20,25 @@ _ERRORS = Flag("errors_only", "Only samples that ended with an error")
 _SEARCH = Text("search", "Only samples that contain this text")
 
 
-async def push(request: Request) -> Response:
-    hub = hub_of(request)
-    args = hub, caller_of(request), request.path_params["id"]
-    await call(request, sample_batches.begin_push, *args)
-    content = await read_body(request, hub.settings.limits.batch_bytes)
-    return answer(await call(request, sample_batches.push_samples, *args, content))
+router = Router(enveloped=False)
+
+_SAMPLES = "/evaluations/{id}/samples"
 
 
+@router.post(_SAMPLES, "Upload a batch of samples", takes=SampleBatch, needs_key=True)
+async def push(request: Request) -> BatchReceipt:
+    evaluation_id = request.path_params["id"]
+    await call(request, sample_batches.begin_push, evaluation_id)
+    content = await read_body(request, hub_of(request).settings.limits.batch_bytes)
+    return await call(request, sample_batches.push_samples, evaluation_id, content)
+
+
+@router.get(
+    _SAMPLES,
+    "List samples",
+    answers=SamplePage,
+    query=(_PAGE, _LIMIT, _ABOVE, _BELOW, _ERRORS, _SEARCH),
+)
 async def list_(request: Request) -> Response:
     query = sample_queries.SampleQuery(
         page=_PAGE.read(request),
@@ -37,8 +48,10 @@ async def list_(request: Request) -> Response:
         errors_only=_ERRORS.read(request),
         search=_SEARCH.read(request),
     )
-    args = hub_of(request), caller_of(request), request.path_params["id"], query
-    return SamplesAnswer(await call(request, sample_queries.find_samples, *args), query)
+    evaluation_id = request.path_params["id"]
+    return SamplesAnswer(
+        await call(request, sample_queries.find_samples, evaluation_id, query), query
+    )
 
 
 class SamplesAnswer(Response):
@@ -78,34 +91,10 @@ class SamplesAnswer(Response):
     async def _read(self, request: Request, parts: list[tuple[int, ...]]) -> bytes:
         if not parts:
             return b""
-        args = hub_of(request), self._found.evaluation_id, parts[0]
-        return await call(request, sample_queries.read_bodies, *args)
+        hub = hub_of(request)
+        args = hub, self._found.evaluation_id, parts[0]
+        return await run(hub, sample_queries.read_bodies, *args)
 
 
 async def _send_on(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
-
-
-_SAMPLES = "/evaluations/{id}/samples"
-
-OPERATIONS = (
-    Operation(
-        "POST",
-        _SAMPLES,
-        push,
-        "Upload a batch of samples",
-        answers=BatchReceipt,
-        takes=SampleBatch,
-        enveloped=False,
-        needs_key=True,
-    ),
-    Operation(
-        "GET",
-        _SAMPLES,
-        list_,
-        "List samples",
-        answers=SamplePage,
-        query=(_PAGE, _LIMIT, _ABOVE, _BELOW, _ERRORS, _SEARCH),
-        enveloped=False,
-    ),
-)

@@ -1,15 +1,10 @@
 """Secrets and variables."""
 
-from collections.abc import Callable
-from typing import Any
-
 from starlette.requests import Request
-from starlette.responses import Response
 
-from prime_cli.hub.dispatch import call, hub_of
-from prime_cli.hub.routes.operations import Endpoint, Number, Operation, Text
-from prime_cli.hub.routes.requests import caller_of, read_json
-from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.parameters import Number, Text
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environment_secrets, owner_secrets
 from prime_cli.wire.secrets import (
     Done,
@@ -23,118 +18,118 @@ from prime_cli.wire.secrets import (
     VariableChange,
 )
 
+router = Router(needs_key=True)
+
+# --- Secrets of an owner ---
+
 _TEAM = Text("teamId", "Use this team instead of the caller")
 _OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
 _LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
 
 _ONE = "/secrets/{secret_id}"
+
+
+@router.get(
+    "/secrets",
+    "List the secrets of the caller or a team",
+    query=(_TEAM, _OFFSET, _LIMIT),
+    enveloped=False,
+)
+async def list_secrets(request: Request) -> SecretPage:
+    team, offset, limit = _TEAM.read(request), _OFFSET.read(request), _LIMIT.read(request)
+    return await call(request, owner_secrets.list_secrets, team, offset=offset, limit=limit)
+
+
+@router.post("/secrets", "Create a secret")
+async def create_secret(request: Request, body: NewSecret) -> Secret:
+    return await call(request, owner_secrets.create_secret, body)
+
+
+@router.get(_ONE, "Show a secret, without its value")
+async def get_secret(request: Request) -> Secret:
+    return await call(request, owner_secrets.get_secret, request.path_params["secret_id"])
+
+
+@router.patch(_ONE, "Update a secret")
+async def update_secret(request: Request, body: SecretChange) -> Secret:
+    return await call(request, owner_secrets.update_secret, request.path_params["secret_id"], body)
+
+
+@router.delete(_ONE, "Delete a secret")
+async def delete_secret(request: Request) -> Done:
+    return await call(request, owner_secrets.delete_secret, request.path_params["secret_id"])
+
+
+# --- Secrets of an environment ---
+
 _SECRETS = "/environmentshub/{id}/secrets"
+_LINK = _SECRETS + "/link/{secret_id}"
+_SECRET = _SECRETS + "/{secret_id}"
+
+
+def _secret_in(request: Request) -> tuple[str, str]:
+    """The ids of an environment and of a secret."""
+    return request.path_params["id"], request.path_params["secret_id"]
+
+
+@router.get(_SECRETS, "List the secrets of an environment")
+async def list_environment_secrets(request: Request) -> list[Secret]:
+    env_id = request.path_params["id"]
+    return await call(request, environment_secrets.list_environment_secrets, env_id)
+
+
+@router.post(_SECRETS, "Create a secret of an environment")
+async def create_environment_secret(request: Request, body: NewSecret) -> Secret:
+    env_id = request.path_params["id"]
+    return await call(request, environment_secrets.create_environment_secret, env_id, body)
+
+
+@router.post(_LINK, "Link an existing secret to an environment")
+async def link_secret(request: Request) -> SecretLink:
+    return await call(request, environment_secrets.link_secret, *_secret_in(request))
+
+
+@router.delete(_LINK, "Unlink a secret from an environment")
+async def unlink_secret(request: Request) -> Done:
+    return await call(request, environment_secrets.unlink_secret, *_secret_in(request))
+
+
+@router.patch(_SECRET, "Update a secret of an environment")
+async def update_environment_secret(request: Request, body: SecretChange) -> Secret:
+    ids = _secret_in(request)
+    return await call(request, environment_secrets.update_environment_secret, *ids, body)
+
+
+@router.delete(_SECRET, "Delete a secret of an environment")
+async def delete_environment_secret(request: Request) -> Done:
+    ids = _secret_in(request)
+    return await call(request, environment_secrets.delete_environment_secret, *ids)
+
+
+# --- Variables of an environment ---
+
 _VARIABLES = "/environmentshub/{id}/variables"
+_VARIABLE = _VARIABLES + "/{variable_id}"
 
 
-async def list_secrets(request: Request) -> Response:
-    args = hub_of(request), caller_of(request), _TEAM.read(request)
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    page = await call(request, owner_secrets.list_secrets, *args, offset=offset, limit=limit)
-    return answer(page)
+@router.get(_VARIABLES, "List the variables of an environment")
+async def list_variables(request: Request) -> list[Variable]:
+    return await call(request, environment_secrets.list_variables, request.path_params["id"])
 
 
-def _serve(service: Callable[..., Any], *names: str, takes: Any = None) -> Endpoint:
-    """The route of a service that is given ids of the address, and perhaps a body."""
-
-    async def endpoint(request: Request) -> Response:
-        given = [request.path_params[name] for name in names]
-        if takes is not None:
-            given.append(await read_json(request, takes))
-        args = hub_of(request), caller_of(request), *given
-        return enveloped(await call(request, service, *args))
-
-    return endpoint
+@router.post(_VARIABLES, "Create a variable of an environment")
+async def create_variable(request: Request, body: NewVariable) -> Variable:
+    env_id = request.path_params["id"]
+    return await call(request, environment_secrets.create_variable, env_id, body)
 
 
-def _operation(
-    method: str,
-    path: str,
-    service: Callable[..., Any],
-    *names: str,
-    summary: str,
-    answers: Any,
-    takes: Any = None,
-) -> Operation:
-    endpoint = _serve(service, *names, takes=takes)
-    return Operation(method, path, endpoint, summary, answers=answers, takes=takes, needs_key=True)
+@router.patch(_VARIABLE, "Update a variable of an environment")
+async def update_variable(request: Request, body: VariableChange) -> Variable:
+    ids = request.path_params["id"], request.path_params["variable_id"]
+    return await call(request, environment_secrets.update_variable, *ids, body)
 
 
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/secrets",
-        list_secrets,
-        "List the secrets of the caller or a team",
-        answers=SecretPage,
-        query=(_TEAM, _OFFSET, _LIMIT),
-        enveloped=False,
-        needs_key=True,
-    ),
-    _operation(
-        "POST", "/secrets", owner_secrets.create_secret,
-        summary="Create a secret", answers=Secret, takes=NewSecret,
-    ),
-    _operation(
-        "GET", _ONE, owner_secrets.get_secret, "secret_id",
-        summary="Show a secret, without its value", answers=Secret,
-    ),
-    _operation(
-        "PATCH", _ONE, owner_secrets.update_secret, "secret_id",
-        summary="Update a secret", answers=Secret, takes=SecretChange,
-    ),
-    _operation(
-        "DELETE", _ONE, owner_secrets.delete_secret, "secret_id",
-        summary="Delete a secret", answers=Done,
-    ),
-    _operation(
-        "GET", _SECRETS, environment_secrets.list_environment_secrets, "id",
-        summary="List the secrets of an environment", answers=list[Secret],
-    ),
-    _operation(
-        "POST", _SECRETS, environment_secrets.create_environment_secret, "id",
-        summary="Create a secret of an environment", answers=Secret, takes=NewSecret,
-    ),
-    _operation(
-        "POST", _SECRETS + "/link/{secret_id}", environment_secrets.link_secret, "id", "secret_id",
-        summary="Link an existing secret to an environment", answers=SecretLink,
-    ),
-    _operation(
-        "DELETE", _SECRETS + "/link/{secret_id}", environment_secrets.unlink_secret,
-        "id", "secret_id",
-        summary="Unlink a secret from an environment", answers=Done,
-    ),
-    _operation(
-        "PATCH", _SECRETS + "/{secret_id}", environment_secrets.update_environment_secret,
-        "id", "secret_id",
-        summary="Update a secret of an environment", answers=Secret, takes=SecretChange,
-    ),
-    _operation(
-        "DELETE", _SECRETS + "/{secret_id}", environment_secrets.delete_environment_secret,
-        "id", "secret_id",
-        summary="Delete a secret of an environment", answers=Done,
-    ),
-    _operation(
-        "GET", _VARIABLES, environment_secrets.list_variables, "id",
-        summary="List the variables of an environment", answers=list[Variable],
-    ),
-    _operation(
-        "POST", _VARIABLES, environment_secrets.create_variable, "id",
-        summary="Create a variable of an environment", answers=Variable, takes=NewVariable,
-    ),
-    _operation(
-        "PATCH", _VARIABLES + "/{variable_id}", environment_secrets.update_variable,
-        "id", "variable_id",
-        summary="Update a variable of an environment", answers=Variable, takes=VariableChange,
-    ),
-    _operation(
-        "DELETE", _VARIABLES + "/{variable_id}", environment_secrets.delete_variable,
-        "id", "variable_id",
-        summary="Delete a variable of an environment", answers=Done,
-    ),
-)  # fmt: skip
+@router.delete(_VARIABLE, "Delete a variable of an environment")
+async def delete_variable(request: Request) -> Done:
+    ids = request.path_params["id"], request.path_params["variable_id"]
+    return await call(request, environment_secrets.delete_variable, *ids)

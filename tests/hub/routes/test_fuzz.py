@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from prime_cli.hub.app import OPERATIONS, create_app
 from prime_cli.hub.context import open_hub
-from prime_cli.hub.routes.operations import Operation
+from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.services.keys import ADMIN, create_key
 from prime_cli.hub.services.owners import owner_id
 from prime_cli.hub.urls import API

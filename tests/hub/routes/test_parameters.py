@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.routes.operations import Flag, Number, Text, Texts
+from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
 
 COUNT = Number("count", "How many", default=5, least=1, most=10)
 

@@ -83,7 +83,7 @@ def list_by_type(
     return by_type
 
 
-def list_disk_offers(hub: Hub, wanted: OfferFilter, part: Slice) -> DiskOfferPage:
+def list_disk_offers(hub: Hub, _caller: Caller, wanted: OfferFilter, part: Slice) -> DiskOfferPage:
     """One page of the kinds of disks; raises what `list_offers` raises."""
     offers = gather(hub, lambda provider: provider.disk_offers())
     found = sorted(

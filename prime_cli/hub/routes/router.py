@@ -1,0 +1,146 @@
+"""Routes, declared by a decorator on a function; `/openapi.json` describes the same."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prime_cli.hub.dispatch import caller_of
+from prime_cli.hub.routes.parameters import Parameter
+from prime_cli.hub.routes.requests import LARGEST_BODY, read_exact_json, read_json
+from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.services.access import require_user
+
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+_Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one address below the API.
+
+    `answers` is the wire type of the answer, inside `{"data": …}` if `enveloped`; `takes` is that
+    of the body, or None. `needs_key` means that a hub with accounts refuses callers without a key
+    before anything else is read. Null in a body means left out unless `keeps_nulls`.
+    """
+
+    method: str
+    path: str
+    handler: Callable[..., Awaitable[Any]]
+    summary: str
+    answers: Any
+    takes: Any
+    query: tuple[Parameter, ...] = ()
+    enveloped: bool = True
+    needs_key: bool = False
+    status: int = 200
+    most_bytes: int = LARGEST_BODY
+    keeps_nulls: bool = False
+
+    def route(self) -> Route:
+        """The route, for Starlette's router."""
+        return Route(self.path, self._endpoint(), methods=[self.method])
+
+    def _endpoint(self) -> _Endpoint:
+        """Refuses callers without a key, reads the body, and encodes what the handler returns."""
+        body_type = self.handler.__annotations__.get("body")
+        read = read_exact_json if self.keeps_nulls else read_json
+        respond = enveloped if self.enveloped else answer
+
+        async def endpoint(request: Request) -> Response:
+            if self.needs_key:
+                require_user(caller_of(request))
+            given = {}
+            if body_type is not None:
+                given["body"] = await read(request, body_type, self.most_bytes)
+            reply = await self.handler(request, **given)
+            return reply if isinstance(reply, Response) else respond(reply, self.status)
+
+        return endpoint
+
+
+class RouteOptions(TypedDict, total=False):
+    """What a route may say beyond its address and summary, as in `Operation`.
+
+    `answers` and `takes` stand in for the annotations of a function that returns a `Response` or
+    reads the body itself.
+    """
+
+    answers: Any
+    takes: Any
+    query: tuple[Parameter, ...]
+    enveloped: bool
+    needs_key: bool
+    status: int
+    most_bytes: int
+    keeps_nulls: bool
+
+
+class Router:
+    """The routes of one module, in the order of its functions.
+
+    A function below the API takes the request, and the body as `body` if it has that parameter; it
+    returns the wire struct of the answer, or a `Response`. The types are read from its annotations.
+    `defaults` hold for all routes that say nothing else.
+    """
+
+    def __init__(self, **defaults: Unpack[RouteOptions]) -> None:
+        self.operations: list[Operation] = []
+        self.pages: list[Route] = []
+        self._defaults = defaults
+
+    def get(
+        self, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """Answer GET of `path` below the API with the decorated function."""
+        return self.route("GET", path, summary, **options)
+
+    def post(
+        self, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """The same for POST."""
+        return self.route("POST", path, summary, **options)
+
+    def put(
+        self, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """The same for PUT."""
+        return self.route("PUT", path, summary, **options)
+
+    def patch(
+        self, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """The same for PATCH."""
+        return self.route("PATCH", path, summary, **options)
+
+    def delete(
+        self, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """The same for DELETE."""
+        return self.route("DELETE", path, summary, **options)
+
+    def route(
+        self, method: str, path: str, summary: str, **options: Unpack[RouteOptions]
+    ) -> Callable[[Handler], Handler]:
+        """Answer `method` of `path` below the API with the decorated function."""
+
+        def declare(handler: Handler) -> Handler:
+            types = handler.__annotations__
+            derived: RouteOptions = {"answers": types["return"], "takes": types.get("body")}
+            settings: RouteOptions = {**derived, **self._defaults, **options}
+            self.operations.append(Operation(method, path, handler, summary, **settings))
+            return handler
+
+        return declare
+
+    def page(self, path: str, method: str = "GET") -> Callable[[Handler], Handler]:
+        """Answer `method` of `path`, outside of the API, with the decorated function."""
+
+        def declare(handler: Handler) -> Handler:
+            self.pages.append(Route(path, handler, methods=[method]))
+            return handler
+
+        return declare
