@@ -12,7 +12,7 @@ from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
 from prime_cli.envs.cache.entries import DESCRIPTIONS, CacheEntry, CacheKind, list_entries
 from prime_cli.session import Session
-from prime_cli.terminal.words import age
+from prime_cli.terminal.text import age
 
 _HERE = "prime_cli.commands.cache"
 

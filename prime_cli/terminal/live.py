@@ -1,23 +1,252 @@
-"""A table on a terminal that is drawn again and again, in the same place."""
+"""What is redrawn in place on a terminal: progress bars, which vanish at the end, and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import IO, Any, Protocol, Self, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.progress import Task as RichTask
+from rich.table import Column
 from rich.text import Text
 
-from prime_cli.terminal.bars import Screen
+from prime_cli.core.progress import Task
+from prime_cli.terminal.progress import Talk, count_text
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.tables import draw
-from prime_cli.terminal.words import clean
+from prime_cli.terminal.text import clean, width
+
+_ROOM_FOR_BARS = 60
+"""Columns of a terminal below which the bar itself is left out."""
+_ECHO = 4
+"""Cells that two times Ctrl-C take."""
+_LEAST_BAR, _LEAST_NOTE, _LEAST_TEXT, _CLOCK, _GAPS = 8, 10, 4, 7, 4
+_CUT = ".."
+"""In ASCII, as every console has it: an ellipsis would take three cells on some, one on others."""
+
+
+class Drawer(Talk, Protocol):
+    """What bars need of Output: to print lines above them while they are drawn."""
+
+    def write_above(self, write: Callable[[str], None] | None) -> None:
+        """Send further lines to `write`, or back to stderr when it is None."""
+
+
+class Screen:
+    """A file for rich; a closed terminal ends the bars, not the work."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._target = stream.target
+
+    def write(self, text: str) -> int:
+        """Write and flush while the terminal is open."""
+        self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """All was written."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+class Bars:
+    """A live display of all work under way."""
+
+    def __init__(self, talk: Drawer, stream: Stream) -> None:
+        self._talk = talk
+        screen = cast("IO[str]", Screen(stream))
+        self._console = Console(file=screen, stderr=True, highlight=False)
+        self._live: Progress | None = None
+        self._open = 0
+
+    @contextmanager
+    def task(
+        self, description: str, *, total: int | None = None, unit: str = "items"
+    ) -> Iterator[Task]:
+        """Draw a bar while the context is open; an unknown total pulses."""
+        bar = None
+        self._open += 1
+        # Ctrl-C may come at any moment, also before the first bar is drawn.
+        try:
+            live = self._start()
+            bar = Bar(live, live.add_task(description, total=total, count="", note=""), total, unit)
+            yield bar
+        finally:
+            self._stop(bar)
+
+    def say(self, message: str) -> None:
+        """One line above the bars."""
+        self._talk.say(message)
+
+    def warn(self, message: str, *, hint: str | None = None) -> None:
+        """One warning above the bars."""
+        self._talk.warn(message, hint=hint)
+
+    def _start(self) -> Progress:
+        if self._live is None:
+            self._live = Display(
+                *self._columns(),
+                console=self._console,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                expand=True,
+            )
+            self._live.start()
+            self._talk.write_above(self._print)
+        return self._live
+
+    def _columns(self) -> list[ProgressColumn]:
+        """What is drawn of each piece of work; the bar itself only where there is room for it."""
+        bar = [BarColumn(bar_width=None)] if self._console.width >= _ROOM_FOR_BARS else []
+        return [
+            Fitted("description", self._room),
+            *bar,
+            TextColumn("{task.fields[count]}", markup=False),
+            Fitted("note", self._room),
+            TimeElapsedColumn(),
+        ]
+
+    def _room(self, task: RichTask, name: str) -> int:
+        """Cells for a description or a note: counts and times stay whole, as they say most.
+
+        Where there is not enough for all, notes get a third of it, or nothing if that is little.
+        """
+        tasks = (self._live.tasks if self._live else []) or [task]
+        counts = max(width(each.fields["count"]) for each in tasks)
+        line = self._console.width - _ECHO
+        room = (
+            line
+            - counts
+            - _CLOCK
+            - (_LEAST_BAR if self._console.width >= _ROOM_FOR_BARS else 0)
+            - _GAPS
+        )
+        notes = min(max(width(each.fields["note"]) for each in tasks), room // 3)
+        notes = notes if notes >= _LEAST_NOTE else 0
+        descriptions = min(max(width(each.description) for each in tasks), room - notes)
+        return descriptions if name == "description" else max(0, room - descriptions)
+
+    def _stop(self, bar: "Bar | None") -> None:
+        self._open -= 1
+        live = self._live
+        if live is None:
+            return
+        if self._open:
+            if bar is not None:
+                live.remove_task(bar.id)
+            return
+        self._talk.write_above(None)
+        self._live = None
+        try:
+            live.stop()
+        except BaseException:
+            self._console.show_cursor(show=True)
+            raise
+
+    def _print(self, line: str) -> None:
+        self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
+
+
+class Display(Progress):
+    """Bars that end before the line does.
+
+    The terminal puts its `^C` behind them: on a line of its own, that would be taken away in the
+    place of a bar.
+    """
+
+    def get_renderable(self) -> RenderableType:
+        """All bars, one a line."""
+        return Shortened(super().get_renderable())
+
+
+class Shortened:
+    """What is drawn, with a few cells less than a line has."""
+
+    def __init__(self, drawn: RenderableType) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks for it."""
+        yield from console.render(self._drawn, options.update_width(options.max_width - _ECHO))
+
+
+class Fitted(ProgressColumn):
+    """The description of a piece of work, or its note, cut to its room; no text is markup."""
+
+    def __init__(self, name: str, room: Callable[[RichTask, str], int]) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._name = name
+        self._room = room
+
+    def render(self, task: RichTask) -> Text:
+        """The text, as much of it as there is room for."""
+        told = task.description if self._name == "description" else task.fields["note"]
+        shown = cut(clean(told), self._room(task, self._name))
+        return Text(shown, style="" if self._name == "description" else "dim")
+
+
+class Bar:
+    """One line of the display."""
+
+    def __init__(self, live: Progress, task_id: TaskID, total: int | None, unit: str) -> None:
+        self.id = task_id
+        self._live = live
+        self._unit = unit
+        self._done = 0
+        self._total = total
+        self._note = self._alert = ""
+
+    def advance(self, amount: int = 1) -> None:
+        """Move the bar."""
+        self._done += amount
+        self._live.update(self.id, advance=amount, count=self._count())
+
+    def update(
+        self, *, total: int | None = None, note: str | None = None, alert: str | None = None
+    ) -> None:
+        """Learn the total, or change the note; an alert stands in its place."""
+        if total is not None:
+            self._total = total
+            self._live.update(self.id, total=total, count=self._count())
+        self._note = self._note if note is None else note
+        self._alert = self._alert if alert is None else alert
+        # One of them: 80 columns do not hold both.
+        self._live.update(self.id, note=self._alert or self._note)
+
+    def _count(self) -> str:
+        return count_text(self._done, self._total, self._unit)
+
+
+def cut(text: str, room: int) -> str:
+    """`text` in at most `room` cells, the end of what is longer replaced by two dots."""
+    if width(text) <= room:
+        return text
+    if room < _LEAST_TEXT:
+        return ""
+    while text and width(text) + len(_CUT) > room:
+        text = text[:-1]
+    return f"{text}{_CUT}" if text else ""
+
+
+# --- Tables ---
 
 
 class LiveTable:
-    """A context; `show` replaces what was shown before, and the last of it stays.
+    """A context manager; `show` replaces what was shown before, and the last table stays.
 
-    The cursor is hidden in between, and comes back whichever way the context is left.
+    The cursor is hidden meanwhile and always restored.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -48,7 +277,7 @@ class LiveTable:
             raise
 
     def show(self, columns: Sequence[str], rows: Sequence[Sequence[str]], below: str) -> None:
-        """Rows under columns, and a line below them; a screen that is too low is cut."""
+        """Show a table and a line below it, cut to the height of the screen."""
         cells = [[self._stream.fit(" ".join(clean(cell).split())) for cell in row] for row in rows]
         table = draw(columns, cells, title=None, stream=self._stream)
         text = Text.from_ansi(f"{table.rstrip()}\n{self._stream.fit(clean(below))}")

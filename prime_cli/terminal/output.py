@@ -16,8 +16,7 @@ from prime_cli.terminal.prompts import (
     read_secret,
 )
 from prime_cli.terminal.streams import Stream
-from prime_cli.terminal.words import aligned, as_json, builtins_of, clean
-from prime_cli.terminal.wrapping import wrapped
+from prime_cli.terminal.text import aligned, as_json, builtins_of, clean, wrapped
 
 if TYPE_CHECKING:
     from prime_cli.terminal.live import LiveTable
@@ -197,7 +196,7 @@ class Output:
             return Quiet(self)
         if not self._err.can_draw:
             return Lines(self)
-        from prime_cli.terminal.bars import Bars
+        from prime_cli.terminal.live import Bars
 
         return Bars(self, self._err)
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import Declined, UsageError
 from prime_cli.terminal.streams import Stream
-from prime_cli.terminal.words import clean
-from prime_cli.terminal.wrapping import wrapped
+from prime_cli.terminal.text import clean, wrapped
 
 _LONGEST_SECRET = 16 * 1024
 _LONGEST_QUOTE = 40

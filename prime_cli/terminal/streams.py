@@ -10,7 +10,7 @@ from typing import TextIO
 
 from prime_cli.core.env_flags import in_ci, is_on
 from prime_cli.core.errors import StorageFailed
-from prime_cli.terminal.words import encodable
+from prime_cli.terminal.text import encodable
 
 _FORCING = ("FORCE_COLOR", "CLICOLOR_FORCE")
 

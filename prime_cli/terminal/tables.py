@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prime_cli.terminal.streams import Stream
-from prime_cli.terminal.words import age, width
+from prime_cli.terminal.text import age, width
 
 _GAP = 2
 _LONGEST_WORD = 16

@@ -12,7 +12,7 @@ from prime_cli.evals.export.exports import Format, export_run
 from prime_cli.evals.gate.reports import write_junit
 from prime_cli.evals.sharing.samples import sample_of
 from prime_cli.runs.saved_run import open_run
-from prime_cli.terminal.words import as_json
+from prime_cli.terminal.text import as_json
 
 _PACKED = re.compile(rb'"(eJ[A-Za-z0-9+/=]{20,})"')
 """zlib's format as base64, in which a page keeps transcripts."""

@@ -25,7 +25,7 @@ from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
-from prime_cli.terminal.words import as_json
+from prime_cli.terminal.text import as_json
 from tests.runs.rows import row
 from tests.runs.saving import PLAN
 

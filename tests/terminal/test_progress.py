@@ -10,7 +10,7 @@ import pytest
 from prime_cli.terminal import progress
 from prime_cli.terminal.output import Output
 from prime_cli.terminal.progress import LineTask, size_text
-from prime_cli.terminal.words import width
+from prime_cli.terminal.text import width
 from tests.terminal.test_output import Terminal
 
 

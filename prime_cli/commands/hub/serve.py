@@ -24,7 +24,7 @@ from prime_cli.hub.serving.options import (
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
-    from prime_cli.hub.serving.startup import Started
+    from prime_cli.hub.serving.server import Started
 
 
 def serve(
@@ -183,7 +183,7 @@ def serve(
     """
     output = open_session(ctx, quiet=quiet).output
     try:
-        from prime_cli.hub.serving.startup import run
+        from prime_cli.hub.serving.server import run
     except ImportError as error:
         raise UsageError(
             f"To serve a hub, the package {error.name} is needed, which is not installed",
@@ -229,7 +229,7 @@ def serve(
 
 def _announce(output: Output, started: "Started") -> None:
     """Data is what a client needs, and only the first start has it all; the rest is talk."""
-    output.done(f"Serving {started.place} on {started.url}")
+    output.done(f"Serving {started.database} on {started.url}")
     if started.pods_held is not None:
         _tell_limits(output, started.pods_held)
     variables = {

@@ -31,7 +31,7 @@ from prime_cli.pods.history import (
 from prime_cli.pods.listing import PodDetails, read_details
 from prime_cli.pods.watch import LogChunk, follow_log, read_log
 from prime_cli.session import Session
-from prime_cli.terminal.words import age
+from prime_cli.terminal.text import age
 from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
 

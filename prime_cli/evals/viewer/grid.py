@@ -40,7 +40,7 @@ class Layout:
         self.entries: IndexEntries = index.entries
         self.latest = index.latest
         examples = self.entries.examples(self.latest)
-        changes = (place for place, (a, b) in enumerate(pairwise(examples), 1) if a != b)
+        changes = (index for index, (a, b) in enumerate(pairwise(examples), 1) if a != b)
         self.starts = array("q", [0, *changes] if examples else [])
         self.starts.append(len(self.latest))
 
@@ -54,10 +54,10 @@ class Layout:
         rewards = self.rewards
         return [rewards[number] for number in self.latest]
 
-    def mean(self, place: int) -> float | None:
-        """The mean reward of the example that is number `place`; None when none has a reward."""
+    def mean(self, index: int) -> float | None:
+        """The mean reward of the example that is number `index`; None when none has a reward."""
         rewards = self.rewards
-        numbers = self.latest[self.starts[place] : self.starts[place + 1]]
+        numbers = self.latest[self.starts[index] : self.starts[index + 1]]
         scored = [rewards[number] for number in numbers if not math.isnan(rewards[number])]
         return math.fsum(scored) / len(scored) if scored else None
 
@@ -66,9 +66,9 @@ class Layout:
         """How many examples there are."""
         return len(self.starts) - 1
 
-    def example_at(self, place: int) -> int:
-        """The id of the example that is number `place` in order."""
-        return self.entries.key(self.latest[self.starts[place]])[0]
+    def example_at(self, index: int) -> int:
+        """The id of the example that is number `index` in order."""
+        return self.entries.key(self.latest[self.starts[index]])[0]
 
 
 class Grid:
@@ -90,22 +90,22 @@ class Grid:
     def __len__(self) -> int:
         return len(self._shown)
 
-    def row(self, place: int) -> GridRow:
-        """Row `place` from 0."""
-        layout, example = self._layout, self._shown[place]
+    def row(self, index: int) -> GridRow:
+        """Row `index` from 0."""
+        layout, example = self._layout, self._shown[index]
         start, stop = layout.starts[example], layout.starts[example + 1]
         cells = [self._cell(number) for number in layout.latest[start:stop]]
         return GridRow(layout.example_at(example), cells, layout.mean(example))
 
-    def mean(self, place: int) -> float | None:
-        """The mean reward of row `place`, quicker than the row."""
-        return self._layout.mean(self._shown[place])
+    def mean(self, index: int) -> float | None:
+        """The mean reward of row `index`, quicker than the row."""
+        return self._layout.mean(self._shown[index])
 
-    def example_at(self, place: int) -> int:
-        """The example of row `place`, quicker than the row."""
-        return self._layout.example_at(self._shown[place])
+    def example_at(self, index: int) -> int:
+        """The example of row `index`, quicker than the row."""
+        return self._layout.example_at(self._shown[index])
 
-    def place_of(self, example_id: int) -> int:
+    def index_of(self, example_id: int) -> int:
         """The row of an example, or where it would be."""
         return bisect_left(self._shown, example_id, key=self._layout.example_at)
 
@@ -113,11 +113,11 @@ class Grid:
         """The line of the next (`step` 1) or the previous (-1) match after line `number`."""
         layout = self._layout
         key = layout.entries.key(number)
-        place = bisect_left(layout.latest, key, key=layout.entries.key) + step
-        while 0 <= place < len(layout.latest):
-            if self._is_match(layout.latest[place]):
-                return layout.latest[place]
-            place += step
+        index = bisect_left(layout.latest, key, key=layout.entries.key) + step
+        while 0 <= index < len(layout.latest):
+            if self._is_match(layout.latest[index]):
+                return layout.latest[index]
+            index += step
         return None
 
     def _is_match(self, number: int) -> bool:
@@ -139,8 +139,8 @@ def _rows_of(hits: Sequence[int], starts: Sequence[int]) -> list[int]:
     """The rows, each once, in which the places `hits` (ascending) lie."""
     rows: list[int] = []
     row = 0
-    for place in hits:
-        while starts[row + 1] <= place:
+    for index in hits:
+        while starts[row + 1] <= index:
             row += 1
         if not rows or rows[-1] != row:
             rows.append(row)

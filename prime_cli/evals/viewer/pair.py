@@ -47,49 +47,49 @@ class Pair:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def row(self, place: int) -> PairRow:
-        """Row `place` from 0."""
-        example = self._examples[place]
+    def row(self, index: int) -> PairRow:
+        """Row `index` from 0."""
+        example = self._examples[index]
         first, other = (_row(grid, example) for grid in self._grids)
         return PairRow(example, first, other, self._difference(example))
 
-    def flip(self, place: int, step: int) -> int | None:
+    def flip(self, index: int, step: int) -> int | None:
         """The next (`step` 1) or previous (-1) row that is a flip."""
         after = (
-            bisect_right(self._flips, place) if step > 0 else bisect_left(self._flips, place) - 1
+            bisect_right(self._flips, index) if step > 0 else bisect_left(self._flips, index) - 1
         )
         return self._flips[after] if 0 <= after < len(self._flips) else None
 
-    def pages(self, place: int, rollout: int) -> tuple[Page | None, Page | None]:
-        """Both runs' rollout number `rollout` of the example in row `place`."""
-        example = self._examples[place]
+    def pages(self, index: int, rollout: int) -> tuple[Page | None, Page | None]:
+        """Both runs' rollout number `rollout` of the example in row `index`."""
+        example = self._examples[index]
         return self.first.page_at(example, rollout), self.other.page_at(example, rollout)
 
     def _difference(self, example: int) -> float | None:
         first, other = (_mean(grid, example) for grid in self._grids)
         return None if first is None or other is None else other - first
 
-    def rollouts(self, place: int) -> list[int]:
-        """The rollouts that either run has of the example in row `place`."""
-        row = self.row(place)
+    def rollouts(self, index: int) -> list[int]:
+        """The rollouts that either run has of the example in row `index`."""
+        row = self.row(index)
         cells = chain(row.first.cells if row.first else (), row.other.cells if row.other else ())
         return sorted({cell.rollout for cell in cells})
 
 
 def _examples(grid: Grid) -> Iterator[int]:
-    return (grid.example_at(place) for place in range(len(grid)))
+    return (grid.example_at(index) for index in range(len(grid)))
 
 
 def _row(grid: Grid, example: int) -> GridRow | None:
-    place = _place(grid, example)
-    return None if place is None else grid.row(place)
+    index = _index(grid, example)
+    return None if index is None else grid.row(index)
 
 
 def _mean(grid: Grid, example: int) -> float | None:
-    place = _place(grid, example)
-    return None if place is None else grid.mean(place)
+    index = _index(grid, example)
+    return None if index is None else grid.mean(index)
 
 
-def _place(grid: Grid, example: int) -> int | None:
-    place = grid.place_of(example)
-    return place if place < len(grid) and grid.example_at(place) == example else None
+def _index(grid: Grid, example: int) -> int | None:
+    index = grid.index_of(example)
+    return index if index < len(grid) and grid.example_at(index) == example else None

@@ -17,7 +17,7 @@ from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.leaks import is_swept, refresh_all, sweep_all
 from prime_cli.hub.serving.access_log import Log
-from prime_cli.hub.serving.body_limits import BodyLimitMiddleware
+from prime_cli.hub.serving.limits import BodyLimitMiddleware, RateLimitMiddleware, Rates
 from prime_cli.hub.serving.monitoring import (
     FOLDER,
     HealthMiddleware,
@@ -27,7 +27,6 @@ from prime_cli.hub.serving.monitoring import (
 from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import ProxyMiddleware, read_networks
-from prime_cli.hub.serving.rate_limits import RateLimitMiddleware, Rates
 from prime_cli.wire.pods import Leak
 
 # --- Pods in the background ---

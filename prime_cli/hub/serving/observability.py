@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prime_cli.core.errors import InternalError
 from prime_cli.hub.context import Caller
 from prime_cli.hub.serving.access_log import Log, LogEntry, now_text, safe_path, trace_of
+from prime_cli.hub.serving.limits import refuse
 from prime_cli.hub.serving.monitoring import Metrics
-from prime_cli.hub.serving.rate_limits import refuse
 
 HEADER = b"x-request-id"
 UNMATCHED = "-"

@@ -1,12 +1,18 @@
-"""The processes that listen: granian, which keeps HTTP and TLS out of Python's way."""
+"""Start a hub: preflight checks, the first admin, then granian's processes, which serve it."""
 
+import errno
 import multiprocessing
 import os
 import signal
+import socket
+import ssl
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
@@ -15,11 +21,23 @@ from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
+from sqlalchemy import exists, insert, select
 
+from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
+from prime_cli.hub.compute.local.limits import what_is_held
+from prime_cli.hub.compute.local.served import prepare_ground
+from prime_cli.hub.compute.sky.installation import find_python
+from prime_cli.hub.context import Caller, Hub, open_hub
+from prime_cli.hub.db.tables import owners
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.keys import ADMIN, create_key
+from prime_cli.hub.services.owners import USER, check_slug, find_owner
 from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.serving.proxies import read_networks
+from prime_cli.hub.tokens import new_id
 
 GRACE_SECONDS = 30
-"""How long requests under way may take to end after the hub was told to stop."""
+"""How long requests in progress may take after a signal to stop."""
 _IDLE_MILLISECONDS = 75_000
 """How long a connection may wait for a request, or take to send its head.
 
@@ -43,7 +61,7 @@ _LOGGING = {
 
 
 class Server(MPServer):
-    """A granian that ends at once when it is told to stop a second time."""
+    """A granian server that ends at once at the second signal."""
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if self.interrupt_signal:
@@ -54,9 +72,9 @@ class Server(MPServer):
 
 
 def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
-    """Serve until told to stop by SIGTERM or SIGINT; `ready` is called when the port is ours.
+    """Serve until SIGTERM or SIGINT; `ready` is called once the server has started.
 
-    Requests under way are finished first, for `GRACE_SECONDS` at most.
+    Requests in progress may finish, for at most `GRACE_SECONDS`.
     """
     # A fork would share the parent's database connections and the locks of its threads.
     multiprocessing.set_start_method("spawn", force=True)
@@ -85,7 +103,7 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
 
 
 def load_app(options: ServeOptions) -> Any:
-    """The application, made in the process that serves it."""
+    """The application, created in the process that serves it."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from prime_cli.hub.serving.application import create_served_app
 
@@ -93,9 +111,9 @@ def load_app(options: ServeOptions) -> Any:
 
 
 def _end_with_parent() -> None:
-    """Stop when the parent was killed: nobody could stop this process, and its port is taken.
+    """Stop when the parent was killed, which would leave this process and its port behind.
 
-    One that is only about to listen forgets that it was told, so it is told until it has ended.
+    A process that is still starting ignores the signal, so it is repeated.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -105,3 +123,155 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(1)
     os._exit(_KILLED)
+
+
+# --- Preflight ---
+
+
+@contextmanager
+def reserve_port(host: str, port: int) -> Iterator[int]:
+    """Reserve `port`, or a free one for 0, for the workers alone.
+
+    The workers share the port (SO_REUSEPORT), and so could any other process of this user. It is
+    therefore bound exclusively first and shared afterwards, so a second hub that starts at the
+    same time is refused. Raises Conflict when it is taken, NotAllowed, UsageError for a bad host.
+    """
+    with _bind_alone(host, port) as reserved:
+        number = int(reserved.getsockname()[1])
+        if sys.platform == "win32":
+            reserved.close()  # which has no shared ports: its one worker binds it
+        else:
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        yield number
+
+
+def _bind_alone(host: str, port: int) -> socket.socket:
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if sys.platform != "win32":  # where it would take the port from another process
+                # Connections that a stopped hub has left behind do not matter.
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+        else:
+            return bound
+    except OSError as error:
+        raise _refusal(host, port, error) from error
+
+
+def _refusal(host: str, port: int, error: OSError) -> PrimeError:
+    if error.errno == errno.EADDRINUSE:
+        return Conflict(
+            f"Port {port} of {host} is used by another process", hint="choose one with `--port`"
+        )
+    if error.errno == errno.EACCES:
+        return NotAllowed(f"Port {port} may not be used by this user", hint="choose one above 1023")
+    return UsageError(
+        f"`{host}` is not an address of this machine: {error.strerror}",
+        hint="use `--host 127.0.0.1`, or `--host 0.0.0.0` for all addresses",
+    )
+
+
+def check_certificate(options: ServeOptions) -> None:
+    """Raise UsageError unless certificate and key can be read and belong together."""
+    if options.tls_cert is None and options.tls_key is None:
+        return
+    if options.tls_cert is None or options.tls_key is None:
+        raise UsageError("TLS needs both `--tls-cert` and `--tls-key`")
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.tls_cert, options.tls_key, _no_password)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or error.args[-1]
+        raise UsageError(
+            f"{options.tls_cert} and {options.tls_key} are not a certificate and its key: {reason}",
+            hint="use PEM files and a key without a password",
+        ) from error
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")
+
+
+# --- First start ---
+
+
+def make_admin(hub: Hub, slug: str) -> str | None:
+    """Create the admin `slug` and return its key; None when there is an admin already.
+
+    Of several processes that start on one database, one gets a key. Raises Conflict when the name
+    is taken, UsageError for an invalid one.
+    """
+    check_slug(slug)
+    with hub.database.write() as connection:
+        if connection.execute(select(exists().where(owners.c.admin))).scalar_one():
+            return None
+        if find_owner(connection, slug) is not None:
+            raise Conflict(
+                f"This hub has no admin, and `{slug}` is an existing user or team",
+                hint="choose another name with `--admin NAME`",
+            )
+        user_id = new_id("user")
+        connection.execute(
+            insert(owners).values(
+                id=user_id, slug=slug, type=USER, admin=True, created_at=hub.now()
+            )
+        )
+        made = create_key(hub, connection, user_id, name="first start", scope=ADMIN)
+        operator = Caller.operator()
+        record(hub, connection, operator, "user.create", slug, admin=True)
+        record(hub, connection, operator, "key.create", slug, key=made.id, scope=ADMIN)
+        return made.key
+
+
+# --- Start ---
+
+
+@dataclass(frozen=True)
+class Started:
+    """A hub that is about to serve; `admin_key` is set only when its admin was just created.
+
+    `pods_held` names the limits of local pods (`cpu`, `memory`, `pids`); None without local pods.
+    """
+
+    url: str
+    database: str
+    admin_key: str | None
+    pods_held: frozenset[str] | None = None
+
+
+def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
+    """Serve until stopped; `announce` is called when every check has passed.
+
+    Raises UsageError for providers that are not safe together, and what `check_certificate`,
+    `read_networks`, `prepare_ground`, `find_python`, `reserve_port`, `open_hub` and `make_admin`
+    raise.
+    """
+    check_certificate(options)
+    read_networks(options.trusted_proxies)
+    if options.local_pods and options.sky is not None:
+        raise UsageError(
+            "SkyPilot's server accepts every request on loopback, so users of pods on this machine "
+            "could control it too",
+            hint="run `--sky` and `--local-pods` on separate machines",
+        )
+    if options.local_pods:
+        prepare_ground(options.pods_folder, options.pods_host)
+    if options.sky is not None:
+        find_python(options.sky)
+    with reserve_port(options.host, options.port) as port:
+        options = replace(options, port=port)
+        hub = open_hub(options.settings())
+        key = make_admin(hub, options.admin)
+        # The workers open their own connections.
+        hub.database.engine.dispose()
+        held = what_is_held() if options.local_pods else None
+        started = Started(options.url, hub.database.name, key, held)
+        serve(options, lambda: announce(started))

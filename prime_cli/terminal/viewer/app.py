@@ -1,15 +1,15 @@
-"""The app: which screen comes first."""
+"""The Textual app."""
 
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from prime_cli.terminal.viewer.paired import PairScreen
+from prime_cli.terminal.viewer.pair import PairScreen
+from prime_cli.terminal.viewer.protocols import Run, RunPair, Runs
 from prime_cli.terminal.viewer.run import RunScreen
 from prime_cli.terminal.viewer.runs import RunsScreen
 from prime_cli.terminal.viewer.screen import ViewerScreen
-from prime_cli.terminal.viewer.shown import Run, RunPair, Runs
 
 
 class Viewer(App[None]):
@@ -17,7 +17,7 @@ class Viewer(App[None]):
 
     TITLE = "prime eval view"
     ENABLE_COMMAND_PALETTE = False
-    # Here and not with the screens', so that they come last at the foot.
+    # On the app, so that they come last in the footer.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,backspace", "screen.back", "Back"),
         Binding("q", "quit", "Quit"),
@@ -35,7 +35,7 @@ class Viewer(App[None]):
         elif runs is not None:
             self._first = RunsScreen(runs)
         else:
-            raise TypeError("there is nothing to show")
+            raise TypeError("one of runs, run and pair is required")
 
     def on_mount(self) -> None:
         self._first.is_first = True
@@ -43,15 +43,15 @@ class Viewer(App[None]):
 
 
 def show_runs(runs: Runs) -> None:
-    """Let the user look around in `runs` until they leave."""
+    """Browse `runs` until the user leaves."""
     Viewer(runs=runs).run()
 
 
 def show_run(run: Run) -> None:
-    """Let the user look at one run."""
+    """Browse one run."""
     Viewer(run=run).run()
 
 
 def show_pair(pair: RunPair) -> None:
-    """Let the user look at two runs side by side."""
+    """Browse two runs side by side."""
     Viewer(pair=pair).run()

@@ -10,10 +10,9 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from prime_cli.terminal.viewer.protocols import Block
 from prime_cli.terminal.viewer.rows import piece
-from prime_cli.terminal.viewer.shown import Block
-from prime_cli.terminal.viewer.styles import LABELS, PLAIN, Line
-from prime_cli.terminal.viewer.texts import one_line, printable, wrapped
+from prime_cli.terminal.viewer.text import LABELS, PLAIN, Line, one_line, printable, wrapped
 
 _LABELS_UP_TO = 28
 _INDENT = 2
@@ -67,11 +66,11 @@ class PageText(ScrollView, can_focus=True, inherit_bindings=False):
         self._wrap()
 
     def render_line(self, y: int) -> Strip:
-        place, width = y + self.scroll_offset.y, self.scrollable_content_region.width
-        if place >= len(self._lines):
+        index, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        if index >= len(self._lines):
             return Strip.blank(width, self.rich_style)
         style = self.rich_style
-        line = [Segment(text, style + (own or PLAIN)) for text, own, _ in self._lines[place]]
+        line = [Segment(text, style + (own or PLAIN)) for text, own, _ in self._lines[index]]
         return Strip(line).adjust_cell_length(width, style).crop(0, width)
 
     def action_move(self, lines: int) -> None:
@@ -87,11 +86,11 @@ class PageText(ScrollView, can_focus=True, inherit_bindings=False):
         """Go to the next (1) or the previous (-1) turn."""
         top = round(self.scroll_y)
         if step > 0:
-            place = next((turn for turn in self._turns if turn > top), None)
+            index = next((turn for turn in self._turns if turn > top), None)
         else:
-            place = next((turn for turn in reversed(self._turns) if turn < top), 0)
-        if place is not None:
-            self.scroll_to(y=place, animate=False)
+            index = next((turn for turn in reversed(self._turns) if turn < top), 0)
+        if index is not None:
+            self.scroll_to(y=index, animate=False)
 
 
 def _is_fact(block: Block) -> bool:

@@ -1,4 +1,4 @@
-"""A list of any length: only the lines that are on the screen are made."""
+"""Lists of any length, of which only the visible lines are rendered; and the grid of a run."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -12,11 +12,20 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from prime_cli.terminal.viewer.styles import CURSOR, PLAIN, Line
+from prime_cli.terminal.viewer.protocols import Examples, RolloutCell
+from prime_cli.terminal.viewer.text import (
+    BOLD,
+    CURSOR,
+    DIM,
+    PLAIN,
+    Line,
+    number,
+    of_reward,
+)
 
 
 class Rows(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines made by a function of their place; one of them is under the cursor."""
+    """Lines made by a function of their index; one of them is under the cursor."""
 
     DEFAULT_CSS = "Rows { height: 1fr; overflow-x: hidden; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,9 +41,9 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     class Chosen(Message):
         """Enter was pressed on, or the mouse hit, a row."""
 
-        def __init__(self, rows: "Rows", place: int) -> None:
+        def __init__(self, rows: "Rows", index: int) -> None:
             super().__init__()
-            self.rows, self.place = rows, place
+            self.rows, self.index = rows, index
 
         @property
         def control(self) -> "Rows":
@@ -48,15 +57,15 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = 0
 
     def show(self, count: int, *, cursor: int | None = None) -> None:
-        """Have `count` rows from now on, and keep the cursor unless it is given."""
+        """Set the number of rows; the cursor stays unless it is given."""
         self.count = count
         self.virtual_size = Size(0, count)
         self.move_to(self.cursor if cursor is None else cursor)
         self.refresh()
 
-    def move_to(self, place: int) -> None:
-        """Put the cursor on row `place`, or the nearest there is, and bring it into view."""
-        self.cursor = max(0, min(place, self.count - 1))
+    def move_to(self, index: int) -> None:
+        """Put the cursor on row `index`, or the nearest there is, and bring it into view."""
+        self.cursor = max(0, min(index, self.count - 1))
         height = max(1, self.scrollable_content_region.height)
         top = round(self.scroll_y)
         if self.cursor < top:
@@ -66,14 +75,14 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        place = y + self.scroll_offset.y
+        index = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
-        if place >= self.count:
+        if index >= self.count:
             return Strip.blank(width, self.rich_style)
         style = self.rich_style
-        if place == self.cursor and self.marks_row:
+        if index == self.cursor and self.marks_row:
             style += CURSOR
-        line = [Segment(text, style + (own or PLAIN)) for text, own, _ in self._line(place)]
+        line = [Segment(text, style + (own or PLAIN)) for text, own, _ in self._line(index)]
         return Strip(line).adjust_cell_length(width, style).crop(0, width)
 
     @property
@@ -85,9 +94,9 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self.cursor)
 
     def on_click(self, event: events.Click) -> None:
-        place = event.y + self.scroll_offset.y
-        if place < self.count:
-            self.move_to(place)
+        index = event.y + self.scroll_offset.y
+        if index < self.count:
+            self.move_to(index)
             self.action_choose()
 
     def action_move(self, step: int) -> None:
@@ -96,8 +105,8 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     def action_page(self, step: int) -> None:
         self.move_to(self.cursor + step * max(1, self.scrollable_content_region.height - 1))
 
-    def action_go(self, place: int) -> None:
-        self.move_to(self.count - 1 if place < 0 else place)
+    def action_go(self, index: int) -> None:
+        self.move_to(self.count - 1 if index < 0 else index)
 
     def action_choose(self) -> None:
         if self.count:
@@ -107,3 +116,117 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 def piece(text: str, style: Style = PLAIN) -> Segment:
     """A piece of a line."""
     return Segment(text, style)
+
+
+# --- Examples by rollouts ---
+
+_EXAMPLE, _MEAN, _CELL = 9, 9, 8
+_SHORT = {"infra": "infra!", "model": "model!", "environment": "env!"}
+
+
+class Grid(Rows):
+    """One example a row, one rollout a column; the cursor is on a rollout."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", show=False),
+        Binding("right,l", "turn(1)", show=False),
+    ]
+
+    class Opened(Message):
+        """A rollout was chosen."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(self._row, id=id)
+        self._examples: Examples | None = None
+        self.column = 0
+        self._left = 0
+
+    @property
+    def marks_row(self) -> bool:
+        return False
+
+    @property
+    def header(self) -> str:
+        """The names of the columns that are in view."""
+        rollouts = range(self._left, self._left + self._fitting)
+        columns = self._examples.columns if self._examples else 0
+        names = "".join(f"{f'r{rollout}':>{_CELL}}" for rollout in rollouts if rollout < columns)
+        more = " →" if self._left + self._fitting < columns else ""
+        return f"{'example':>{_EXAMPLE}}{'mean':>{_MEAN}}{names}{more}"
+
+    def fill(self, examples: Examples) -> None:
+        """Show these, with the cursor on the example it was on if that is still there."""
+        at = self.current
+        self._examples = examples
+        self.show(len(examples), cursor=examples.index_of(at[0]) if at else 0)
+        self._into_view()
+
+    @property
+    def current(self) -> tuple[int, RolloutCell] | None:
+        """The example and the rollout under the cursor."""
+        if self._examples is None or not self.count:
+            return None
+        row = self._examples.row(self.cursor)
+        return row.example_id, row.cells[min(self.column, len(row.cells) - 1)]
+
+    @property
+    def _fitting(self) -> int:
+        width = self.scrollable_content_region.width - _EXAMPLE - _MEAN - 2
+        return max(1, width // _CELL)
+
+    def _row(self, index: int) -> Line:
+        if self._examples is None:
+            return []
+        row = self._examples.row(index)
+        at = min(self.column, len(row.cells) - 1) if index == self.cursor else -1
+        line = [
+            piece(f"{row.example_id:>{_EXAMPLE}}", BOLD if at >= 0 else DIM),
+            piece(f"{number(row.mean):>{_MEAN}}", of_reward(row.mean)),
+        ]
+        for column in range(self._left, min(self._left + self._fitting, len(row.cells))):
+            cell = row.cells[column]
+            shown = _short(cell)
+            style = of_reward(cell.reward) if cell.is_match else DIM
+            line.append(piece(" " * (_CELL - len(shown))))
+            line.append(piece(shown, style + CURSOR if column == at else style))
+        return line
+
+    def on_click(self, event: events.Click) -> None:
+        self.column = max(0, (event.x - _EXAMPLE - _MEAN) // _CELL + self._left)
+        super().on_click(event)
+        event.prevent_default()
+
+    def action_turn(self, step: int) -> None:
+        """Move over the rollouts of an example."""
+        at = self.current
+        if at is not None and self._examples is not None:
+            most = len(self._examples.row(self.cursor).cells) - 1
+            self.column = max(0, min(min(self.column, most) + step, most))
+            self._into_view()
+
+    def action_choose(self) -> None:
+        at = self.current
+        if at is not None:
+            self.post_message(self.Opened(at[1].number))
+
+    def _into_view(self) -> None:
+        if self.column < self._left:
+            self._left = self.column
+        elif self.column >= self._left + self._fitting:
+            self._left = self.column - self._fitting + 1
+        self.refresh()
+        self.post_message(self.Scrolled())
+
+    class Scrolled(Message):
+        """Other columns may be in view."""
+
+
+def _short(cell: RolloutCell) -> str:
+    cut = "~" if cell.is_truncated else ""
+    if cell.error is not None:
+        return _SHORT.get(cell.error, "error!") + cut
+    return number(cell.reward) + cut

@@ -1,6 +1,6 @@
-"""One run: its summary, and its examples by rollouts under a filter."""
+"""The screens of a run: its examples by rollouts under a filter, and one rollout."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import on, work
@@ -11,14 +11,14 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.terminal.viewer.grid import Grid
-from prime_cli.terminal.viewer.rollout import RolloutScreen
+from prime_cli.terminal.viewer.page import PageText
+from prime_cli.terminal.viewer.protocols import Run, SearchState
+from prime_cli.terminal.viewer.rows import Grid
 from prime_cli.terminal.viewer.screen import Failed, ViewerScreen, label
-from prime_cli.terminal.viewer.shown import Finding, Run
 
 _EVERY = 1.0
-"""Seconds between two looks for more of the run."""
-_ASKED = {
+"""Seconds between checks for new rollouts."""
+_QUESTIONS = {
     "text": "text in any message",
     "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none",
 }
@@ -36,19 +36,19 @@ class RunScreen(ViewerScreen):
     ]
 
     class Found(Message):
-        """A search came that far."""
+        """A search has made progress."""
 
-        def __init__(self, finding: Finding) -> None:
+        def __init__(self, finding: SearchState) -> None:
             super().__init__()
             self.finding = finding
 
     def __init__(self, run: Run) -> None:
         super().__init__()
         self._run = run
-        self._finding: Finding | None = None
-        self._wanted = {"text": "", "reward": ""}
+        self._finding: SearchState | None = None
+        self._filter = {"text": "", "reward": ""}
         self._only_errors = False
-        self._asked = ""
+        self._question = ""
 
     def parts(self) -> Iterable[Widget]:
         yield label("names")
@@ -75,7 +75,7 @@ class RunScreen(ViewerScreen):
         worker = get_current_worker()
         try:
             is_new = not refresh or self._run.refresh()
-            # Also when nothing came: this may have taken the place of a search that went on.
+            # Also when nothing came: this may have taken the index of a search that went on.
             while not worker.is_cancelled:
                 finding = self._run.advance()
                 if (is_new or finding != self._finding) and not worker.is_cancelled:
@@ -88,65 +88,65 @@ class RunScreen(ViewerScreen):
     def on_run_screen_found(self, event: Found) -> None:
         self._show(event.finding)
 
-    def _show(self, finding: Finding) -> None:
+    def _show(self, finding: SearchState) -> None:
         self._finding = finding
         self._head()
         self.query_one(Grid).fill(finding.grid)
-        self.say("status", self._told(finding))
+        self.say("status", self._status(finding))
 
     @on(Grid.Scrolled)
     def _name_columns(self) -> None:
         self.name_columns(self.query_one(Grid).header)
 
-    def _told(self, finding: Finding) -> str:
-        wanted = [f"reward {self._wanted['reward']}" if self._wanted["reward"] else ""]
-        wanted.append("errors" if self._only_errors else "")
-        wanted.append(f"text {self._wanted['text']}" if self._wanted["text"] else "")
-        told = " and ".join(part for part in wanted if part)
-        if not told:
+    def _status(self, finding: SearchState) -> str:
+        criteria = [f"reward {self._filter['reward']}" if self._filter["reward"] else ""]
+        criteria.append("errors" if self._only_errors else "")
+        criteria.append(f"text {self._filter['text']}" if self._filter["text"] else "")
+        filtered = " and ".join(part for part in criteria if part)
+        if not filtered:
             return "live" if self._run.is_live else ""
         count = finding.grid.matches
-        found = f"{count:,} rollout{'' if count == 1 else 's'} with {told}"
+        found = f"{count:,} rollout{'' if count == 1 else 's'} with {filtered}"
         if not finding.is_done:
             found += f" · searched {finding.searched:,} of {finding.total:,} …"
         return found
 
     def action_ask(self, what: str) -> None:
         """Open the question about one part of the filter."""
-        self._asked = what
+        self._question = what
         question = self.query_one("#question", Input)
-        question.value = self._wanted[what]
+        question.value = self._filter[what]
         question.display = True
         # At once: what is typed next is the answer.
         self.set_focus(question)
-        self.say("status", f"{_ASKED[what]} (Enter applies, Escape leaves it)")
+        self.say("status", f"{_QUESTIONS[what]} (Enter applies, Escape cancels)")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self._close_question()
-        self._apply({**self._wanted, self._asked: event.value}, errors=self._only_errors)
+        self._apply({**self._filter, self._question: event.value}, errors=self._only_errors)
 
     def action_errors(self) -> None:
         """Only errors, or all again."""
-        self._apply(self._wanted, errors=not self._only_errors)
+        self._apply(self._filter, errors=not self._only_errors)
 
     def action_clear(self) -> None:
-        """Take every filter away."""
+        """Remove every filter."""
         self._apply({"text": "", "reward": ""}, errors=False)
 
-    def _apply(self, wanted: dict[str, str], *, errors: bool) -> None:
+    def _apply(self, criteria: dict[str, str], *, errors: bool) -> None:
         try:
-            self._run.filter(errors=errors, **wanted)
+            self._run.filter(errors=errors, **criteria)
         except PrimeError as failure:
             self.fail(failure)
             return
-        self._wanted, self._only_errors = wanted, errors
+        self._filter, self._only_errors = criteria, errors
         self._follow()
 
     def action_back(self) -> None:
         """Close the question, else drop the filter, else leave."""
         if self.query_one("#question").display:
             self._close_question()
-        elif self._only_errors or any(self._wanted.values()):
+        elif self._only_errors or any(self._filter.values()):
             self.action_clear()
         else:
             super().action_back()
@@ -155,7 +155,7 @@ class RunScreen(ViewerScreen):
         self.query_one("#question").display = False
         self.query_one(Grid).focus()
         if self._finding is not None:
-            self.say("status", self._told(self._finding))
+            self.say("status", self._status(self._finding))
 
     @on(Grid.Opened)
     def _open(self, event: Grid.Opened) -> None:
@@ -163,3 +163,51 @@ class RunScreen(ViewerScreen):
 
     def _neighbour(self, number: int, step: int) -> int | None:
         return self._finding.grid.neighbour(number, step) if self._finding else None
+
+
+class RolloutScreen(ViewerScreen):
+    """The text of a rollout; `neighbour` names the next one that the filter lets through."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n,right", "other(1)", "Next"),
+        Binding("p,left", "other(-1)", "Previous"),
+        Binding("right_square_bracket,tab", "turn(1)", "Next turn", key_display="]"),
+        Binding("left_square_bracket,shift+tab", "turn(-1)", "Previous turn", key_display="["),
+    ]
+
+    def __init__(self, run: Run, number: int, neighbour: Callable[[int, int], int | None]) -> None:
+        super().__init__()
+        self._run = run
+        self._number = number
+        self._neighbour = neighbour
+
+    def parts(self) -> Iterable[Widget]:
+        yield PageText()
+
+    def on_mount(self) -> None:
+        self.query_one(PageText).focus()
+        self.say("facts", self._run.title)
+        self._read()
+
+    def _read(self) -> None:
+        try:
+            page = self._run.page(self._number)
+        except PrimeError as failure:
+            self.fail(failure)
+            return
+        self.say("title", f"{page.title}  {self._run.name}")
+        self.say("status", "")
+        self.query_one(PageText).fill(page.blocks)
+
+    def action_other(self, step: int) -> None:
+        """Go to the next or previous rollout."""
+        number = self._neighbour(self._number, step)
+        if number is None:
+            self.say("status", "that was the last one" if step > 0 else "that was the first one")
+            return
+        self._number = number
+        self._read()
+
+    def action_turn(self, step: int) -> None:
+        """Scroll to the next or previous turn."""
+        self.query_one(PageText).jump(step)

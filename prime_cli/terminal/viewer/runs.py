@@ -14,17 +14,16 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.terminal.viewer.paired import PairScreen
+from prime_cli.terminal.text import age
+from prime_cli.terminal.viewer.pair import PairScreen
+from prime_cli.terminal.viewer.protocols import Group, RunLine, Runs
 from prime_cli.terminal.viewer.rows import Rows, piece
 from prime_cli.terminal.viewer.run import RunScreen
 from prime_cli.terminal.viewer.screen import Failed, ViewerScreen
-from prime_cli.terminal.viewer.shown import Group, RunLine, Runs
-from prime_cli.terminal.viewer.styles import BOLD, DIM, GOOD, Line, number, of_reward
-from prime_cli.terminal.viewer.texts import one_line
-from prime_cli.terminal.words import age
+from prime_cli.terminal.viewer.text import BOLD, DIM, GOOD, Line, number, of_reward, one_line
 
 _EVERY = 2.0
-"""Seconds between two looks for new runs, or more where there are very many."""
+"""Seconds between checks for new runs; more for very many runs."""
 _SHARE = 10
 
 
@@ -34,14 +33,14 @@ class RunsScreen(ViewerScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "mark", "Compare two")]
 
     class Listed(Message):
-        """The runs, read anew."""
+        """The list of runs was read."""
 
         def __init__(self, groups: Sequence[Group], seconds: float) -> None:
             super().__init__()
             self.groups, self.seconds = groups, seconds
 
     class Ready(Message):
-        """What was asked for has been read."""
+        """The screen that was requested can be shown."""
 
         def __init__(self, make: Callable[[], ViewerScreen]) -> None:
             super().__init__()
@@ -81,30 +80,30 @@ class RunsScreen(ViewerScreen):
         is_first, self._listed = not self._listed, []
         for group in event.groups:
             self._listed.extend((group, run) for run in (None, *group.runs))
-        paths = [self._path_at(place) for place in range(len(self._listed))]
+        paths = [self._path_at(index) for index in range(len(self._listed))]
         cursor = paths.index(at) if at in paths and at else min(1, len(paths))
         rows.show(len(self._listed), cursor=cursor)
         count = sum(len(group.runs) for group in event.groups)
         self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
         if is_first:
-            nothing = "none yet: make one with `prime eval run starter/alphabet-sort`"
+            nothing = "none yet: create one with `prime eval run starter/alphabet-sort`"
             self.say("status", "" if count else nothing)
         self.set_timer(max(_EVERY, _SHARE * event.seconds), self._list_if_seen)
 
-    def _path_at(self, place: int) -> str | None:
-        """The folder of the run in row `place`; None for the head of a group."""
-        run = self._listed[place][1] if place < len(self._listed) else None
+    def _path_at(self, index: int) -> str | None:
+        """The folder of the run in row `index`; None for the head of a group."""
+        run = self._listed[index][1] if index < len(self._listed) else None
         return run.path if run else None
 
-    def _line(self, place: int) -> Line:
-        group, run = self._listed[place]
+    def _line(self, index: int) -> Line:
+        group, run = self._listed[index]
         if run is None:
             return [piece(f"{one_line(group.environment)} with {one_line(group.model)}", BOLD)]
         return _run_line(run, is_marked=run.path == self._marked)
 
     @on(Rows.Chosen)
     def _open(self, event: Rows.Chosen) -> None:
-        path = self._path_at(event.place)
+        path = self._path_at(event.index)
         if path is not None:
             self.say("status", "opening …")
             self._read(Path(path))
@@ -116,8 +115,8 @@ class RunsScreen(ViewerScreen):
             return
         if self._marked is None or self._marked == path:
             self._marked = None if self._marked else path
-            told = "now choose the other run and press c again" if self._marked else ""
-            self.say("status", told)
+            prompt = "now choose the other run and press c again" if self._marked else ""
+            self.say("status", prompt)
         else:
             self.say("status", "comparing …")
             self._read(Path(self._marked), Path(path))

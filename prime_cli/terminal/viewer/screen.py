@@ -1,4 +1,4 @@
-"""What all screens share: a head, a foot with the keys, and failures said in a line."""
+"""What all screens share: a head, a foot with the keys, and a status line."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.terminal.viewer.texts import one_line
+from prime_cli.terminal.viewer.text import one_line
 
 
 class Failed(Message):
-    """A thread met a failure."""
+    """A background thread failed."""
 
     def __init__(self, failure: PrimeError) -> None:
         super().__init__()
@@ -40,19 +40,19 @@ class ViewerScreen(Screen[None]):
         yield Footer(compact=True)
 
     def parts(self) -> Iterable[Widget]:
-        """What lies between the head and the status line."""
+        """The widgets between the head and the status line."""
         return ()
 
     def say(self, name: str, *lines: str) -> None:
-        """Put lines of text, which may be of strangers, into the label `name`."""
+        """Show lines of untrusted text in the label `name`."""
         self.query_one(f"#{name}", Static).update("\n".join(one_line(line) for line in lines))
 
     def name_columns(self, names: str) -> None:
-        """Put the names of columns, as they are, into the label `names`."""
+        """Show the column names in the label `names`."""
         self.query_one("#names", Static).update(names)
 
     def fail(self, failure: PrimeError) -> None:
-        """Say what went wrong in the status line."""
+        """Show a failure in the status line."""
         hint = f" - {failure.hint}" if failure.hint else ""
         self.say("status", f"{failure.message}{hint}")
 
@@ -68,5 +68,5 @@ class ViewerScreen(Screen[None]):
 
 
 def label(name: str) -> Static:
-    """A place for text that is shown as it is, without any markup."""
+    """A label for text without markup."""
     return Static("", id=name, markup=False)

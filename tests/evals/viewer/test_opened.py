@@ -30,7 +30,7 @@ def found(run: OpenedRun, **wanted: Any) -> SearchResult:
 
 
 def cells(grid: Grid) -> dict[int, list[tuple[int, float | None, bool]]]:
-    rows = [grid.row(place) for place in range(len(grid))]
+    rows = [grid.row(index) for index in range(len(grid))]
     return {
         each.example_id: [(cell.rollout, cell.reward, cell.is_match) for cell in each.cells]
         for each in rows
@@ -138,12 +138,12 @@ def test_a_filtered_grid_is_the_whole_one_without_the_others(
     run = opened(save_run(tmp_path, *rows))
     last: dict[tuple[int, int], Row] = {(each.example_id, each.rollout): each for each in rows}
     grid = found(run, reward=">=0.5").grid
-    for place in range(len(grid)):
-        shown = grid.row(place)
-        assert grid.place_of(shown.example_id) == place
+    for index in range(len(grid)):
+        shown = grid.row(index)
+        assert grid.index_of(shown.example_id) == index
         for cell in shown.cells:
             reward = last[shown.example_id, cell.rollout].reward
             assert cell.reward == reward
             assert cell.is_match == (reward is not None and reward >= 0.5)
     wanted = {key[0] for key, each in last.items() if each.reward in (0.5, 1.0)}
-    assert [grid.example_at(place) for place in range(len(grid))] == sorted(wanted)
+    assert [grid.example_at(index) for index in range(len(grid))] == sorted(wanted)

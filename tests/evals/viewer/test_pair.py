@@ -17,7 +17,7 @@ def pair(tmp_path: Path) -> Pair:
 
 def test_examples_of_both_runs_are_rows_with_their_difference(tmp_path: Path) -> None:
     both = pair(tmp_path)
-    rows = [both.row(place) for place in range(len(both))]
+    rows = [both.row(index) for index in range(len(both))]
     assert [each.example_id for each in rows] == [0, 1, 2, 3, 4, 5]
     assert [each.difference for each in rows] == [0.0, -1.0, 0.75, None, None, None]
     assert [each.is_flip for each in rows] == [False, True, True, False, False, False]
@@ -28,8 +28,8 @@ def test_examples_of_both_runs_are_rows_with_their_difference(tmp_path: Path) ->
 
 def test_flips_are_found_in_both_directions(tmp_path: Path) -> None:
     both = pair(tmp_path)
-    assert [both.flip(place, 1) for place in (0, 1, 2)] == [1, 2, None]
-    assert [both.flip(place, -1) for place in (5, 2, 1)] == [2, 1, None]
+    assert [both.flip(index, 1) for index in (0, 1, 2)] == [1, 2, None]
+    assert [both.flip(index, -1) for index in (5, 2, 1)] == [2, 1, None]
 
 
 def test_a_rollout_is_shown_from_both_sides(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Awaitable
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import TooSlow
-from prime_cli.hub.serving.body_limits import BodyLimitMiddleware, Pace
-from prime_cli.hub.serving.rate_limits import refuse
+from prime_cli.hub.serving.limits import BodyLimitMiddleware, Pace, refuse
 from tests.hub.serving.asgi import ask, echo, request
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.serving.monitoring import HealthMiddleware, Metrics
-from prime_cli.hub.serving.startup import make_admin
+from prime_cli.hub.serving.server import make_admin
 from tests.hub.pushing import settings_for
 from tests.hub.serving.asgi import ask, echo
 from tests.hub.serving.clocks import Clock

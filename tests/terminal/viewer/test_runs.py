@@ -59,7 +59,7 @@ def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
 
 def test_no_runs_are_said_to_be_none(tmp_path: Path) -> None:
     async def steps(eyes: Eyes) -> None:
-        await eyes.see("0 runs", "none yet: make one with `prime eval run")
+        await eyes.see("0 runs", "none yet: create one with `prime eval run")
         await eyes.press("enter", "c", "down")
 
     look_at_all(tmp_path, steps)

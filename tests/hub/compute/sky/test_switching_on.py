@@ -7,7 +7,7 @@ import pytest
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.compute.sky.provider import SkyProvider
 from prime_cli.hub.serving.options import ServeOptions
-from prime_cli.hub.serving.startup import run
+from prime_cli.hub.serving.server import run
 from tests.helpers.cli import Prime
 from tests.helpers.skypilots import FakeSky
 

@@ -11,10 +11,10 @@ from textual.widget import Widget
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.viewer.page import PageText
+from prime_cli.terminal.viewer.protocols import ExampleRow, RunPair
 from prime_cli.terminal.viewer.rows import Rows, piece
 from prime_cli.terminal.viewer.screen import ViewerScreen, label
-from prime_cli.terminal.viewer.shown import ExampleRow, RunPair
-from prime_cli.terminal.viewer.styles import BAD, DIM, GOOD, Line, number, of_reward
+from prime_cli.terminal.viewer.text import BAD, DIM, GOOD, Line, number, of_reward
 
 _NO_MORE = {1: "that was the last flip", -1: "that was the first flip"}
 
@@ -24,7 +24,7 @@ class PairScreen(ViewerScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "flip(1)", "Next flip"),
-        Binding("p", "flip(-1)", "Flip before"),
+        Binding("p", "flip(-1)", "Previous flip"),
     ]
 
     def __init__(self, pair: RunPair) -> None:
@@ -50,29 +50,29 @@ class PairScreen(ViewerScreen):
         rows.show(len(pair))
         rows.focus()
 
-    def _line(self, place: int) -> Line:
-        row = self._pair.row(place)
+    def _line(self, index: int) -> Line:
+        row = self._pair.row(index)
         difference = row.difference or 0.0
         return [
             piece(f"{row.example_id:>9}"),
             *(_side(side) for side in (row.first, row.other)),
-            *_told(difference, is_flip=row.is_flip),
+            *_difference(difference, is_flip=row.is_flip),
         ]
 
     def action_flip(self, step: int) -> None:
         """Go to the next or previous example whose reward differs."""
         rows = self.query_one(Rows)
-        place = self._pair.flip(rows.cursor, step)
-        self.say("status", _NO_MORE[step] if place is None else "")
-        if place is not None:
-            rows.move_to(place)
+        index = self._pair.flip(rows.cursor, step)
+        self.say("status", _NO_MORE[step] if index is None else "")
+        if index is not None:
+            rows.move_to(index)
 
     @on(Rows.Chosen)
     def _open(self, event: Rows.Chosen) -> None:
-        self.app.push_screen(SideBySide(self._pair, event.place, self._went_to))
+        self.app.push_screen(SideBySide(self._pair, event.index, self._went_to))
 
-    def _went_to(self, place: int) -> None:
-        self.query_one(Rows).move_to(place)
+    def _went_to(self, index: int) -> None:
+        self.query_one(Rows).move_to(index)
 
 
 class SideBySide(ViewerScreen):
@@ -84,7 +84,7 @@ class SideBySide(ViewerScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "flip(1)", "Next flip"),
-        Binding("p", "flip(-1)", "Flip before"),
+        Binding("p", "flip(-1)", "Previous flip"),
         Binding("right,l", "rollout(1)", "Next rollout"),
         Binding("left,h", "rollout(-1)", "Rollout before"),
         # Before the side that has the focus sees them.
@@ -96,10 +96,10 @@ class SideBySide(ViewerScreen):
         Binding("end,G", "both('edge', 1)", show=False, priority=True),
     ]
 
-    def __init__(self, pair: RunPair, place: int, went_to: Callable[[int], None]) -> None:
+    def __init__(self, pair: RunPair, index: int, went_to: Callable[[int], None]) -> None:
         super().__init__()
         self._pair = pair
-        self._place = place
+        self._index = index
         self._went_to = went_to
         self._turn = 0
 
@@ -111,11 +111,11 @@ class SideBySide(ViewerScreen):
         self._read()
 
     def _read(self) -> None:
-        rollouts = self._pair.rollouts(self._place)
+        rollouts = self._pair.rollouts(self._index)
         rollout = rollouts[min(self._turn, len(rollouts) - 1)]
-        row = self._pair.row(self._place)
+        row = self._pair.row(self._index)
         try:
-            pages = self._pair.pages(self._place, rollout)
+            pages = self._pair.pages(self._index, rollout)
         except PrimeError as failure:
             self.fail(failure)
             return
@@ -138,18 +138,18 @@ class SideBySide(ViewerScreen):
 
     def action_rollout(self, step: int) -> None:
         """Go to another rollout of the example."""
-        most = len(self._pair.rollouts(self._place)) - 1
+        most = len(self._pair.rollouts(self._index)) - 1
         self._turn = max(0, min(min(self._turn, most) + step, most))
         self._read()
 
     def action_flip(self, step: int) -> None:
         """Go to the next or previous example whose reward differs."""
-        place = self._pair.flip(self._place, step)
-        if place is None:
+        index = self._pair.flip(self._index, step)
+        if index is None:
             self.say("status", _NO_MORE[step])
             return
-        self._place, self._turn = place, 0
-        self._went_to(place)
+        self._index, self._turn = index, 0
+        self._went_to(index)
         self._read()
 
 
@@ -161,7 +161,7 @@ def _side(row: ExampleRow | None) -> Segment:
     return piece(f"{_mean(row):>9}", of_reward(row.mean) if row else DIM)
 
 
-def _told(difference: float, *, is_flip: bool) -> Line:
+def _difference(difference: float, *, is_flip: bool) -> Line:
     if not is_flip:
         return [piece(f"{'=':>9}", DIM)]
     style, word = (GOOD, "better") if difference > 0 else (BAD, "worse")

@@ -1,5 +1,6 @@
-"""Rate limits: token buckets per key and per address, in each process for itself."""
+"""Limits on requests, per process: rates by key and address; size, pace and number of bodies."""
 
+import asyncio
 import hashlib
 import math
 import time
@@ -8,9 +9,9 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prime_cli.core.errors import PrimeError, RateLimited
+from prime_cli.core.errors import PrimeError, RateLimited, TooLarge, TooSlow
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.logins import network_of
 from prime_cli.wire.codec import encode
@@ -22,7 +23,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 async def send_json(send: Send, status: int, body: bytes, headers: Headers | None = None) -> None:
-    """A whole answer at once."""
+    """Send a complete JSON response."""
     length = (b"content-length", str(len(body)).encode())
     kind = (b"content-type", b"application/json")
     await send(
@@ -36,7 +37,7 @@ async def send_json(send: Send, status: int, body: bytes, headers: Headers | Non
 
 
 async def refuse(send: Send, error: PrimeError, headers: Headers | None = None) -> None:
-    """The problem that `error` is, under the status of its class."""
+    """Send `error` as a problem, with the status of its class."""
     await send_json(send, status_of(error), encode(to_problem(error)), headers)
 
 
@@ -48,8 +49,8 @@ _MANY = 50_000
 class TokenBuckets:
     """A bucket for each name, full at first, that fills with `rate` tokens a second up to `burst`.
 
-    Only the `most` names that were used last are known; one that is forgotten is full again, so
-    memory stays bounded whoever calls. Used by one thread.
+    Only the `most` recently used names are kept, which bounds memory; a forgotten one starts full.
+    For one thread.
     """
 
     def __init__(
@@ -82,14 +83,14 @@ class TokenBuckets:
 # --- Rates ---
 
 _KNOWN_KEYS = 50_000
-_place_of = lru_cache(maxsize=4096)(network_of)
+_network_of = lru_cache(maxsize=4096)(network_of)
 
 
 @dataclass(frozen=True)
 class Rates:
     """Requests a second in the long run; `burst` seconds' worth of them may come at once.
 
-    `stranger` is for keys that are not known to be good: those that never worked here, or no more.
+    `stranger` is for keys not known to be valid: those that never worked, or no longer do.
     """
 
     key: float
@@ -104,10 +105,10 @@ class Rates:
 
 
 class RateLimitMiddleware:
-    """Refuses with 429 and Retry-After whoever asks too often; callers on this machine may.
+    """Answers 429 with Retry-After to too many requests; callers on this machine are exempt.
 
-    A key counts for itself once it has worked. Until then, and after it has failed, its requests
-    count for the address, and dearly: guessing keys, one for each request, gains nothing.
+    A key has a bucket of its own once it has worked. Until then, and after it has failed, requests
+    count against a small bucket of the address, so that guessing keys gains nothing.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class RateLimitMiddleware:
     async def _limit(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = scope["state"]
         key = _digest(scope)
-        wait = self._take(key, _place_of(state["address"]))
+        wait = self._take(key, _network_of(state["address"]))
         if wait:
             await _refuse(send, wait)
             return
@@ -156,7 +157,7 @@ class RateLimitMiddleware:
 
 
 def _digest(scope: Scope) -> bytes | None:
-    """Of the credentials, so that no key is kept in memory; None when none came."""
+    """The digest of the credentials, so that no key is kept in memory; None without any."""
     for name, value in scope["headers"]:
         if name == b"authorization" and value:
             return hashlib.blake2b(value, digest_size=16).digest()
@@ -173,3 +174,106 @@ async def _refuse(send: Send, wait: float) -> None:
         ),
         [(b"retry-after", str(seconds).encode())],
     )
+
+
+# --- Bodies ---
+
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_UPLOAD = "/upload/"
+_RETRY_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Pace:
+    """A body must bring `bytes` within every `seconds` that the hub waits for it."""
+
+    bytes: int = 32 * 1024
+    seconds: float = 30.0
+
+
+class BodyLimitMiddleware:
+    """Refuses uploads by their declared length and any body by its pace.
+
+    This process accepts at most `uploads` uploads at once, and answers 429 to further ones.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, upload_bytes: int, uploads: int, pace: Pace | None = None
+    ) -> None:
+        self.app = app
+        self._upload_bytes = upload_bytes
+        self._free_slots = uploads
+        self._pace = pace or Pace()
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
+            return self.app(scope, receive, send)
+        patient = _PatientReceive(scope, receive, self._pace)
+        if scope["path"].startswith(_UPLOAD):
+            return self._upload(scope, patient, send)
+        return self.app(scope, patient, send)
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _declared_length(scope) > self._upload_bytes:
+            error = TooLarge(f"The upload has more than the {self._upload_bytes} bytes allowed")
+            await refuse(send, error)
+            return
+        if self._free_slots == 0:
+            await refuse(
+                send,
+                RateLimited("Too many uploads in progress; try again in a moment"),
+                [(b"retry-after", str(_RETRY_SECONDS).encode())],
+            )
+            return
+        self._free_slots -= 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._free_slots += 1
+
+
+class _PatientReceive:
+    """Counts a body's bytes into the state of its request, and raises TooSlow.
+
+    Only time spent waiting counts: while the hub works, the client may not be able to send.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, pace: Pace) -> None:
+        self._state = scope["state"]
+        self._receive = receive
+        self._pace = pace
+        self._waited = 0.0
+        self._brought = 0
+        self._ended = False
+
+    async def __call__(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        if self._brought >= self._pace.bytes:
+            self._waited, self._brought = 0.0, 0
+        message = await self._next()
+        size = len(message.get("body", b""))
+        self._brought += size
+        self._state["received"] = self._state.get("received", 0) + size
+        self._ended = not message.get("more_body", False)
+        return message
+
+    async def _next(self) -> Message:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self._pace.seconds - self._waited):
+                return await self._receive()
+        except TimeoutError as error:
+            raise TooSlow(
+                f"Request body too slow: {self._brought} bytes in {self._pace.seconds:g} s",
+                hint="run the same command again over a better connection",
+            ) from error
+        finally:
+            self._waited += time.monotonic() - began
+
+
+def _declared_length(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else 0
+    return 0

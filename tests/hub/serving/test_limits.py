@@ -4,7 +4,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.rate_limits import RateLimitMiddleware, Rates, TokenBuckets
+from prime_cli.hub.serving.limits import RateLimitMiddleware, Rates, TokenBuckets
 from tests.hub.serving.asgi import ask, echo
 from tests.hub.serving.clocks import Clock
 

@@ -8,7 +8,7 @@ from prime_cli.core.errors import Conflict
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.db.tables import owners
 from prime_cli.hub.services.keys import find_caller
-from prime_cli.hub.serving.startup import make_admin
+from prime_cli.hub.serving.server import make_admin
 from tests.hub.pushing import settings_for
 
 
