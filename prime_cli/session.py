@@ -41,6 +41,8 @@ class Session:
         self.plain = False
         self.context_name: str | None = None
         self.offline_flag: bool | None = None
+        self.yes = False
+        """Whether what would be asked was answered beforehand."""
 
     def configure(
         self,
@@ -49,13 +51,15 @@ class Session:
         quiet: bool = False,
         context: str | None = None,
         offline: bool | None = None,
+        yes: bool = False,
     ) -> None:
-        """Take the shared options of the command line; before anything is made from them.
+        """Take the common options of the command line; before anything is made from them.
 
         `prime --plain` and `prime --context NAME` hold where the command does not say otherwise.
         """
         self.mode, self.quiet = mode or ("plain" if self.plain else None), quiet
         self.context_name, self.offline_flag = context or self.context_name, offline
+        self.yes = yes
 
     @cached_property
     def config(self) -> "Config":
@@ -84,7 +88,7 @@ class Session:
         """Where data and talk go."""
         from prime_cli.terminal.output import Output
 
-        return Output(self.mode, quiet=self.quiet)
+        return Output(self.mode, quiet=self.quiet, yes=self.yes)
 
     @property
     def progress(self) -> "Progress":

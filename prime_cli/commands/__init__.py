@@ -6,7 +6,7 @@ import typer
 
 from prime_cli import __version__
 from prime_cli.commands.base import group
-from prime_cli.commands.options import ContextOpt
+from prime_cli.commands.options import CONTEXT, common_options
 
 
 def _show_version(wanted: bool) -> None:
@@ -15,9 +15,9 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@common_options(CONTEXT, "_version")
 def _root(
     ctx: typer.Context,
-    context: ContextOpt = None,
     _version: Annotated[
         bool,
         typer.Option(
@@ -25,7 +25,7 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    ctx.obj.context_name = context
+    ctx.obj.context_name = ctx.params["context"]
 
 
 app = group(

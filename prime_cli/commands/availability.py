@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.pods.create_options import (
     GpuCountOpt,
     GpuTypeOpt,
@@ -47,6 +47,7 @@ _OFFER_COLUMNS = (
 )  # fmt: skip
 
 
+@hub_options()
 def list_(
     ctx: typer.Context,
     gpu_type: GpuTypeOpt = None,
@@ -67,10 +68,6 @@ def list_(
             help="One row for offers that differ in vCPUs and memory alone.",
         ),
     ] = True,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List available machines.
 
@@ -84,7 +81,7 @@ def list_(
     \b
     See also: `prime pods create`, `prime availability disks`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     wanted = OfferFilter(
         gpu_type=gpu_type,
@@ -146,12 +143,9 @@ def _offer_row(offer: OfferRow) -> list[str]:
 _GPU_COLUMNS = ("GPU", "How many", "From $/h")
 
 
+@hub_options()
 def gpu_types(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List available GPU types.
 
@@ -161,7 +155,7 @@ def gpu_types(
     \b
     See also: `prime availability list`, `prime pods create`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     found = gpu_type_rows(session.hub.availability.summary())
     names = [each.gpu_type for each in found]
     rows = [
@@ -176,6 +170,7 @@ def gpu_types(
 _DISK_COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "Several nodes")
 
 
+@hub_options()
 def disks(
     ctx: typer.Context,
     regions: RegionsOpt = None,
@@ -183,10 +178,6 @@ def disks(
         str | None,
         typer.Option("--data-center-id", metavar="ID", help="Only in this data center."),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List available disks.
 
@@ -198,7 +189,7 @@ def disks(
     \b
     See also: `prime availability list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     places = read_regions(regions or ())
     found = disk_offer_rows(session.hub.availability.disks(places, data_center_id))
     filters = {"regions": list(places) or None, "data_center_id": data_center_id}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from prime_cli.commands.parameters import expand_records
+from prime_cli.commands.parameters import expand_options
 from prime_cli.commands.suggestions import hint_for_command, nearest_word
 from prime_cli.core.errors import UsageError
 
@@ -227,7 +227,9 @@ def group(
         "panels": panels or {},
     }
     cls = type("Group", (LazyGroup,), members)
-    return typer.Typer(cls=cls, help=summary, callback=callback, no_args_is_help=True, **PLAIN)
+    return typer.Typer(
+        cls=cls, help=summary, callback=expand_options(callback), no_args_is_help=True, **PLAIN
+    )
 
 
 def load(target: str) -> Any:
@@ -235,7 +237,7 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
-        function, found = expand_records(found), typer.Typer(**PLAIN)
+        function, found = expand_options(found), typer.Typer(**PLAIN)
         found.command(cls=Command, context_settings=PLAIN["context_settings"])(function)
     command = typer.main.get_command(found)
     if not isinstance(command, LazyGroup):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import DryRunOpt, local_options, open_session
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
 from prime_cli.envs.cache.entries import DESCRIPTIONS, CacheEntry, CacheKind, list_entries
@@ -55,11 +55,10 @@ def _iso_time(used: float) -> str:
     return datetime.fromtimestamp(used, UTC).isoformat(timespec="seconds") if used else ""
 
 
+@local_options()
 def list_kept(
     ctx: typer.Context,
     kind: KindOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """List cache entries with size and last use.
 
@@ -73,7 +72,7 @@ def list_kept(
     \b
     See also: `prime cache prune`, `prime cache verify`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     home = session.config.home.value
     kinds = _chosen_kinds(kind)
     entries = list(list_entries(home, kinds or frozenset(CacheKind)))
@@ -111,6 +110,7 @@ def _show_entries(entries: list[CacheEntry], session: Session) -> None:
     session.output.table(["Entry", "Size", "Last use"], rows, records=records)
 
 
+@local_options()
 def prune_kept(
     ctx: typer.Context,
     older_than: Annotated[
@@ -122,8 +122,6 @@ def prune_kept(
     everything: Annotated[bool, typer.Option("--all", help="However lately it was used.")] = False,
     kind: KindOpt = None,
     dry_run: DryRunOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Remove entries that have not been used recently.
 
@@ -139,7 +137,7 @@ def prune_kept(
     """
     from prime_cli.envs.cache.maintenance import prune, select_unused
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     if everything and older_than is not None:
         raise UsageError("`--all` and `--older-than` exclude each other")
     seconds = None if everything else parse_duration(older_than or "30d")
@@ -164,12 +162,11 @@ def prune_kept(
     )
 
 
+@local_options()
 def verify_kept(
     ctx: typer.Context,
     fix: Annotated[bool, typer.Option("--fix", help="Remove what is broken.")] = False,
     kind: KindOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Verify the integrity of the cache.
 
@@ -186,7 +183,7 @@ def verify_kept(
     """
     from prime_cli.envs.cache.maintenance import prune, verify_entries
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     home, show = session.config.home.value, session.output
     entries = list_entries(home, _chosen_kinds(kind) or frozenset(CacheKind))
     count, broken = verify_entries(entries, session.progress)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import DryRunOpt, OutputOpt, QuietOpt, YesOpt, open_session
+from prime_cli.commands.options import YES, DryRunOpt, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
 from prime_cli.shells.detection import CompletionPaths, completion_paths, detect_shell
@@ -60,18 +60,16 @@ def _paths_for(session: Session, shell: Shell | None) -> CompletionPaths:
     )
 
 
-def _apply(
-    session: Session, changes: tuple[Change, ...], *, dry_run: bool, yes: bool, done: str
-) -> None:
+def _apply(session: Session, changes: tuple[Change, ...], *, dry_run: bool, done: str) -> None:
     """Show what would change; unless that is all, ask about the user's own files, and do it."""
     users = [change.path for change in changes if change.is_users]
-    if dry_run or (users and not yes):
+    if dry_run or (users and not session.yes):
         _show(session, changes, as_data=dry_run)
     if dry_run:
         session.output.say("Nothing was written" if changes else "Nothing would change")
         return
     if users:
-        session.output.confirm(f"Change {users[0]}?", yes=yes, otherwise="Nothing was changed")
+        session.output.confirm(f"Change {users[0]}?", otherwise="Nothing was changed")
     for change in changes:
         apply_change(change)
     session.output.done(done, value={"changed": [str(change.path) for change in changes]})
@@ -93,13 +91,11 @@ def _describe(change: Change) -> str:
     return f"{change.told}: {change.line}" if change.line else change.told
 
 
+@local_options(YES, "dry_run")
 def install(
     ctx: typer.Context,
     shell: ShellArg = None,
-    yes: YesOpt = False,
     dry_run: DryRunOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Install completion for a shell.
 
@@ -113,7 +109,7 @@ def install(
 
     See also: `prime completion uninstall`, `prime completion bash`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     place = _paths_for(session, shell)
     changes = plan_installation(place, completion_script(place.shell))
     if not changes and not dry_run:
@@ -122,16 +118,14 @@ def install(
         )
         return
     done = f"Completion for {place.shell} is installed: start a new shell to have it"
-    _apply(session, changes, dry_run=dry_run, yes=yes, done=done)
+    _apply(session, changes, dry_run=dry_run, done=done)
 
 
+@local_options(YES, "dry_run")
 def uninstall(
     ctx: typer.Context,
     shell: ShellArg = None,
-    yes: YesOpt = False,
     dry_run: DryRunOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Remove installed completion.
 
@@ -143,14 +137,14 @@ def uninstall(
 
     See also: `prime completion install`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     place = _paths_for(session, shell)
     changes = plan_removal(place)
     if not changes and not dry_run:
         session.output.done(f"Completion for {place.shell} is not installed", value={"changed": []})
         return
     done = f"Completion for {place.shell} is gone from new shells"
-    _apply(session, changes, dry_run=dry_run, yes=yes, done=done)
+    _apply(session, changes, dry_run=dry_run, done=done)
 
 
 def bash() -> None:

@@ -9,11 +9,13 @@ from prime_cli.commands.base import group
 from prime_cli.commands.context import file_config
 from prime_cli.commands.context import use as context_use
 from prime_cli.commands.options import (
-    ContextOpt,
+    CONTEXT,
+    OUTPUT,
+    QUIET,
     DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
+    common_options,
+    hub_options,
+    local_options,
     open_session,
 )
 from prime_cli.core.config import DEFAULT, Setting, load_config
@@ -26,7 +28,9 @@ from prime_cli.core.config.edit import (
     use_context,
 )
 from prime_cli.core.config.settings import (
-    CONTEXT,
+    CONTEXT as CONTEXT_SETTING,
+)
+from prime_cli.core.config.settings import (
     ENV_VARS,
     TEAM,
     as_text,
@@ -73,7 +77,9 @@ def _team_context(session: Session) -> str:
 
 def _report(session: Session, name: str, written: object) -> None:
     """Say what is set now, and who has the last word if that is not config.toml."""
-    config = load_config(context=None if name == CONTEXT.name else session.context_name or None)
+    config = load_config(
+        context=None if name == CONTEXT_SETTING.name else session.context_name or None
+    )
     unset = Setting(name, None, DEFAULT)
     now = next((each for each in config.settings() if each.name == name), unset)
     told = f"{name} is {as_text(written)} now" if written is not None else f"{name} is unset"
@@ -85,12 +91,9 @@ def _report(session: Session, name: str, written: object) -> None:
         )
 
 
+@hub_options()
 def show(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show every setting and its source.
 
@@ -103,7 +106,7 @@ def show(
 
     See also: `prime config set`, `prime context list`, `prime whoami`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     credential = session.credential
     if credential.trouble:
         session.output.warn(credential.trouble)
@@ -126,13 +129,10 @@ def _source(setting: Setting[object]) -> str:
     return f"{setting.source}, not `{setting.shadows}` of config.toml"
 
 
+@hub_options()
 def get(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Print one setting.
 
@@ -145,7 +145,7 @@ def get(
 
     See also: `prime config show`, `prime config set`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     refuse_secret(name)
     settings = {each.name: each for each in session.config.settings()}
     environment = environment_in(name)
@@ -159,13 +159,11 @@ def get(
     session.output.text(as_text(found.value) or "\n", record=found)
 
 
+@common_options(OUTPUT, QUIET, CONTEXT)
 def set_(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
 ) -> None:
     """Set a value in config.toml.
 
@@ -181,12 +179,12 @@ def set_(
 
     See also: `prime config show`, `prime config unset`, `prime switch`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    session = open_session(ctx)
     known = find_setting(name)
     value = value.strip()
     written = known.to_toml(value)
     file = file_config().file
-    if known is CONTEXT:
+    if known is CONTEXT_SETTING:
         use_context(file, value)
     elif known is TEAM:
         save_context(file, _team_context(session), {"team": None if value == PERSONAL else value})
@@ -197,12 +195,10 @@ def set_(
     _report(session, known.name, written)
 
 
+@common_options(OUTPUT, QUIET, CONTEXT)
 def unset(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
 ) -> None:
     """Remove a value from config.toml.
 
@@ -214,7 +210,7 @@ def unset(
 
     See also: `prime config show`, `prime config set`, `prime logout`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    session = open_session(ctx)
     known = find_setting(name)
     file = file_config().file
     if known is TEAM:
@@ -226,11 +222,10 @@ def unset(
     _report(session, known.name, None)
 
 
+@local_options()
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Switch to another hub.
 
@@ -242,10 +237,11 @@ def use(
 
     See also: `prime context list`, `prime login`.
     """
-    context_use(ctx, name, output, quiet)
+    context_use(ctx, name)
 
 
-def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+@local_options()
+def path(ctx: typer.Context) -> None:
     """Print the path of config.toml.
 
     It need not be there yet. JSON names the file of keys and prime's home as well.
@@ -256,13 +252,14 @@ def path(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) 
 
     See also: `prime config show`, `prime config set`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     home = config.home.value
     record = {"config": config.file, "credentials": credentials_file(home), "home": home}
     session.output.text(str(config.file), record=record)
 
 
+@local_options()
 def import_(
     ctx: typer.Context,
     path: Annotated[
@@ -278,8 +275,6 @@ def import_(
         typer.Option("--storage", help="Where to keep the keys.", show_default="as set, or auto"),
     ] = None,
     dry_run: DryRunOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Import contexts and keys from the official client.
 
@@ -296,7 +291,7 @@ def import_(
     """
     from prime_cli.accounts.official_import import plan_import, read_official, run_import
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     plan = plan_import(read_official(path or _official_file()), config)
     _show_import(session, plan, dry_run=dry_run)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import NoQuestionOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import YES_OR_FORCE, local_options, open_session
 from prime_cli.core.config import LOCAL, Config, Context, load_config
 from prime_cli.core.config.contexts import find_context, read_contexts
 from prime_cli.core.config.edit import use_context
@@ -104,7 +104,8 @@ def _title(config: Config) -> str:
     return f"{config.context.base_url}" if named == config.context.source else f"`{named}`"
 
 
-def list_(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False) -> None:
+@local_options()
+def list_(ctx: typer.Context) -> None:
     """List the hubs that you use.
 
     `*` is the one that commands use now. Keys are never shown, only where they are kept.
@@ -115,7 +116,7 @@ def list_(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False)
     \b
     See also: `prime context use`, `prime login`, `prime config show`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     kept, current = _stored_keys(config), _current_name(session)
     records = [_context_record(each, kept, current) for each in read_contexts(config.file)]
@@ -136,11 +137,10 @@ def list_(ctx: typer.Context, output: OutputOpt = None, quiet: QuietOpt = False)
     )
 
 
+@local_options()
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Switch to another hub.
 
@@ -151,20 +151,19 @@ def use(
     \b
     See also: `prime context list`, `prime login`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     use_context(file_config().file, name)
     session.output.done(f"`{name}` is the current hub now", value={"context": name})
     warn_if_overridden(session, name, has_key=False)
 
 
+@local_options()
 def show(
     ctx: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(metavar="[CONTEXT]", help="The context.", show_default="the current one"),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Show a context.
 
@@ -176,7 +175,7 @@ def show(
     \b
     See also: `prime context list`, `prime whoami`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     found = find_context(name, config.file) if name else session.config.context
     record = _context_record(found, _stored_keys(config), _current_name(session))
@@ -192,6 +191,7 @@ def show(
     )
 
 
+@local_options()
 def add(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
@@ -206,8 +206,6 @@ def add(
         str | None, typer.Option("--team", metavar="TEAM", help="The team to publish for.")
     ] = None,
     allow_http: HttpOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Add a hub without logging in.
 
@@ -220,7 +218,7 @@ def add(
     from prime_cli.accounts.contexts import match_context
     from prime_cli.core.config.edit import save_context
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     target = match_context(config, hub, name=name, web_url=web_url, allow_http=allow_http)
     if target.known:
@@ -233,12 +231,11 @@ def add(
     session.output.hint(f"log in with `prime login --name {name}`")
 
 
+@local_options()
 def rename(
     ctx: typer.Context,
     old: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
     new: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Rename a context.
 
@@ -250,17 +247,15 @@ def rename(
     """
     from prime_cli.accounts.contexts import rename_with_key
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     rename_with_key(file_config(), old, new)
     session.output.done(f"`{old}` is called `{new}` now", value={"name": new, "was": old})
 
 
+@local_options(YES_OR_FORCE)
 def delete(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
-    yes: NoQuestionOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Delete a context and its key.
 
@@ -274,13 +269,11 @@ def delete(
     """
     from prime_cli.accounts.contexts import delete_with_key, require_deletable
 
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     config = file_config()
     require_deletable(config, name)
     if name in _stored_keys(config):
-        session.output.confirm(
-            f"Forget `{name}` and its key?", yes=yes, otherwise="Nothing was changed"
-        )
+        session.output.confirm(f"Forget `{name}` and its key?", otherwise="Nothing was changed")
     was_current = delete_with_key(config, name)
     session.output.done(f"`{name}` is forgotten", value={"name": name})
     if was_current:

@@ -6,16 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import (
-    ContextOpt,
-    LimitOpt,
-    OfflineOpt,
-    OffsetOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, LimitOpt, OffsetOpt, hub_options, open_session
 from prime_cli.commands.pods.formatting import price_text
 from prime_cli.commands.pods.teams import TeamOpt, choose_team
 from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
@@ -82,15 +73,12 @@ _COLUMNS = Columns(
 )
 
 
+@hub_options()
 def list_(
     ctx: typer.Context,
     limit: LimitOpt = 100,
     offset: OffsetOpt = 0,
     watch: WatchOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List your disks.
 
@@ -105,7 +93,7 @@ def list_(
     \b
     See also: `prime disks get`, `prime disks create`, `prime availability disks`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if watch:
         require_lines(session.output, "--watch")
     hub = session.hub
@@ -135,13 +123,10 @@ def _sum_up(disks: Sequence[ListedDisk]) -> str:
     return pluralize(len(disks), "disk") if disks else "No disk is there"
 
 
+@hub_options()
 def get(
     ctx: typer.Context,
     disk: DiskArg,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show a disk.
 
@@ -152,7 +137,7 @@ def get(
     \b
     See also: `prime disks list`, `prime disks terminate`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     found = find_disk(session.hub, disk)
     whole = detailed(found)
     session.output.show(whole, lines=_disk_lines(whole, place_of(found)))
@@ -176,6 +161,7 @@ def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
     return [(label, text) for label, text in told if text]
 
 
+@hub_options(YES)
 def create(
     ctx: typer.Context,
     size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="Size in GB.")],
@@ -197,11 +183,6 @@ def create(
     provider: Annotated[
         str | None, typer.Option("--provider-type", "--provider", help="Whose offer.")
     ] = None,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Create a disk.
 
@@ -215,13 +196,13 @@ def create(
     \b
     See also: `prime availability disks`, `prime pods create`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     wishes = DiskSpec(size, offer_id, name, country, cloud_id, data_center_id, provider)
     hub = session.hub
     offer = _choose_offer(session, fitting_offers(hub, wishes), size)
     chosen = choose_team(session, team)
     plan = plan_disk(offer, wishes, chosen.team_id if chosen else None)
-    session.output.confirm(_question(plan), yes=yes, otherwise="Nothing was rented")
+    session.output.confirm(_question(plan), otherwise="Nothing was rented")
     made = hub.disks.create(plan.creation)
     remember("disks", [made.name, made.id])
     session.output.done(
@@ -257,14 +238,11 @@ def _offer_text(offer: DiskOffer) -> str:
     return f"{offer.provider} in {place}" if place else offer.provider
 
 
+@hub_options()
 def update(
     ctx: typer.Context,
     disk: DiskArg,
     name: Annotated[str, typer.Option("--name", help="What it is called from now on.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Rename a disk.
 
@@ -274,7 +252,7 @@ def update(
     \b
     See also: `prime disks list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     found = find_disk(hub, disk)
     hub.disks.rename(found.id, name)
@@ -285,14 +263,10 @@ def update(
     )
 
 
+@hub_options(YES)
 def terminate(
     ctx: typer.Context,
     disk: DiskArg,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Terminate a disk and delete its data.
 
@@ -305,14 +279,13 @@ def terminate(
     \b
     See also: `prime disks list`, `prime pods terminate`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     found = find_disk(hub, disk)
     _require_free(found)
     described = f"the disk `{found.name}` ({found.size} GB of {found.provider_type})"
     session.output.confirm(
         f"Terminate {described} and all that is on it?",
-        yes=yes,
         otherwise="Nothing was terminated",
     )
     ended = hub.disks.terminate(found.id)

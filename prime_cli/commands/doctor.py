@@ -2,7 +2,7 @@
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import GateFailed
 from prime_cli.core.formatting import pluralize
 from prime_cli.doctor.base import Finding, this_system, worst
@@ -13,12 +13,9 @@ from prime_cli.static_help import completion_script
 _TOLD = ("warning", "failed")
 
 
+@hub_options()
 def doctor(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Diagnose problems with this machine and its settings.
 
@@ -32,7 +29,7 @@ def doctor(
 
     See also: `prime config show`, `prime whoami`, `prime env check`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     system = this_system(
         lambda: session.config,
         offline=bool(session.offline_flag),

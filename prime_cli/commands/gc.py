@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.pods.gc import find_local_files, find_orphans, remove_local_files, terminate_orphans
@@ -23,14 +15,10 @@ from prime_cli.wire.pods import Leak
 _COLUMNS = ("Kind", "Name", "Provider", "Owner", "Ended")
 
 
+@hub_options(YES)
 def gc(
     ctx: typer.Context,
     dry_run: DryRunOpt = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Terminate orphaned and expired pods and disks.
 
@@ -45,7 +33,7 @@ def gc(
     \b
     See also: `prime pods list`, `prime pods terminate`, `prime cache prune`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub, home = session.hub, session.config.home.value
     can_be_swept = has_extensions(hub)
     if not can_be_swept:
@@ -56,20 +44,20 @@ def gc(
     here = find_local_files(hub, home)
     if not dry_run:
         if any(leak.failure is None for leak in leaks):
-            _confirm(session, leaks, yes=yes)
+            _confirm(session, leaks)
             leaks = terminate_orphans(hub)
         here = remove_local_files(home, here)
     _show(session, [*leaks, *here], dry_run=dry_run)
 
 
-def _confirm(session: Session, leaks: Sequence[Leak], *, yes: bool) -> None:
+def _confirm(session: Session, leaks: Sequence[Leak]) -> None:
     """Ask before something is ended that a person may still use."""
     for leak in leaks:
-        if not yes and leak.failure is None:
+        if not session.yes and leak.failure is None:
             session.output.tell(_described(leak))
     count = sum(leak.failure is None for leak in leaks)
     what = "it and all that is on it" if count == 1 else f"these {count} and all that is on them"
-    session.output.confirm(f"End {what}?", yes=yes, otherwise="Nothing was ended")
+    session.output.confirm(f"End {what}?", otherwise="Nothing was ended")
 
 
 def _described(leak: Leak) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prime_cli.commands.context import HttpOpt, warn_if_overridden
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.credentials import Storage
 from prime_cli.core.credentials.store import KEY_VARIABLE
 from prime_cli.core.env_flags import in_ci
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prime_cli.accounts.logout import LogoutResult, RevocationResult
 
 
+@hub_options()
 def login(
     ctx: typer.Context,
     hub: Annotated[
@@ -46,10 +47,6 @@ def login(
         typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
     ] = None,
     allow_http: HttpOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Log in to a hub and make it the current one.
 
@@ -68,7 +65,7 @@ def login(
     from prime_cli.accounts.contexts import choose_login_target
     from prime_cli.accounts.login import log_in, require_storage
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     target = choose_login_target(session.config, hub=hub, name=name, allow_http=allow_http)
     require_storage(session.config)
     key = _read_key(session) if token_stdin else _ask_for_key(session, target, headless=headless)
@@ -131,6 +128,7 @@ def _report(session: Session, done: "LoginResult") -> None:
     warn_if_overridden(session, target.name)
 
 
+@hub_options()
 def logout(
     ctx: typer.Context,
     name: Annotated[
@@ -148,10 +146,6 @@ def logout(
             show_default="revoke what a login made",
         ),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Log out of a hub and remove its key.
 
@@ -169,7 +163,7 @@ def logout(
     """
     from prime_cli.accounts.logout import contexts_with_keys
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if everywhere and name:
         raise UsageError("Name a context or give `--all`, not both")
     keyed = contexts_with_keys(session.config)

@@ -1,13 +1,17 @@
 """Options that several commands share, spelled once."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from prime_cli.core.options import Option, OptionField
 from prime_cli.core.refs import EnvRef
 from prime_cli.session import Session
+
+Function = TypeVar("Function", bound=Callable[..., None])
 
 
 class OutputMode(StrEnum):
@@ -20,59 +24,77 @@ class OutputMode(StrEnum):
 
 
 _COMMON = "Common options"
-"""The heading of shared options, in the help of commands that have many."""
-_HOW = "Output format: table, plain (tab-separated, no header), json or jsonl."
+"""The heading of common options, in the help of commands that have many."""
+_FORMATS = "Output format: table, plain (tab-separated, no header), json or jsonl."
+_NO_PROMPTS = "Skip confirmation prompts."
 
-OutputOpt = Annotated[
-    OutputMode | None,
-    typer.Option("--output", "-o", help=_HOW, show_default="table", rich_help_panel=_COMMON),
-]
 
-LongOutputOpt = Annotated[
-    OutputMode | None,
-    typer.Option("--output", help=_HOW, show_default="table", rich_help_panel=_COMMON),
-]
+def _common(name: str, kind: Any, default: Any, text: str, *names: str, **more: Any) -> OptionField:
+    return OptionField(name, kind, default, Option(text, names, panel=_COMMON, **more))
 
+
+OUTPUT = _common(
+    "output", OutputMode | None, None, _FORMATS, "--output", "-o", show_default="table"
+)
+
+LONG_OUTPUT = _common("output", OutputMode | None, None, _FORMATS, "--output", show_default="table")
 """For commands whose `-o` is something else in the official client or vf-eval."""
 
-QuietOpt = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", help="Print data, warnings and errors only.", rich_help_panel=_COMMON
-    ),
-]
+QUIET = _common("quiet", bool, False, "Print data, warnings and errors only.", "--quiet", "-q")
 
-ContextOpt = Annotated[
+CONTEXT = _common(
+    "context",
     str | None,
-    typer.Option(
-        "--context",
-        metavar="CONTEXT",
-        help="The hub to use instead of the current one.",
-        rich_help_panel=_COMMON,
-    ),
-]
+    None,
+    "The hub to use instead of the current one.",
+    "--context",
+    metavar="CONTEXT",
+)
 
-OfflineOpt = Annotated[
-    bool | None,
-    typer.Option(
-        "--offline",
-        help="Work offline, with local data only.",
-        rich_help_panel=_COMMON,
-    ),
-]
+OFFLINE = _common("offline", bool | None, None, "Work offline, with local data only.", "--offline")
 
-YesOpt = Annotated[
-    bool, typer.Option("--yes", "-y", help="Skip confirmation prompts.", rich_help_panel=_COMMON)
-]
+YES = _common("yes", bool, False, _NO_PROMPTS, "--yes", "-y")
 
-NoQuestionOpt = Annotated[
-    bool,
-    typer.Option(
-        "--yes", "-y", "--force", "-f", help="Skip confirmation prompts.", rich_help_panel=_COMMON
-    ),
-]
-
+YES_OR_FORCE = _common("yes", bool, False, _NO_PROMPTS, "--yes", "-y", "--force", "-f")
 """`--yes` where the official client says `--force`."""
+
+
+def common_options(*options: OptionField | str) -> Callable[[Function], Function]:
+    """Give a command these options, last in its help; `open_session` reads what was given.
+
+    A string is the name of an own parameter of the command that comes among them.
+    """
+
+    def mark(function: Function) -> Function:
+        function.common_options = options  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def local_options(*others: OptionField | str) -> Callable[[Function], Function]:
+    """The common options of a command that asks no hub, after `others`."""
+    return common_options(*others, OUTPUT, QUIET)
+
+
+def hub_options(*others: OptionField | str) -> Callable[[Function], Function]:
+    """The common options of a command that asks a hub, after `others`."""
+    return common_options(*others, OUTPUT, QUIET, CONTEXT, OFFLINE)
+
+
+def open_session(ctx: typer.Context) -> Session:
+    """The session of this invocation, set to what its common options say."""
+    session: Session = ctx.find_root().obj
+    given = ctx.params
+    session.configure(
+        mode=given.get("output"),
+        quiet=given.get("quiet", False),
+        context=given.get("context"),
+        offline=given.get("offline"),
+        yes=given.get("yes", False),
+    )
+    return session
+
 
 ForceOpt = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
@@ -105,20 +127,6 @@ PathOpt = Annotated[
 def at_version(ref: EnvRef, version: str | None) -> EnvRef:
     """`ref` at what `--version` says, unless the version is in the ref already."""
     return ref if ref.version or version in (None, "latest") else ref.at(version)
-
-
-def open_session(
-    ctx: typer.Context,
-    *,
-    output: OutputMode | None = None,
-    quiet: bool = False,
-    context: str | None = None,
-    offline: bool | None = None,
-) -> Session:
-    """The session of this invocation, set to what the shared options say."""
-    session: Session = ctx.find_root().obj
-    session.configure(mode=output, quiet=quiet, context=context, offline=offline)
-    return session
 
 
 PodArg = Annotated[

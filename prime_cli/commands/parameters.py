@@ -1,7 +1,7 @@
 """Make Typer parameters of records of options (`core.options`)."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -11,19 +11,24 @@ import typer
 from prime_cli.core.options import OptionField, is_record, option_fields
 
 
-def expand_records(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as Typer shall see it: each parameter that is a record replaced by its options.
+def expand_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as Typer shall see it: with an option for each field of its records.
 
-    The options come in the order of the fields, at the place of the record. When called, the
-    records are built from them. Raises TypeError where two options have one name.
+    The options come in the order of the fields, at the place of the record; those of its
+    attribute `common_options` come last. When called, the records are built, and the common
+    options left to `open_session`. Raises TypeError where two options have one name.
     """
     given = inspect.signature(function, eval_str=True).parameters
     records = {name: each.annotation for name, each in given.items() if is_record(each.annotation)}
-    if not records:
+    last: tuple[OptionField | str, ...] = getattr(function, "common_options", ())
+    if not records and not last:
         return function
-    parameters = [new for each in given.values() for new in _expanded(each)]
+    parameters = [new for each in _ordered(given, last) for new in _expanded(each)]
+    common = [each for each in last if not isinstance(each, str)]
 
     def call(**values: Any) -> Any:
+        for field in common:
+            del values[field.name]
         built = {name: _build(record, values) for name, record in records.items()}
         return function(**values, **built)
 
@@ -46,19 +51,28 @@ def _signature(function: Callable[..., Any], parameters: list[Parameter]) -> ins
     return inspect.Signature(parameters)
 
 
-def _expanded(parameter: Parameter) -> Iterator[Parameter]:
+def _ordered(
+    given: Mapping[str, Parameter], last: tuple[OptionField | str, ...]
+) -> Iterator[Parameter | OptionField]:
+    """What a function takes: its own parameters, then `last`, which may name some of its own."""
+    yield from (each for name, each in given.items() if name not in last)
+    yield from (given[each] if isinstance(each, str) else each for each in last)
+
+
+def _expanded(parameter: Parameter | OptionField) -> Iterator[Parameter]:
     """What Typer gets: keyword-only, so that options with and without defaults may be mixed."""
-    if not is_record(parameter.annotation):
+    if isinstance(parameter, OptionField):
+        yield _parameter(parameter)
+    elif is_record(parameter.annotation):
+        yield from map(_parameter, option_fields(parameter.annotation))
+    else:
         yield parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        return
-    for field in option_fields(parameter.annotation):
-        kind, default = _typer_kind(field)
-        yield Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=default,
-            annotation=Annotated[kind, _typer_option(field)],
-        )
+
+
+def _parameter(field: OptionField) -> Parameter:
+    kind, default = _typer_kind(field)
+    annotation = Annotated[kind, _typer_option(field)]  # type: ignore[valid-type]
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _typer_option(field: OptionField) -> Any:

@@ -6,14 +6,7 @@ import typer
 from msgspec import structs
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember, replace
 from prime_cli.core.config import DEFAULT
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
@@ -60,12 +53,9 @@ def _completions(key: RegisteredKey) -> list[str]:
 _COLUMNS = ("", "Name", "Fingerprint", "Type")
 
 
+@hub_options()
 def list_(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List your SSH keys.
 
@@ -78,7 +68,7 @@ def list_(
     \b
     See also: `prime ssh-keys add`, `prime ssh-keys set-primary`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     keys = list_registered_keys(session.hub)
     replace("ssh-keys", [name for key in keys for name in _completions(key)])
     rows = [
@@ -91,6 +81,7 @@ def list_(
         session.output.hint("add yours with `prime ssh-keys add`")
 
 
+@hub_options()
 def add(
     ctx: typer.Context,
     file: Annotated[
@@ -105,10 +96,6 @@ def add(
         str | None,
         typer.Option("--name", help="What it is called.", show_default="the key's comment"),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Add a public SSH key.
 
@@ -123,7 +110,7 @@ def add(
     \b
     See also: `prime ssh-keys list`, `prime pods create`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     key = _own_key(session) if file is None else read_key_file(file)
     hub = session.hub
     made = hub.ssh_keys.add(default_key_name(key) if name is None else name, key.line)
@@ -145,14 +132,10 @@ def _own_key(session: Session) -> PublicKey:
     return read_public_key(public_line(found))
 
 
+@hub_options(YES)
 def remove(
     ctx: typer.Context,
     key: SshKeyArg,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Remove an SSH key.
 
@@ -166,12 +149,11 @@ def remove(
     \b
     See also: `prime ssh-keys list`, `prime pods terminate`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     found = find_key(hub, key)
     session.output.confirm(
         f"Remove the SSH key {found.described} from {hub.host}?",
-        yes=yes,
         otherwise="Nothing was removed",
     )
     hub.ssh_keys.remove(found.id)
@@ -182,13 +164,10 @@ def remove(
     )
 
 
+@hub_options()
 def set_primary(
     ctx: typer.Context,
     key: SshKeyArg,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Set the primary SSH key.
 
@@ -201,7 +180,7 @@ def set_primary(
     \b
     See also: `prime ssh-keys list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     found = find_key(hub, key)
     hub.ssh_keys.set_primary(found.id)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
@@ -24,12 +24,9 @@ app = group(
 )
 
 
+@hub_options()
 def list_(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List your teams on the current hub.
 
@@ -41,7 +38,7 @@ def list_(
     """
     from prime_cli.accounts.teams import is_team, list_teams
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     teams = list_teams(session.hub)
     now = session.config.context.team
     rows = [
@@ -64,6 +61,7 @@ def list_(
     )
 
 
+@hub_options()
 def members(
     ctx: typer.Context,
     team: Annotated[
@@ -72,10 +70,6 @@ def members(
             metavar="[TEAM]", help="Its slug or id.", show_default="the team you work for"
         ),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List the members of a team.
 
@@ -87,7 +81,7 @@ def members(
     """
     from prime_cli.accounts.teams import find_team, list_members
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     wanted = team or session.config.context.team
     if wanted is None:
         raise UsageError("No team is chosen", hint="name one, as `prime teams list` shows them")
@@ -110,6 +104,7 @@ def members(
     )
 
 
+@hub_options()
 def switch(
     ctx: typer.Context,
     team: Annotated[
@@ -120,10 +115,6 @@ def switch(
             show_default="asked for on a terminal",
         ),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Switch to a team or to your personal account.
 
@@ -145,7 +136,7 @@ def switch(
         team_title,
     )
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     require_team_setting(session.config)
     wanted = team
     chosen: Team | None = None

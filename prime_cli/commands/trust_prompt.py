@@ -7,15 +7,13 @@ from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 
-def trust_policy_of(
-    session: Session, *, yes: bool = False, require_signature: bool = False
-) -> TrustPolicy:
+def trust_policy_of(session: Session, *, require_signature: bool = False) -> TrustPolicy:
     """What decides about strangers in this invocation: settings, list, a person, or `--yes`."""
     return trust_policy_from(
         session.config,
         Path.cwd(),
         ask=lambda untrusted: ask_to_trust(untrusted, session.output),
-        yes=yes,
+        yes=session.yes,
         require_signature=require_signature,
     )
 
@@ -34,7 +32,6 @@ def ask_to_trust(untrusted: UntrustedOwner, output: Output) -> bool:
     output.tell("Its code and what it requires would run as you, with your files and your network.")
     output.confirm(
         f"Trust `{ref.owner}` on this hub from now on?",
-        yes=False,
         otherwise=f"`{ref.owner}` is not trusted, so nothing was done",
     )
     return True

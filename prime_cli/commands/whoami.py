@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import NotLoggedIn
 from prime_cli.session import Session
 
@@ -12,12 +12,9 @@ if TYPE_CHECKING:
     from prime_cli.wire.accounts import Account, Team
 
 
+@hub_options()
 def whoami(
     ctx: typer.Context,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show the current user and hub.
 
@@ -34,7 +31,7 @@ def whoami(
     from prime_cli.accounts.login import publisher_name
     from prime_cli.accounts.teams import find_team
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.config.context
     if not hub.embedded and not session.credential.key:
         raise NotLoggedIn(

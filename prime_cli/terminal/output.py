@@ -33,7 +33,8 @@ class Output:
 
     `table` (the default) draws for people: with colour and fitted to the screen on a terminal,
     with every value whole elsewhere. `plain` is tab-separated, without headers. `json` is one
-    document, `jsonl` one record a line. `quiet` keeps only data, warnings and errors.
+    document, `jsonl` one record a line. `quiet` keeps only data, warnings and errors; `yes` answers
+    `confirm`.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Output:
         mode: str | None = None,
         *,
         quiet: bool = False,
+        yes: bool = False,
         out: TextIO | None = None,
         err: TextIO | None = None,
     ) -> None:
@@ -48,6 +50,7 @@ class Output:
             raise UsageError(f"`{mode}` is not an output", hint=f"choose one of {', '.join(MODES)}")
         self.mode = mode or "table"
         self.quiet = quiet
+        self._yes = yes
         self._out = Stream(out or sys.stdout)
         self._err = Stream(err or sys.stderr)
         self._above_bars: Callable[[str], None] | None = None
@@ -161,13 +164,13 @@ class Output:
         if error.hint:
             self._talk(f"{self._painted(_DIM, 'hint:')} {clean(error.hint)}")
 
-    def confirm(self, question: str, *, yes: bool, otherwise: str, hint: str | None = None) -> None:
-        """Return once a person has agreed at a terminal, or `yes` has done so beforehand.
+    def confirm(self, question: str, *, otherwise: str, hint: str | None = None) -> None:
+        """Return once a person has agreed at a terminal, or beforehand with `yes`.
 
         Raises Declined with the sentence `otherwise` (what was left as it is) after any other
         answer, and UsageError where nobody can be asked.
         """
-        if not yes and not self.ask(question, flag="--yes"):
+        if not self._yes and not self.ask(question, flag="--yes"):
             raise Declined(otherwise, hint=hint)
 
     def ask(self, question: str, *, flag: str) -> bool:

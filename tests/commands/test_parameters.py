@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from prime_cli.commands.base import PLAIN, Command
-from prime_cli.commands.parameters import expand_records
+from prime_cli.commands.parameters import expand_options
 from prime_cli.core.options import Option
 
 
@@ -109,7 +109,7 @@ def by_record(
 
 def _app(function: Callable[..., Any]) -> typer.Typer:
     app = typer.Typer(**PLAIN)
-    app.command("paint", cls=Command)(expand_records(function))
+    app.command("paint", cls=Command)(expand_options(function))
     return app
 
 
@@ -174,8 +174,8 @@ def test_two_options_of_one_name_are_refused_when_the_command_is_read() -> None:
         ctx.obj(paint, coats)
 
     with pytest.raises(TypeError, match="`build` has two options named coats"):
-        expand_records(build)
+        expand_options(build)
 
 
 def test_a_function_without_a_record_stays_as_it_is() -> None:
-    assert expand_records(by_hand) is by_hand
+    assert expand_options(by_hand) is by_hand

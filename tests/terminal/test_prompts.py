@@ -20,7 +20,7 @@ def _at_terminal(typed: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Output, T
 @pytest.mark.parametrize("typed", ["y\n", "YES\n", " yes \n"])
 def test_a_yes_goes_ahead(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     output, err = _at_terminal(typed, monkeypatch)
-    output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
+    output.confirm("Delete ada/wordle?", otherwise="Nothing was deleted")
     assert err.getvalue() == "Delete ada/wordle? [y/N] "
 
 
@@ -28,7 +28,7 @@ def test_a_yes_goes_ahead(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_other_answer_is_a_no(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     output, err = _at_terminal(typed, monkeypatch)
     with pytest.raises(Declined, match=r"^Nothing was deleted$") as declined:
-        output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
+        output.confirm("Delete ada/wordle?", otherwise="Nothing was deleted")
     assert declined.value.exit_code == 130
     output.fail(declined.value)
     assert err.getvalue() == "Delete ada/wordle? [y/N] Nothing was deleted\n"
@@ -71,13 +71,13 @@ def test_a_thread_beside_the_main_one_asks_nobody(monkeypatch: pytest.MonkeyPatc
 def test_without_a_terminal_the_flag_is_named() -> None:
     output = Output(out=io.StringIO(), err=io.StringIO())
     with pytest.raises(UsageError) as caught:
-        output.confirm("Delete ada/wordle?", yes=False, otherwise="Nothing was deleted")
+        output.confirm("Delete ada/wordle?", otherwise="Nothing was deleted")
     assert caught.value.hint == "add `--yes` to go ahead"
 
 
 def test_yes_is_never_asked() -> None:
     err = io.StringIO()
-    Output(out=io.StringIO(), err=err).confirm("Sure?", yes=True, otherwise="No")
+    Output(out=io.StringIO(), err=err, yes=True).confirm("Sure?", otherwise="No")
     assert err.getvalue() == ""
 
 

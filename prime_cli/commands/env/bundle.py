@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import (
-    ContextOpt,
+    CONTEXT,
+    LONG_OUTPUT,
+    OFFLINE,
+    QUIET,
+    YES,
     DryRunOpt,
-    LongOutputOpt,
-    OfflineOpt,
-    QuietOpt,
-    YesOpt,
+    common_options,
     open_session,
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
@@ -29,6 +30,7 @@ from prime_cli.terminal.output import Output
 _COLUMNS = ("Part", "What", "Size")
 
 
+@common_options(YES, LONG_OUTPUT, QUIET, CONTEXT, OFFLINE)
 def bundle(
     ctx: typer.Context,
     environments: Annotated[
@@ -58,11 +60,6 @@ def bundle(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
     dry_run: DryRunOpt = False,
-    yes: YesOpt = False,
-    output: LongOutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Bundle environments and their packages into one file.
 
@@ -79,7 +76,7 @@ def bundle(
     \b
     See also: `prime env install`, `prime env inspect`, `prime cache list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if inside is not None:
         show_bundle(verify_bundle(inside, session.progress), inside, session.output)
         return
@@ -95,7 +92,7 @@ def bundle(
         session.hub,
         session.config.home.value,
         session.progress,
-        trust_policy_of(session, yes=yes),
+        trust_policy_of(session),
         session.config.offline,
     )
     plan = plan_bundle(wish, around)

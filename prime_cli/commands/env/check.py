@@ -7,15 +7,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.eval import run_options as options
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    PythonOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, PythonOpt, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.envs.project import Project
 from prime_cli.envs.upload import WheelExaminer
@@ -54,6 +46,7 @@ def log_report(output: Output, report: CheckReport) -> None:
     output.say(f"check: {in_words(summarize(report))}")
 
 
+@hub_options(YES)
 def check(
     ctx: typer.Context,
     environment: Annotated[
@@ -79,11 +72,6 @@ def check(
     verifiers: options.VerifiersOpt = None,
     python: PythonOpt = None,
     hub: options.HubOnlyOpt = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Check the quality of an environment.
 
@@ -97,7 +85,7 @@ def check(
     \b
     See also: `prime env upload --require-check`, `prime env build`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     given = given_variables(env_var or [])
     options = CheckOptions(
         examples=num_examples,
@@ -111,7 +99,7 @@ def check(
     checked = check_environment(
         environment,
         options,
-        session.places(trust_policy_of(session, yes=yes)),
+        session.places(trust_policy_of(session)),
         session.surroundings(given=given.values),
         hub_only=hub,
     )

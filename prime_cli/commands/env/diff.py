@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    PythonOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.envs.diff.compare import (
     Difference,
     FileChange,
@@ -27,6 +20,7 @@ from prime_cli.session import Session
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 
 
+@hub_options()
 def diff(
     ctx: typer.Context,
     first: Annotated[
@@ -39,10 +33,6 @@ def diff(
         bool, typer.Option("--stat", help="Count the lines of files; do not show them.")
     ] = False,
     python: PythonOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Compare two versions of an environment.
 
@@ -58,7 +48,7 @@ def diff(
     \b
     See also: `prime env outdated`, `prime env sync`, `prime eval compare`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     sides = SnapshotLoader(
         lambda: session.hub, Path.cwd(), session.progress, offline=session.config.offline
     )

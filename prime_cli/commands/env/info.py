@@ -5,15 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.archive.arguments import Argument
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    VersionOpt,
-    at_version,
-    open_session,
-)
+from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
@@ -21,16 +13,13 @@ from prime_cli.envs.signatures.verify import format_verdict
 from prime_cli.wire.check_reports import in_words
 
 
+@hub_options()
 def info(
     ctx: typer.Context,
     environment: Annotated[
         str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="The environment.")
     ],
     version: VersionOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show an environment and how to use it.
 
@@ -42,7 +31,7 @@ def info(
     \b
     See also: `prime env install`, `prime env versions`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = describe_environment(
         session.hub, ref, home=session.config.home.value, progress=session.progress
@@ -95,13 +84,10 @@ def _argument(each: Argument) -> str:
     return f"{typed} (required)" if each.required else f"{typed} = {each.default}"
 
 
+@hub_options()
 def status(
     ctx: typer.Context,
     environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show an environment's visibility and latest version.
 
@@ -111,7 +97,7 @@ def status(
     \b
     See also: `prime env info`, `prime env versions`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
     found = session.hub.of(ref.owner).environments.status(ref)
     newest = found.latest_version

@@ -10,13 +10,11 @@ import typer
 
 from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import (
-    ContextOpt,
+    YES,
     DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
     PythonOpt,
-    QuietOpt,
-    YesOpt,
+    hub_options,
+    local_options,
     open_session,
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
@@ -40,6 +38,7 @@ from prime_cli.envs.workspace import find_workspace
 from prime_cli.terminal.output import Output
 
 
+@hub_options(YES)
 def install(
     ctx: typer.Context,
     environments: Annotated[
@@ -68,11 +67,6 @@ def install(
     ] = False,
     dry_run: DryRunOpt = False,
     python: PythonOpt = None,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Install environments into the workspace.
 
@@ -89,7 +83,7 @@ def install(
     See also: `prime env list --installed`, `prime env uninstall`, `prime env bundle`,
     `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     show, here = session.output, Path.cwd()
     bundle = find_bundle(environments, here)
     if bundle is None:
@@ -97,7 +91,7 @@ def install(
         _refuse_unsigned(environments, here, required=require_signature)
     elif sha256 is not None:
         require_sha256(bundle, read_sha256(sha256))
-    trust = trust_policy_of(session, yes=yes, require_signature=require_signature)
+    trust = trust_policy_of(session, require_signature=require_signature)
     options = InstallOptions(tool, not no_upgrade, prerelease, session.config.offline, path, trust)
     workspace = find_workspace(python, here=here)
     named: Sequence[str | UnpackedEnvironment] = environments
@@ -121,7 +115,7 @@ def install(
     if dry_run:
         _show_plan(plan, show)
         return
-    ask_about_verifiers(plan, show, yes=yes)
+    ask_about_verifiers(plan, show)
     done = run_install(plan, options, session.progress)
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
@@ -150,7 +144,7 @@ def _refuse_unsigned(words: list[str], here: Path, *, required: bool) -> None:
             )
 
 
-def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None:
+def ask_about_verifiers(plan: InstallPlan, output: Output) -> None:
     """Warn of a move of the workspace's verifiers, and ask on a terminal; raises Declined."""
     move = plan.verifiers_change
     if move is None:
@@ -161,7 +155,7 @@ def ask_about_verifiers(plan: InstallPlan, output: Output, *, yes: bool) -> None
         hint="`prime eval run` uses an interpreter of its own and moves nothing",
     )
     if output.is_interactive:
-        output.confirm("Go on?", yes=yes, otherwise="Nothing was installed")
+        output.confirm("Go on?", otherwise="Nothing was installed")
 
 
 def _show_plan(plan: InstallPlan, output: Output) -> None:
@@ -200,13 +194,12 @@ def _record(item: InstallItem) -> dict[str, str | None]:
     }
 
 
+@local_options()
 def uninstall(
     ctx: typer.Context,
     environments: Annotated[list[str], typer.Argument(help="Names or owner/name; several.")],
     tool: Annotated[Installer, typer.Option("--with", help="The installer.")] = Installer.UV,
     python: PythonOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Remove environments from the workspace.
 
@@ -216,7 +209,7 @@ def uninstall(
     Example: prime env uninstall alphabet-sort
     See also: `prime env list --installed`, `prime env install`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     workspace = find_workspace(python)
     packages = plan_uninstall(environments, workspace)
     run_uninstall(packages, workspace, tool)

@@ -4,14 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    PythonOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.hub_environments import (
     EnvironmentPage,
@@ -28,6 +21,7 @@ _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
 
 
+@hub_options()
 def list_published(
     ctx: typer.Context,
     query: EnvironmentQuery,
@@ -35,10 +29,6 @@ def list_published(
         bool, typer.Option("--installed", help="What the workspace has, instead of the hub.")
     ] = False,
     python: PythonOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List environments on the hub.
 
@@ -49,7 +39,7 @@ def list_published(
     \b
     See also: `prime env info`, `prime env versions`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if installed:
         _show_installed(session, python)
         return

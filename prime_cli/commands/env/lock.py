@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
-    PythonOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import DryRunOpt, PythonOpt, hub_options, open_session
 from prime_cli.core.errors import GateFailed
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
@@ -33,6 +25,7 @@ from prime_cli.session import Session
 _LOCK_COLUMNS = ("Environment", "Locked", "Then")
 
 
+@hub_options()
 def lock(
     ctx: typer.Context,
     environments: Annotated[
@@ -53,10 +46,6 @@ def lock(
     ] = False,
     dry_run: DryRunOpt = False,
     python: PythonOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Lock environment versions and hashes in prime.lock.
 
@@ -71,7 +60,7 @@ def lock(
     \b
     See also: `prime env sync`, `prime env outdated`, `prime env diff`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     here = Path.cwd()
     place = find_lock_location(here)
     if check:
@@ -132,6 +121,7 @@ def _then(change: LockChange) -> str:
 _OUTDATED_COLUMNS = ("Environment", "Installed", "Locked", "Newest", "State")
 
 
+@hub_options()
 def outdated(
     ctx: typer.Context,
     environments: Annotated[
@@ -144,10 +134,6 @@ def outdated(
         bool, typer.Option("--exit-code", help="End with 1 when anything is outdated, for CI.")
     ] = False,
     python: PythonOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show environments that have a newer version.
 
@@ -161,7 +147,7 @@ def outdated(
     \b
     See also: `prime env diff`, `prime env lock`, `prime env sync`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     held = select_environments(environments or (), find_local_environments(Path.cwd(), python))
     with session.progress.task("Asking the hub", total=len(held)) as task:
         found = check_updates(

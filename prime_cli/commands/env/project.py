@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import OFFLINE, ForceOpt, local_options, open_session
 from prime_cli.core.digests import digest_file
 from prime_cli.envs.build import DIST, build_checked
 from prime_cli.envs.project import ENVIRONMENTS, find_project, load_project
 from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 
+@local_options()
 def init(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The environment's name, such as my-env.")],
@@ -31,8 +32,6 @@ def init(
     rewrite_readme: Annotated[
         bool, typer.Option("--rewrite-readme", help="Of a project that exists, write README.md.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Create a new environment that runs as it is.
 
@@ -43,7 +42,7 @@ def init(
     \b
     See also: `prime env build`, `prime env upload`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     scaffold = plan_scaffold(name, path, kind=template, v1=v1, multi_file=multi_file)
     if rewrite_readme and scaffold.root.exists():
         scaffold, force = only_readme(scaffold), True
@@ -62,6 +61,7 @@ def init(
     )
 
 
+@local_options(OFFLINE)
 def build(
     ctx: typer.Context,
     target: Annotated[
@@ -79,9 +79,6 @@ def build(
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
     ] = False,
-    offline: OfflineOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Build a wheel and check that it loads.
 
@@ -92,7 +89,7 @@ def build(
     \b
     See also: `prime env upload`, `prime env install`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, offline=offline)
+    session = open_session(ctx)
     project = load_project(find_project(target, Path.cwd()))
     wheel, facts = build_checked(
         project,

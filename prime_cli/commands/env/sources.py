@@ -6,15 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.env.bundle import show_bundle
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    VersionOpt,
-    at_version,
-    open_session,
-)
+from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.bundles.archive import is_bundle, verify_bundle
 from prime_cli.envs.names import resolve_name
@@ -23,6 +15,7 @@ from prime_cli.session import Session
 from prime_cli.wire.environments import InspectEntry, Inspection
 
 
+@hub_options()
 def pull(
     ctx: typer.Context,
     environment: Annotated[
@@ -33,10 +26,6 @@ def pull(
         typer.Option("--target", "-t", metavar="FOLDER", help="The folder to put its files into."),
     ] = None,
     version: VersionOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Download the source of an environment.
 
@@ -50,7 +39,7 @@ def pull(
     \b
     See also: `prime env inspect`, `prime env upload`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     pulled = pull_sources(
         session.hub,
@@ -77,6 +66,7 @@ def pull(
 _COLUMNS = ("Path", "Size")
 
 
+@hub_options()
 def inspect(
     ctx: typer.Context,
     environment: Annotated[
@@ -89,10 +79,6 @@ def inspect(
     max_bytes: Annotated[
         int, typer.Option("--max-bytes", min=1, max=500_000, help="How much of a file to print.")
     ] = 100_000,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Browse the files of a published version.
 
@@ -106,7 +92,7 @@ def inspect(
     \b
     See also: `prime env pull`, `prime env bundle`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if is_bundle(Path(environment)):
         file = Path(environment)
         show_bundle(verify_bundle(file, session.progress), file, session.output)

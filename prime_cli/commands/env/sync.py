@@ -6,16 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.env.install import ask_about_verifiers
-from prime_cli.commands.options import (
-    ContextOpt,
-    DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
-    PythonOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, DryRunOpt, PythonOpt, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
@@ -35,6 +26,7 @@ from prime_cli.session import Session
 _COLUMNS = ("Package", "Now", "Then", "Why")
 
 
+@hub_options(YES)
 def sync(
     ctx: typer.Context,
     check: Annotated[
@@ -51,11 +43,6 @@ def sync(
         bool, typer.Option("--inexact", help="Keep environments that are not locked.")
     ] = False,
     python: PythonOpt = None,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Sync the workspace with prime.lock.
 
@@ -70,7 +57,7 @@ def sync(
     \b
     See also: `prime env lock`, `prime env outdated`, `prime env install`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if locked and frozen:
         raise UsageError("`--locked` and `--frozen` exclude each other")
     place = find_lock_location(Path.cwd())
@@ -93,7 +80,7 @@ def sync(
     elif dry_run:
         _show_changes(found, workspace, session)
     else:
-        _sync(lock, found, workspace, session, yes=yes)
+        _sync(lock, found, workspace, session)
 
 
 def _lock_as_it_is(
@@ -138,12 +125,8 @@ def _sync(
     found: tuple[SyncChange, ...],
     workspace: Workspace,
     session: Session,
-    *,
-    yes: bool,
 ) -> None:
-    options = InstallOptions(
-        offline=session.config.offline, trust=trust_policy_of(session, yes=yes)
-    )
+    options = InstallOptions(offline=session.config.offline, trust=trust_policy_of(session))
     plan = plan_sync(
         lock,
         found,
@@ -154,7 +137,7 @@ def _sync(
         progress=session.progress,
     )
     if plan.install is not None:
-        ask_about_verifiers(plan.install, session.output, yes=yes)
+        ask_about_verifiers(plan.install, session.output)
     run_sync(plan, workspace, options, session.progress)
     _show_done(plan, lock, workspace, session)
 

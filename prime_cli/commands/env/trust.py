@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import ContextOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    CONTEXT,
+    OUTPUT,
+    QUIET,
+    common_options,
+    local_options,
+    open_session,
+)
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import read_owner
@@ -16,15 +23,13 @@ from prime_cli.session import Session
 _TRUST_COLUMNS = ("Hub", "Owner", "How", "Since")
 
 
+@common_options(OUTPUT, QUIET, CONTEXT)
 def trust(
     ctx: typer.Context,
     owners: Annotated[
         list[str] | None, typer.Argument(metavar="[OWNER]...", help="Whose code may run here.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
 ) -> None:
     """Trust owners on the current hub, or list trusted owners.
 
@@ -39,7 +44,7 @@ def trust(
     \b
     See also: `prime env signers`, `prime env install`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context)
+    session = open_session(ctx)
     listed = TrustedOwners(session.config.home.value)
     if not owners:
         if remove:
@@ -76,6 +81,7 @@ def _hub_url(url: str | None) -> str:
 _SIGNER_COLUMNS = ("Owner", "Kind", "Signer")
 
 
+@local_options()
 def signers(
     ctx: typer.Context,
     owner: Annotated[
@@ -95,8 +101,6 @@ def signers(
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the owner's trusted signers.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """List or change trusted signers.
 
@@ -112,7 +116,7 @@ def signers(
     \b
     See also: `prime env install --require-signature`, `prime env trust`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     known = AllowedSigners(session.config.home.value)
     if bool(identity) != bool(issuer):
         raise UsageError("Give `--identity` and `--issuer` together")

@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import (
-    ContextOpt,
+    CONTEXT,
+    LONG_OUTPUT,
+    OFFLINE,
+    QUIET,
     DryRunOpt,
-    LongOutputOpt,
-    OfflineOpt,
     PathOpt,
-    QuietOpt,
+    common_options,
     open_session,
 )
 from prime_cli.core.completion_cache import remember
@@ -40,6 +41,7 @@ class Runtime(StrEnum):
     V1 = "v1"
 
 
+@common_options(CONTEXT, OFFLINE, LONG_OUTPUT, QUIET)
 def upload(
     ctx: typer.Context,
     target: Annotated[
@@ -114,10 +116,6 @@ def upload(
         typer.Option("--allow-secrets", metavar="GLOB", help="A file that may look like a secret."),
     ] = None,
     dry_run: DryRunOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
-    output: LongOutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Build an environment and publish it to the hub.
 
@@ -133,7 +131,7 @@ def upload(
     \b
     See also: `prime env build`, `prime env check`, `prime env versions`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if no_check and (check or require_check):
         raise UsageError("Give `--no-check` or a check, not both")
     bump = _choose_bump({VersionBump.PATCH: auto_bump, VersionBump.RC: rc, VersionBump.POST: post})

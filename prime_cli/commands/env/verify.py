@@ -4,16 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    VersionOpt,
-    YesOpt,
-    at_version,
-    open_session,
-)
+from prime_cli.commands.options import YES, VersionOpt, at_version, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
@@ -21,6 +12,7 @@ from prime_cli.envs.signatures.verify import format_verdict
 from prime_cli.envs.verify import Verification, require_same, verify_environment
 
 
+@hub_options(YES)
 def verify(
     ctx: typer.Context,
     environment: Annotated[
@@ -31,11 +23,6 @@ def verify(
         bool,
         typer.Option("--require-signature", help="Fail without that of an allowed signer."),
     ] = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Rebuild a published wheel from source and compare the two.
 
@@ -49,12 +36,12 @@ def verify(
     \b
     See also: `prime env info`, `prime env signers`, `prime env install`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = verify_environment(
         session.hub,
         ref,
-        trust=trust_policy_of(session, yes=yes, require_signature=require_signature),
+        trust=trust_policy_of(session, require_signature=require_signature),
         progress=session.progress,
         offline=session.config.offline,
     )

@@ -5,14 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import (
-    ContextOpt,
-    NoQuestionOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import Deletion, list_versions, plan_deletion, run_deletion
@@ -24,14 +17,11 @@ _COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files")
 _SHOWN_HASH = 12
 
 
+@hub_options()
 def versions(
     ctx: typer.Context,
     environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
     full_hashes: Annotated[bool, typer.Option("--full-hashes", help="Print hashes whole.")] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List the versions of an environment.
 
@@ -44,7 +34,7 @@ def versions(
     \b
     See also: `prime env info`, `prime env delete`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     ref = resolve_name(session.hub, environment, progress=session.progress).at(None)
     found = list_versions(session.hub.of(ref.owner), ref)
     remember("environments", [ref.slug])
@@ -63,16 +53,12 @@ def versions(
     session.output.table(_COLUMNS, rows, records=found, page=page)
 
 
+@hub_options(YES_OR_FORCE)
 def delete(
     ctx: typer.Context,
     environment: Annotated[
         str, typer.Argument(metavar="OWNER/NAME[@VERSION]", help="What to delete.")
     ],
-    yes: NoQuestionOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Delete an environment or one version of it.
 
@@ -85,17 +71,15 @@ def delete(
     \b
     See also: `prime env versions`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    _confirm_and_delete(session, EnvRef.parse(environment), yes=yes)
+    session = open_session(ctx)
+    _confirm_and_delete(session, EnvRef.parse(environment))
 
 
-def _confirm_and_delete(session: Session, ref: EnvRef, *, yes: bool) -> None:
+def _confirm_and_delete(session: Session, ref: EnvRef) -> None:
     """Ask whether what `ref` names is to go, and delete it."""
     hub = session.hub.of(ref.owner)
     plan = plan_deletion(hub, ref)
-    session.output.confirm(
-        f"Delete {_deletion_text(plan)}?", yes=yes, otherwise="Nothing was deleted"
-    )
+    session.output.confirm(f"Delete {_deletion_text(plan)}?", otherwise="Nothing was deleted")
     run_deletion(hub, plan)
     if plan.content_hash is None:
         forget("environments", [plan.ref.slug])
@@ -125,17 +109,13 @@ app = group(
 )
 
 
+@hub_options(YES_OR_FORCE)
 def delete_by_hash(
     ctx: typer.Context,
     environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
     content_hash: Annotated[
         str, typer.Argument(metavar="HASH", help="Its content hash, or 8 or more letters of it.")
     ],
-    yes: NoQuestionOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Delete a version by its content hash.
 
@@ -145,5 +125,5 @@ def delete_by_hash(
     \b
     See also: `prime env delete`, `prime env versions`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    _confirm_and_delete(session, EnvRef.parse(environment).at(content_hash), yes=yes)
+    session = open_session(ctx)
+    _confirm_and_delete(session, EnvRef.parse(environment).at(content_hash))

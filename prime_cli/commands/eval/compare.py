@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.compare import (
     ALPHA,
@@ -26,6 +26,7 @@ from prime_cli.runs.saved_run import SavedRun
 from prime_cli.terminal.output import Output
 
 
+@local_options()
 def compare(
     ctx: typer.Context,
     runs: Annotated[
@@ -45,8 +46,6 @@ def compare(
         float, typer.Option("--alpha", help="Accepted chance of a false finding.")
     ] = ALPHA,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn.")] = SEED,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Test whether runs differ significantly.
 
@@ -60,7 +59,7 @@ def compare(
     \b
     See also: `prime eval power`, `prime eval gate`, `prime eval show`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     if len(runs) == 1:
         raise UsageError("There is only one run to compare", hint="name two or more")
     check_alpha(alpha)

@@ -11,7 +11,14 @@ import typer
 
 from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.options import ForceOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import (
+    OFFLINE,
+    OUTPUT,
+    QUIET,
+    ForceOpt,
+    common_options,
+    open_session,
+)
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.evals.export.exports import Export, Format, default_path, export_run, format_for
 from prime_cli.evals.export.page import MOST_TRANSCRIPTS
@@ -21,6 +28,7 @@ from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 
+@common_options(OUTPUT, QUIET, OFFLINE)
 def export(
     ctx: typer.Context,
     run: Annotated[
@@ -47,9 +55,6 @@ def export(
     public: Annotated[
         bool, typer.Option("--public", help="With -H: let everybody see a new data set.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    offline: OfflineOpt = None,
 ) -> None:
     """Export a saved evaluation as HTML, CSV or a dataset.
 
@@ -64,7 +69,7 @@ def export(
     \b
     See also: `prime eval show`, `prime eval list`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, offline=offline)
+    session = open_session(ctx)
     saved = find_run(run, Path.cwd())
     if save_to_hf_hub:
         _refuse_beside_push(to, out)

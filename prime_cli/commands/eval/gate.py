@@ -10,7 +10,7 @@ import typer
 
 from prime_cli.commands.eval import gate_options
 from prime_cli.commands.eval import run_options as options
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
 from prime_cli.evals.gate.thresholds import (
@@ -102,6 +102,7 @@ class GateReport(msgspec.Struct, frozen=True):
     comparison: Comparison | None = None
 
 
+@hub_options()
 def gate(
     ctx: typer.Context,
     run: Annotated[
@@ -114,10 +115,6 @@ def gate(
     max_error_rate: options.ErrorRateOpt = 0.0,
     junit: gate_options.JunitOpt = None,
     github_summary: gate_options.GithubSummaryOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Check a saved evaluation against limits.
 
@@ -132,7 +129,7 @@ def gate(
     \b
     See also: `prime eval compare`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     gates = prepare_gates(
         session,
         fail_under=fail_under,

@@ -9,14 +9,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.options import (
-    ContextOpt,
-    NoQuestionOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
@@ -27,6 +20,7 @@ EvaluationArg = Annotated[
 ]
 
 
+@hub_options()
 def get(
     ctx: typer.Context,
     evaluation: EvaluationArg,
@@ -36,10 +30,6 @@ def get(
     force: Annotated[
         bool, typer.Option("--force", help="With --save: replace what was saved.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show or download an evaluation from the hub.
 
@@ -52,7 +42,7 @@ def get(
     \b
     See also: `prime eval list --hub`, `prime eval samples`, `prime eval push`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if save:
         _save_evaluation(session, evaluation, force=force)
         return
@@ -126,6 +116,7 @@ _MOST_CHARACTERS = 200
 """Characters of a completion in the table."""
 
 
+@hub_options()
 def samples(
     ctx: typer.Context,
     evaluation: EvaluationArg,
@@ -137,10 +128,6 @@ def samples(
     search: Annotated[
         str | None, typer.Option("--search", "-s", help="With this text somewhere.")
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show the samples of an evaluation on the hub.
 
@@ -153,7 +140,7 @@ def samples(
     \b
     See also: `prime eval get`, `prime eval list --hub`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     filtered = errors or above is not None or below is not None or search is not None
     if filtered and not hub.evaluations.knows_batches:
@@ -203,6 +190,7 @@ def _last_words(completion: Any) -> str:
     return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
 
+@hub_options()
 def logs(
     ctx: typer.Context,
     run: Annotated[
@@ -216,10 +204,6 @@ def logs(
     tail: Annotated[
         int, typer.Option("--tail", "-n", min=1, help="Number of lines to show, from the end.")
     ] = 1000,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Print the environment's output in an evaluation.
 
@@ -232,8 +216,8 @@ def logs(
     \b
     See also: `prime eval show --errors`, `prime eval get`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    text = None if run is not None and context is not None else _saved_here(run)
+    session = open_session(ctx)
+    text = None if run is not None and ctx.params["context"] is not None else _saved_here(run)
     if text is None:
         text = _on_the_hub(session, run or "")
     shown = "".join(text.splitlines(keepends=True)[-tail:])
@@ -268,14 +252,10 @@ def _on_the_hub(session: Session, evaluation: str) -> str:
         ) from missing
 
 
+@hub_options(YES_OR_FORCE)
 def delete(
     ctx: typer.Context,
     evaluation: EvaluationArg,
-    yes: NoQuestionOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Delete an evaluation and its samples from the hub.
 
@@ -287,14 +267,12 @@ def delete(
     \b
     See also: `prime eval list --hub`, `prime eval push`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub = session.hub
     detail = hub.evaluations.get(evaluation)
     rollouts = "1 rollout" if detail.total_samples == 1 else f"{detail.total_samples} rollouts"
     described = f"{detail.evaluation_id} ({detail.name}, {rollouts})"
-    session.output.confirm(
-        f"Delete {described} from {hub.host}?", yes=yes, otherwise="Nothing was deleted"
-    )
+    session.output.confirm(f"Delete {described} from {hub.host}?", otherwise="Nothing was deleted")
     hub.evaluations.delete(detail.evaluation_id)
     forget("evaluations", [detail.evaluation_id])
     session.output.done(f"Deleted {described}", value={"evaluation_id": detail.evaluation_id})

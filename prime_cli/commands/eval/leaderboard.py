@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.paths import write_atomically
 from prime_cli.evals.suites.leaderboard import Leaderboard, LeaderboardRow, csv_of, make_leaderboard
 from prime_cli.evals.suites.record import find_suite
@@ -15,6 +15,7 @@ from prime_cli.terminal.output import Output
 _COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")
 
 
+@local_options()
 def leaderboard(
     ctx: typer.Context,
     suite: Annotated[
@@ -24,8 +25,6 @@ def leaderboard(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write it as CSV instead.")
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Show the leaderboard of a suite.
 
@@ -38,7 +37,7 @@ def leaderboard(
     \b
     See also: `prime eval run`, `prime eval compare`, `prime eval list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     _, record = find_suite(suite, Path.cwd())
     board = make_leaderboard(record, Path.cwd())
     if csv is None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.options import ContextOpt, OfflineOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.request import parse_names
@@ -31,6 +31,7 @@ _COLUMNS: tuple[str, ...] = (
 )
 
 
+@hub_options()
 def list_saved(
     ctx: typer.Context,
     num: Annotated[
@@ -50,10 +51,6 @@ def list_saved(
         list[str] | None,
         typer.Option("--tag", metavar="TAG", help="Only runs with this tag; repeatable."),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List evaluations saved here or on the hub.
 
@@ -67,8 +64,8 @@ def list_saved(
     \b
     See also: `prime eval show`, `prime eval get`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
-    if hub or context is not None:
+    session = open_session(ctx)
+    if hub or ctx.params["context"] is not None:
         if tag:
             raise UsageError("`--tag` looks among the runs that are saved here, not on a hub")
         _list_on_hub(session, num=num or _HUB_ROWS, page=page, environment=env)

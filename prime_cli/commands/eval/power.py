@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.compare import ALPHA, require_statistics
 from prime_cli.evals.comparison.sample_size import (
@@ -31,6 +31,7 @@ _POWER = 0.8
 _CORRELATION = 0.5
 
 
+@local_options()
 def power(
     ctx: typer.Context,
     runs: Annotated[
@@ -83,8 +84,6 @@ def power(
     power_: Annotated[
         float, typer.Option("--power", help="Wanted chance to find the difference.")
     ] = _POWER,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Compute how many examples a comparison needs.
 
@@ -99,7 +98,7 @@ def power(
     \b
     See also: `prime eval compare`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     question = PowerQuestion(difference, examples, rollouts, alpha, power_)
     question.check()
     given = Given(rate, sd, discordance, correlation, icc)

@@ -136,9 +136,8 @@ def announce_cost(
     cwd: Path,
     *,
     verbose: bool,
-    yes: bool = False,
 ) -> None:
-    """Say the estimate; ask on a terminal where it is above `--max-cost`, unless `yes`.
+    """Say the estimate; ask on a terminal where it is above `--max-cost`.
 
     Built-in models cost nothing, and of servers on this machine nobody knows what they cost:
     those are told with the plan alone. Raises Declined when the user would rather not start.
@@ -157,7 +156,7 @@ def announce_cost(
     done = 0 if resumed is None else scored_of(resumed)[0]
     expected = estimate(prepared.plan, price, cwd, done=done)
     session.output.say(f"Cost: {expected.words()}")
-    _check_cap(session, prepared, resumed, expected, yes=yes)
+    _check_cap(session, prepared, resumed, expected)
 
 
 def _check_cap(
@@ -165,8 +164,6 @@ def _check_cap(
     prepared: PreparedRun,
     resumed: SavedRun | None,
     expected: Estimate,
-    *,
-    yes: bool,
 ) -> None:
     cap = prepared.plan.max_cost
     if cap is None or expected.cost is None:
@@ -182,7 +179,6 @@ def _check_cap(
     else:
         session.output.confirm(
             f"{told.capitalize()}. Start, and stop there?",
-            yes=yes,
             otherwise="The run was not started",
             hint="give a higher `--max-cost`, or fewer examples: `-n`",
         )

@@ -4,20 +4,19 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.models.price_book import PriceItem, price_items
 from prime_cli.models.price_table import own_path, shipped_table, user_table
 
 _COLUMNS = ("Model", "Input", "Cached", "Output", "Host", "Source", "Seen")
 
 
+@local_options()
 def prices(
     ctx: typer.Context,
     model: Annotated[
         str | None, typer.Argument(help="A model's name.", show_default="all models")
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Show model prices in USD per million tokens.
 
@@ -30,7 +29,7 @@ def prices(
     \b
     See also: `prime eval run --max-cost`, `prime eval list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     own, shipped = user_table(), shipped_table()
     items = price_items((own, shipped), model)
     whole = {"prices": items, "date": shipped.date}

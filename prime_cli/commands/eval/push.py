@@ -7,13 +7,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
@@ -24,6 +18,7 @@ if TYPE_CHECKING:
     from prime_cli.session import Session
 
 
+@hub_options()
 def push(
     ctx: typer.Context,
     runs: Annotated[
@@ -59,10 +54,6 @@ def push(
     new: Annotated[
         bool, typer.Option("--new", help="Make an evaluation, even if there is one.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Push saved evaluations to the hub.
 
@@ -80,7 +71,7 @@ def push(
     from prime_cli.evals.sharing.push_options import PushOptions
     from prime_cli.runs.listing import find_run
 
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if evaluation is not None and new:
         raise UsageError("`--eval` and `--new` exclude each other")
     if evaluation is not None and len(runs or ()) > 1:

@@ -8,14 +8,7 @@ import typer
 
 from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
@@ -99,6 +92,7 @@ def _reward(value: float | None) -> str:
     return "error" if value is None else f"{value:.4g}"
 
 
+@hub_options(YES)
 def rerun(
     ctx: typer.Context,
     run: Annotated[
@@ -125,11 +119,6 @@ def rerun(
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Repeat a run exactly.
 
@@ -144,12 +133,12 @@ def rerun(
     \b
     See also: `prime eval rescore`, `prime eval compare`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     given = given_variables(env_var or [])
     from prime_cli.evals.rerun.rerun import prepare_rerun, run_rerun
     from prime_cli.evals.rerun.source import find_source
 
-    places = session.places(trust_policy_of(session, yes=yes))
+    places = session.places(trust_policy_of(session))
     request = EvalRequest(
         environment="",
         model=model,
@@ -175,6 +164,7 @@ def rerun(
     check_errors(result.summary, result.plan)
 
 
+@hub_options(YES)
 def rescore(
     ctx: typer.Context,
     run: Annotated[
@@ -206,11 +196,6 @@ def rescore(
     force: Annotated[
         bool, typer.Option("--force", help="Score on the packages and data of today.")
     ] = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Score the saved rollouts of a run again.
 
@@ -224,14 +209,14 @@ def rescore(
     \b
     See also: `prime eval rerun`, `prime eval compare`, `prime eval show`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     given = given_variables(env_var or [])
     from prime_cli.evals.rerun.rescore import RescoreOptions, prepare_rescoring
     from prime_cli.evals.rerun.rescore import rescore as score_again
     from prime_cli.evals.rerun.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = session.places(trust_policy_of(session, yes=yes))
+    places = session.places(trust_policy_of(session))
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,

@@ -13,12 +13,13 @@ from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.suite import run_suite
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import (
-    ContextOpt,
-    LongOutputOpt,
-    OfflineOpt,
+    CONTEXT,
+    LONG_OUTPUT,
+    OFFLINE,
+    QUIET,
+    YES,
     PythonOpt,
-    QuietOpt,
-    YesOpt,
+    common_options,
     open_session,
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
@@ -42,6 +43,7 @@ from prime_cli.runs.verdict import check_errors
 from prime_cli.session import Session
 
 
+@common_options(YES, LONG_OUTPUT, QUIET, CONTEXT, OFFLINE)
 def run(
     ctx: typer.Context,
     environment: options.NameArg = None,
@@ -95,11 +97,6 @@ def run(
     official: options.OfficialOpt = False,  # noqa: ARG001 what they ask for is so already
     num_workers: options.WorkersOpt = None,  # noqa: ARG001 one worker holds all
     verbose: options.VerboseOpt = False,
-    yes: YesOpt = False,
-    output: LongOutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Evaluate a model on an environment.
 
@@ -117,7 +114,7 @@ def run(
     \b
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     given = given_variables(env_var or [], env_file)
     request = EvalRequest(
         environment=environment or "",
@@ -165,7 +162,7 @@ def run(
         run_suite(
             session,
             request,
-            session.places(trust_policy_of(session, yes=yes)),
+            session.places(trust_policy_of(session)),
             resume=resume,
             new=new,
             push=push,
@@ -187,7 +184,7 @@ def run(
         github_summary=github_summary,
     )
     around = session.surroundings(given=given.values)
-    result = _evaluate(session, request, around, resume=resume, new=new, verbose=verbose, yes=yes)
+    result = _evaluate(session, request, around, resume=resume, new=new, verbose=verbose)
     _show(session, result, verbose=verbose)
     judgement = apply_gates(gates, session, result.folder.path, result.summary)
     if push:
@@ -209,9 +206,8 @@ def _evaluate(
     resume: str | None,
     new: bool,
     verbose: bool,
-    yes: bool,
 ) -> EvalResult:
-    places = session.places(trust_policy_of(session, yes=yes))
+    places = session.places(trust_policy_of(session))
     try:
         prepared, resumed = prepare_run(session, request, places, resume=resume, new=new)
     except NotFound as error:
@@ -221,7 +217,7 @@ def _evaluate(
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {describe_limits(limits_folder())}")
-    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose, yes=yes)
+    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
     return run_evaluation(prepared, around, resumed)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.eval.summary import summary_lines
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.extras import require
 from prime_cli.runs.listing import RunRoots, find_run
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prime_cli.evals.viewer.catalogue import Catalogue
 
 
+@local_options()
 def show(
     ctx: typer.Context,
     run: Annotated[
@@ -55,8 +56,6 @@ def show(
             show_default=str(THRESHOLD),
         ),
     ] = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Show a saved evaluation.
 
@@ -70,7 +69,7 @@ def show(
     \b
     See also: `prime eval list`, `prime eval run`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     if sum((rollout is not None, example is not None, errors)) > 1:
         raise UsageError("`--rollout`, `--example` and `--errors` exclude each other")
     reducers = _reducers(reduce, threshold)

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, open_hub_data
-from prime_cli.commands.options import DryRunOpt, ForceOpt, OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import DryRunOpt, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 
 _COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
 
 
+@local_options()
 def audit(
     ctx: typer.Context,
     user: Annotated[
@@ -34,8 +35,6 @@ def audit(
     ] = 100,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Show the audit log of a hub, newest first.
 
@@ -49,7 +48,7 @@ def audit(
     \b
     See also: `prime hub token list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.services.audit import list_entries
@@ -74,12 +73,11 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+@local_options()
 def migrate(
     ctx: typer.Context,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Migrate a hub's database to this release's schema.
 
@@ -92,7 +90,7 @@ def migrate(
     \b
     See also: `prime hub backup`, `prime hub serve`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     with session.progress.task("Migrating"):
         hub = open_hub_data(data, database, new=True)
 
@@ -102,14 +100,13 @@ def migrate(
     session.output.done(f"{hub.database.name} has schema {SCHEMA}", value=record)
 
 
+@local_options()
 def gc(
     ctx: typer.Context,
     data: DataOpt = None,
     database: DatabaseOpt = None,
     storage: StorageOpt = None,
     dry_run: DryRunOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Delete unreferenced blobs and abandoned uploads.
 
@@ -122,7 +119,7 @@ def gc(
     \b
     See also: `prime hub backup`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database, storage)
 
     from prime_cli.hub.maintenance.garbage import collect_garbage, find_garbage
@@ -132,6 +129,7 @@ def gc(
     session.output.done(f"{verb} {garbage.blobs} blobs with {garbage.bytes} bytes", value=garbage)
 
 
+@local_options()
 def backup(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The tar file to write.")],
@@ -139,8 +137,6 @@ def backup(
     database: DatabaseOpt = None,
     storage: StorageOpt = None,
     force: ForceOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Back up a hub to one file while it serves.
 
@@ -153,7 +149,7 @@ def backup(
     \b
     See also: `prime hub restore`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     if file.exists() and not force:
         raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
     hub = open_hub_data(data, database, storage)
@@ -167,14 +163,13 @@ def backup(
     )
 
 
+@local_options()
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `prime hub backup` wrote.")],
     data: DataOpt = None,
     database: DatabaseOpt = None,
     storage: StorageOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Restore a backup into an empty hub.
 
@@ -186,7 +181,7 @@ def restore(
     \b
     See also: `prime hub backup`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database, storage, new=True)
 
     from prime_cli.hub.maintenance.restore import read_backup

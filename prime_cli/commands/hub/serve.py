@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
-from prime_cli.commands.options import QuietOpt, open_session
+from prime_cli.commands.options import QUIET, common_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import install_command
 from prime_cli.envs.upstream import open_upstream
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
+@common_options(QUIET)
 def serve(
     ctx: typer.Context,
     host: Annotated[
@@ -168,7 +169,6 @@ def serve(
             "--log-format", envvar="PRIME_HUB_LOG_FORMAT", help="The access log, on stderr."
         ),
     ] = LogFormat.JSON,
-    quiet: QuietOpt = False,
 ) -> None:
     """Serve a hub over HTTP.
 
@@ -181,7 +181,7 @@ def serve(
 
     See also: `prime hub token`, `prime hub user`.
     """
-    output = open_session(ctx, quiet=quiet).output
+    output = open_session(ctx).output
     try:
         from prime_cli.hub.serving.server import run
     except ImportError as error:

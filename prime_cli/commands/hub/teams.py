@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
-from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
+from prime_cli.commands.options import YES, local_options, open_session
 
 _HERE = "prime_cli.commands.hub.teams"
 
@@ -28,6 +28,7 @@ MembersOpt = Annotated[
 ]
 
 
+@local_options()
 def add(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -35,8 +36,6 @@ def add(
     name: Annotated[str, typer.Option("--name", help="What people call a new team.")] = "",
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Create a team, or add members to one.
 
@@ -49,7 +48,7 @@ def add(
     \b
     See also: `prime hub team list`, `prime hub user add`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller
@@ -63,12 +62,11 @@ def add(
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")
 
 
+@local_options()
 def list_(
     ctx: typer.Context,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """List teams and their members.
 
@@ -78,7 +76,7 @@ def list_(
     \b
     See also: `prime hub team add`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.services.teams import list_teams
@@ -90,6 +88,7 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
+@local_options(YES)
 def remove(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
@@ -99,9 +98,6 @@ def remove(
     ] = None,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Remove members from a team, or the team.
 
@@ -114,10 +110,10 @@ def remove(
     \b
     See also: `prime hub team list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
-    session.output.confirm(f"Remove {what}?", yes=yes, otherwise="Nothing was removed")
+    session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.teams import remove_member, remove_team

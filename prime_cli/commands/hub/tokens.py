@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
-from prime_cli.commands.options import OutputOpt, QuietOpt, open_session
+from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration
 
@@ -31,6 +31,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
+@local_options()
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="Whose key it is.")],
@@ -58,8 +59,6 @@ def add(
     ] = None,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Create a key and print it.
 
@@ -71,7 +70,7 @@ def add(
     \b
     See also: `prime hub token list`, `prime whoami`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     seconds = None if expires is None else parse_duration(expires)
     hub = open_hub_data(data, database)
 
@@ -104,6 +103,7 @@ _COLUMNS = (
 )
 
 
+@local_options()
 def list_(
     ctx: typer.Context,
     user: Annotated[
@@ -111,8 +111,6 @@ def list_(
     ] = None,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """List keys without their values.
 
@@ -125,7 +123,7 @@ def list_(
     \b
     See also: `prime hub token add`, `prime hub token remove`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller
@@ -150,6 +148,7 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
+@local_options()
 def remove(
     ctx: typer.Context,
     key: Annotated[
@@ -160,8 +159,6 @@ def remove(
     ] = None,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Revoke a key, or all keys of a user.
 
@@ -174,7 +171,7 @@ def remove(
     \b
     See also: `prime hub token list`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     if (key is None) == (user is None):
         raise UsageError("Name a key, or a user with --user", hint="see `prime hub token list`")
     hub = open_hub_data(data, database)
@@ -200,14 +197,13 @@ def _with_it(count: int) -> str:
     return f", and {count} key{'s' if count > 1 else ''} made with it" if count else ""
 
 
+@local_options()
 def approve(
     ctx: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="What the client shows.")],
     user: Annotated[str, typer.Option("--user", metavar="USER", help="Whom it is let in as.")],
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Approve a client that is waiting for `prime login`.
 
@@ -219,7 +215,7 @@ def approve(
     \b
     See also: `prime hub audit`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.context import Caller

@@ -6,7 +6,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
-from prime_cli.commands.options import OutputOpt, QuietOpt, YesOpt, open_session
+from prime_cli.commands.options import YES, local_options, open_session
 
 _HERE = "prime_cli.commands.hub.users"
 
@@ -20,6 +20,7 @@ app = group(
 )
 
 
+@local_options()
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -30,8 +31,6 @@ def add(
     ] = False,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Create a user.
 
@@ -43,7 +42,7 @@ def add(
     \b
     See also: `prime hub token add`, `prime hub team add`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database, new=True)
 
     from prime_cli.hub.context import Caller
@@ -57,12 +56,11 @@ def add(
 _COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
 
 
+@local_options()
 def list_(
     ctx: typer.Context,
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """List users.
 
@@ -72,7 +70,7 @@ def list_(
     \b
     See also: `prime hub user add`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
 
     from prime_cli.hub.services.users import list_users
@@ -93,14 +91,12 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
+@local_options(YES)
 def remove(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
     data: DataOpt = None,
     database: DatabaseOpt = None,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
 ) -> None:
     """Remove a user and all their keys.
 
@@ -113,10 +109,10 @@ def remove(
     \b
     See also: `prime hub token remove --user`.
     """
-    session = open_session(ctx, output=output, quiet=quiet)
+    session = open_session(ctx)
     hub = open_hub_data(data, database)
     session.output.confirm(
-        f"Remove the user `{user}` with all keys?", yes=yes, otherwise="Nothing was removed"
+        f"Remove the user `{user}` with all keys?", otherwise="Nothing was removed"
     )
 
     from prime_cli.hub.context import Caller

@@ -7,15 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    DryRunOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
 from prime_cli.commands.pods import create_options as options
 from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
 from prime_cli.commands.pods.prompts import ask_offer, ask_open
@@ -50,6 +42,7 @@ class _Named:
     cloud: str | None
 
 
+@hub_options(YES)
 def create(
     ctx: typer.Context,
     id_: options.IdOpt = None,
@@ -79,11 +72,6 @@ def create(
     wait: options.WaitOpt = None,
     timeout: options.TimeoutOpt = "30m",
     dry_run: DryRunOpt = False,
-    yes: YesOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Create a pod.
 
@@ -98,7 +86,7 @@ def create(
     \b
     See also: `prime availability list`, `prime pods ssh`, `prime pods terminate`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     seconds = parse_duration(timeout)
     life = _read_life(for_)
     variables = read_variables(env or (), os.environ)
@@ -114,7 +102,7 @@ def create(
         max_price=max_price,
         spot=spot,
     )
-    asks = session.output.is_interactive and not yes
+    asks = session.output.is_interactive and not session.yes
     ours = ends_pods(hub, life=life, nodes=nodes)
     sharing = read_sharing(
         session,
@@ -149,7 +137,7 @@ def create(
     if dry_run:
         session.output.show(plan.told, lines=plan_lines(plan))
         return
-    _agree(session, plan, yes=yes)
+    _agree(session, plan)
     order = Order(plan, key, taken)
     if session.output.is_interactive if wait is None else wait:
         make_and_wait(session, order, seconds=seconds)
@@ -205,9 +193,9 @@ def _name(session: Session, name: str | None, taken: Collection[str | None]) -> 
     return name
 
 
-def _agree(session: Session, plan: PodPlan, *, yes: bool) -> None:
+def _agree(session: Session, plan: PodPlan) -> None:
     show = session.output
     for label, text in plan_lines(plan):
         # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
-        (show.say if yes else show.tell)(f"  {label:<9}{' '.join(text.split())}")
-    show.confirm(f"Create {named(plan)}?", yes=yes, otherwise="Nothing was created")
+        (show.say if session.yes else show.tell)(f"  {label:<9}{' '.join(text.split())}")
+    show.confirm(f"Create {named(plan)}?", otherwise="Nothing was created")

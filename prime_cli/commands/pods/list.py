@@ -5,15 +5,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    LimitOpt,
-    OfflineOpt,
-    OffsetOpt,
-    OutputOpt,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import LimitOpt, OffsetOpt, hub_options, open_session
 from prime_cli.commands.pods.formatting import (
     countdown,
     duration_text,
@@ -31,15 +23,12 @@ from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pod
 from prime_cli.terminal.output import Output
 
 
+@hub_options()
 def list_(
     ctx: typer.Context,
     limit: LimitOpt = 100,
     offset: OffsetOpt = 0,
     watch: WatchOpt = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List your pods.
 
@@ -54,7 +43,7 @@ def list_(
     \b
     See also: `prime pods status`, `prime pods terminate`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if watch:
         require_lines(session.output, "--watch")
     hub = session.hub
@@ -110,14 +99,11 @@ _COLUMNS = Columns(("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h")
 _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")
 
 
+@hub_options()
 def history(
     ctx: typer.Context,
     limit: LimitOpt = 100,
     offset: OffsetOpt = 0,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """List terminated pods, latest first.
 
@@ -130,7 +116,7 @@ def history(
     \b
     See also: `prime pods list`, `prime pods status`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     found = list_ended(session.hub, offset=offset, limit=limit)
     ids = [pod.id for pod in found.history]
     short = ids if session.output.mode == "plain" else short_ids(ids)

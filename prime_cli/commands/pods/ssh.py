@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
+    CONTEXT,
+    OFFLINE,
+    QUIET,
     PodArg,
-    QuietOpt,
+    common_options,
+    hub_options,
     open_session,
 )
 from prime_cli.core.errors import NotFound, Offline, PrimeError, Unreachable
@@ -112,6 +113,7 @@ def _find_pod(session: Session, word: str) -> Pod:
     return found
 
 
+@hub_options()
 def ssh(
     ctx: typer.Context,
     pod: PodArg,
@@ -131,10 +133,6 @@ def ssh(
     no_config: Annotated[
         bool, typer.Option("--no-config", help="Leave ~/.ssh/config alone.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Open an SSH session on a pod.
 
@@ -150,7 +148,7 @@ def ssh(
     \b
     See also: `prime pods exec`, `prime pods cp`, `prime pods status`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     route = _find_route(
         session, pod, identity=identity, node=node, timeout=timeout, wait=not no_wait
     )
@@ -187,6 +185,7 @@ def _keep(session: Session, route: SshRoute, *, tells: bool) -> None:
         session.output.say(f"Plain ssh knows it as `{plain_command(alias)}`")
 
 
+@common_options(QUIET, CONTEXT, OFFLINE)
 def exec_(
     ctx: typer.Context,
     pod: PodArg,
@@ -197,9 +196,6 @@ def exec_(
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
     timeout: TimeoutOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Run a command in a pod.
 
@@ -214,7 +210,7 @@ def exec_(
     \b
     See also: `prime pods ssh`, `prime pods cp`.
     """
-    session = open_session(ctx, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     remote_line(command)
     route = _find_route(session, pod, identity=identity, node=node, timeout=timeout)
     with _detecting_the_end(session, route):
@@ -224,6 +220,7 @@ def exec_(
     raise typer.Exit(ended.code)
 
 
+@common_options(QUIET, CONTEXT, OFFLINE)
 def cp(
     ctx: typer.Context,
     paths: Annotated[
@@ -238,9 +235,6 @@ def cp(
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
     timeout: TimeoutOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Copy files to or from a pod.
 
@@ -254,10 +248,10 @@ def cp(
     \b
     See also: `prime pods ssh`, `prime pods exec`.
     """
-    session = open_session(ctx, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     plan = plan_copy(paths)
     route = _find_route(session, plan.pod, identity=identity, node=node, timeout=timeout)
     with _detecting_the_end(session, route):
-        copy(route, plan, recursive=recursive, quiet=quiet)
+        copy(route, plan, recursive=recursive, quiet=session.quiet)
     where = f"`{plan.pod}`" if plan.uploads else "here"
     session.output.done(f"Copied {pluralize(len(plan.sources), 'path')} to {where}")

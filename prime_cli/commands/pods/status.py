@@ -5,14 +5,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    PodArg,
-    QuietOpt,
-    open_session,
-)
+from prime_cli.commands.options import PodArg, hub_options, open_session
 from prime_cli.commands.pods.formatting import (
     deadline_text,
     duration_text,
@@ -38,13 +31,10 @@ from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
 _PERSONAL = "none, it is yours alone"
 
 
+@hub_options()
 def status(
     ctx: typer.Context,
     pod: PodArg,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Show the status and cost of a pod.
 
@@ -57,7 +47,7 @@ def status(
     \b
     See also: `prime pods list`, `prime pods logs`, `prime pods history`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     hub, now = session.hub, datetime.now(UTC)
     found = find_present_or_past(hub, pod)
     if isinstance(found, HistoryMatch):
@@ -142,6 +132,7 @@ def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
     ]
 
 
+@hub_options()
 def logs(
     ctx: typer.Context,
     pod: PodArg,
@@ -154,10 +145,6 @@ def logs(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with what comes, until the pod ends.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Print the log of a pod.
 
@@ -168,7 +155,7 @@ def logs(
     \b
     See also: `prime pods status`, `prime eval logs`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     if follow:
         require_lines(session.output, "--follow")
     hub = session.hub

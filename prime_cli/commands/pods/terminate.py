@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import (
-    ContextOpt,
-    OfflineOpt,
-    OutputOpt,
-    QuietOpt,
-    YesOpt,
-    open_session,
-)
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.formatting import described, price_text
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
@@ -30,20 +23,16 @@ from prime_cli.session import Session
 from prime_cli.wire.pods import TERMINATED
 
 
+@hub_options(YES, "no_wait")
 def terminate(
     ctx: typer.Context,
     pods: Annotated[
         list[str],
         typer.Argument(metavar="POD...", help="Names, ids or beginnings of ids."),
     ],
-    yes: YesOpt = False,
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Ask for it, and leave before they are gone.")
     ] = False,
-    output: OutputOpt = None,
-    quiet: QuietOpt = False,
-    context: ContextOpt = None,
-    offline: OfflineOpt = None,
 ) -> None:
     """Terminate pods; attached disks are kept.
 
@@ -58,7 +47,7 @@ def terminate(
     \b
     See also: `prime pods list`, `prime pods history`.
     """
-    session = open_session(ctx, output=output, quiet=quiet, context=context, offline=offline)
+    session = open_session(ctx)
     now = datetime.now(UTC)
     targets = find_targets(session.hub, pods)
     if len(pods) == 1 and targets.unknown:
@@ -67,16 +56,16 @@ def terminate(
         session.output.say(f"{ended.title} has ended already")
     for unknown in targets.unknown:  # before anybody is asked about the rest
         _warn(session, unknown)
-    endings = _end(session, targets.present, now, yes=yes, wait=not no_wait)
+    endings = _end(session, targets.present, now, wait=not no_wait)
     _tell(session, endings, targets)
 
 
 def _end(
-    session: Session, targets: Sequence[TerminationTarget], now: datetime, *, yes: bool, wait: bool
+    session: Session, targets: Sequence[TerminationTarget], now: datetime, *, wait: bool
 ) -> Sequence[Termination]:
     if not targets:
         return []
-    _confirm(session, targets, now, yes=yes)
+    _confirm(session, targets, now)
     endings = terminate_pods(session.hub, targets, session.progress, now=now, wait=wait)
     for each in endings:
         if each.error is None:
@@ -85,18 +74,15 @@ def _end(
     return endings
 
 
-def _confirm(
-    session: Session, targets: Sequence[TerminationTarget], now: datetime, *, yes: bool
-) -> None:
+def _confirm(session: Session, targets: Sequence[TerminationTarget], now: datetime) -> None:
     show = session.output
     # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
     for target in targets:
-        (show.say if yes else show.tell)(described(target.pod, now, target.owner))
+        (show.say if session.yes else show.tell)(described(target.pod, now, target.owner))
     there = "it" if len(targets) == 1 else "them"
     but = " but disks" if any(target.pod.attached_resources for target in targets) else ""
     show.confirm(
         f"Terminate {_whose(targets)} and all that is on {there}{but}?",
-        yes=yes,
         otherwise="Nothing was terminated",
     )
 
