@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "prime_cli"
-OURS = sorted(
+OURS = frozenset(
     path for path in PACKAGE.rglob("*.py") if not {"starters", "templates"} & set(path.parts)
 )
 EVERYWHERE = [*OURS, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
@@ -64,10 +64,6 @@ print("all")
 """
 
 
-def _parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes(), filename=str(path))
-
-
 def _at_import(node: ast.AST) -> Iterator[ast.AST]:
     """Every node that is executed when the module is imported."""
     for child in ast.iter_child_nodes(node):
@@ -88,15 +84,6 @@ def _imported(node: ast.AST) -> set[str]:
     return set()
 
 
-def _places(paths: list[Path], is_bad: Callable[[ast.AST, Path], bool]) -> list[str]:
-    return [
-        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
-        for path in paths
-        for node in ast.walk(_parse(path))
-        if is_bad(node, path)
-    ]
-
-
 def _names(node: ast.AST) -> str:
     """What is called: `write_text` of `path.write_text(…)`."""
     called = node.func if isinstance(node, ast.Call) else node
@@ -107,73 +94,77 @@ def _keywords(node: ast.AST) -> set[str | None]:
     return {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
 
 
-def test_no_module_imports_at_its_top_what_windows_does_not_have() -> None:
-    bad = [
-        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
-        for path in OURS
-        for node in _at_import(_parse(path))
-        if _imported(node) & POSIX_MODULES
-    ]
-    assert bad == []
-
-
-def test_no_module_asks_at_import_for_what_windows_does_not_have() -> None:
-    bad = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in OURS
-        for node in _at_import(_parse(path))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.attr in NOT_ON_WINDOWS.get(node.value.id, ())
-    ]
-    assert bad == []
-
-
-def test_text_of_other_programs_is_read_in_a_named_encoding() -> None:
-    def is_bad(node: ast.AST, _path: Path) -> bool:
-        given = _keywords(node)
-        return bool(given & {"text", "universal_newlines"}) and not (
-            "encoding" in given or _is_drawing(node)
-        )
-
-    assert _places(EVERYWHERE, is_bad) == []
-
-
 def _is_drawing(node: ast.AST) -> bool:
     """Whether `text` is no flag: `update(text="…")`, `search(text=words)`."""
     values = [each.value for each in getattr(node, "keywords", ()) if each.arg == "text"]
     return not any(isinstance(value, ast.Constant) and value.value is True for value in values)
 
 
-def test_text_is_written_with_the_same_line_ends_on_every_system() -> None:
+def _imports_posix(node: ast.AST, _path: Path) -> bool:
+    return bool(_imported(node) & POSIX_MODULES)
+
+
+def _asks_for_posix(node: ast.AST, _path: Path) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.attr in NOT_ON_WINDOWS.get(node.value.id, ())
+    )
+
+
+def _reads_in_no_named_encoding(node: ast.AST, _path: Path) -> bool:
+    given = _keywords(node)
+    return bool(given & {"text", "universal_newlines"}) and not (
+        "encoding" in given or _is_drawing(node)
+    )
+
+
+def _writes_line_ends_of_the_system(node: ast.AST, _path: Path) -> bool:
     """Much of it is hashed, or published, or compared with what another system wrote."""
-
-    def is_bad(node: ast.AST, _path: Path) -> bool:
-        if not isinstance(node, ast.Call) or "newline" in _keywords(node):
-            return False
-        if _names(node) == "write_text":
-            return True
-        modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
-        mode = next((each for each in modes if isinstance(each, str) and len(each) <= 3), "r")
-        return _names(node) in ("open", "fdopen") and "encoding" in _keywords(node) and "w" in mode
-
-    assert _places(OURS, is_bad) == []
+    if not isinstance(node, ast.Call) or "newline" in _keywords(node):
+        return False
+    if _names(node) == "write_text":
+        return True
+    modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
+    mode = next((each for each in modes if isinstance(each, str) and len(each) <= 3), "r")
+    return _names(node) in ("open", "fdopen") and "encoding" in _keywords(node) and "w" in mode
 
 
-def test_descriptors_are_opened_for_bytes() -> None:
-    """Windows opens them for text unless told, and turns each `\\n` that is written into two."""
-
-    def is_bad(node: ast.AST, path: Path) -> bool:
-        return (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func) == "os.open"
-            and path.name not in BINARY_BY_OTHERS
-        )
-
-    assert _places(OURS, is_bad) == []
+def _opens_for_text(node: ast.AST, path: Path) -> bool:
+    """Windows opens descriptors so unless told, and turns each `\\n` that is written into two."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "os.open"
+        and path.name not in BINARY_BY_OTHERS
+    )
 
 
-@pytest.mark.parametrize("platform", ["win32", "darwin"])
+Rule = Callable[[ast.AST, Path], bool]
+AT_IMPORT: tuple[Rule, ...] = (_imports_posix, _asks_for_posix)
+IN_OUR_CODE: tuple[Rule, ...] = (_writes_line_ends_of_the_system, _opens_for_text)
+ANYWHERE: tuple[Rule, ...] = (_reads_in_no_named_encoding,)
+
+
+def _broken(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    is_ours = path in OURS
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    checks: list[tuple[Iterator[ast.AST], tuple[Rule, ...]]]
+    checks = [(calls, ANYWHERE + IN_OUR_CODE * is_ours)]
+    if is_ours:
+        checks.append((_at_import(tree), AT_IMPORT))
+    for nodes, rules in checks:
+        for node in nodes:
+            for rule in rules:
+                if rule(node, path):
+                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}: {rule.__name__}"
+
+
+def test_code_keeps_to_what_every_system_has() -> None:
+    assert [line for path in EVERYWHERE for line in _broken(path)] == []
+
+
+@pytest.mark.parametrize("platform", ["win32", pytest.param("darwin", marks=pytest.mark.slow)])
 def test_every_module_can_be_imported_where_posix_modules_are_missing(platform: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_ALL_AS, platform, *sorted(POSIX_MODULES - {"posixpath"})],

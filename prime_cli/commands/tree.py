@@ -10,6 +10,7 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ _HELP = Option(("-h", "--help"), _HELP_TEXT, shown="-h, --help", about=_HELP_TEX
 _OF_FILES = ("path", "file", "filename", "directory")
 
 
+@cache
 def read_tree() -> Node:
     """The whole tree; imports every command."""
     return _node(load("prime_cli.commands:app"), "prime")

@@ -27,7 +27,7 @@ from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import (
     ENVIRONMENTS,
-    SMALL_VERIFIERS,
+    SMALL_LIBRARIES,
     Said,
     run_worker,
     small_spec,
@@ -56,7 +56,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
     data = tmp_path / "data"
     data.mkdir()
     found = find_sandbox(data, network=False)
-    readable = (Path(ENVIRONMENTS), Path(SMALL_VERIFIERS))
+    readable = tuple(map(Path, (ENVIRONMENTS, *SMALL_LIBRARIES)))
     return Sandbox(found.program, data, readable=readable)
 
 

@@ -14,8 +14,6 @@ from prime_cli.runtime.sandbox import Sandbox, find_sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 
-pytestmark = pytest.mark.slow
-
 KEY = "planted-key-of-the-user"
 SEARCH = """
 import os, stat, sys
@@ -73,7 +71,7 @@ PLACES = (
 USER = 65533
 AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
 
-pytestmark = needs_bubblewrap
+pytestmark = [pytest.mark.slow, needs_bubblewrap]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.variables import share
 from prime_cli.wire.check_reports import Check
 from tests.evals.live import PLAN
-from tests.runtime.worker.runs import SMALL_VERIFIERS
+from tests.runtime.worker.runs import SMALL_LIBRARIES
 
 GOOD = """
 import verifiers as vf
@@ -80,7 +80,7 @@ def small_interpreter(folder: Path, source: str) -> Interpreter:
     command = [sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(venv)]
     subprocess.run(command, check=True)
     site = next((venv / "lib").glob("python*")) / "site-packages"
-    shared = [SMALL_VERIFIERS, sysconfig.get_path("purelib")]
+    shared = [*SMALL_LIBRARIES, sysconfig.get_path("purelib")]
     (site / "shared.pth").write_text("\n".join(shared), encoding="utf-8")
     (site / "tiny_env.py").write_text(source, encoding="utf-8")
     python = venv / "bin" / "python"

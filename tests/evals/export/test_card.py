@@ -1,7 +1,6 @@
 import re
 
 import pytest
-from huggingface_hub import DatasetCard
 from hypothesis import given
 
 from prime_cli.evals.export.card import escaped, make_card
@@ -11,6 +10,8 @@ from tests.evals.export.test_page import summary
 
 
 def metadata_of(card: str) -> dict[str, object]:
+    from huggingface_hub import DatasetCard  # a third of a second
+
     return vars(DatasetCard(card).data)
 
 

@@ -26,6 +26,9 @@ from tests.helpers.scripted_model import ScriptedModel
 HERE = Path(__file__).parent
 ENVIRONMENTS = str(HERE / "environments")
 SMALL_VERIFIERS = str(HERE / "small_verifiers")
+SMALL_LIBRARIES = [SMALL_VERIFIERS, str(HERE / "small_openai")]
+WITH_OPENAI = [ENVIRONMENTS, SMALL_VERIFIERS]
+"""The `pythonpath` of a spec whose worker is to use the real openai."""
 PATIENCE_S = 120
 
 
@@ -97,8 +100,8 @@ def spec_for(model: ScriptedModel, module: str, **fields: Any) -> Spec:
 
 
 def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Spec:
-    """The same, for the small verifiers under this interpreter."""
-    return spec_for(model, module, **({"pythonpath": [ENVIRONMENTS, SMALL_VERIFIERS]} | fields))
+    """The same, for the small verifiers and openai under this interpreter."""
+    return spec_for(model, module, **({"pythonpath": [ENVIRONMENTS, *SMALL_LIBRARIES]} | fields))
 
 
 def worker_for(

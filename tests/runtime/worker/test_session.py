@@ -9,7 +9,7 @@ import pytest
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.runtime.protocol import Rollout, Start
 from tests.helpers.scripted_model import BAD_JSON, ScriptedModel, status
-from tests.runtime.worker.runs import Said, run_worker, small_spec, worker_for
+from tests.runtime.worker.runs import WITH_OPENAI, Said, run_worker, small_spec, worker_for
 
 
 def test_a_run_says_hello_start_every_rollout_and_end(model: ScriptedModel, log: Path) -> None:
@@ -121,42 +121,39 @@ def test_one_failure_in_a_group_leaves_no_half_scored_group(
     model: ScriptedModel, log: Path
 ) -> None:
     model.queue(status(400))
-    said = run_worker(small_spec(model, n=1, r=3, args={"grouped": True}), log)
+    said = run_worker(
+        small_spec(model, n=1, r=3, args={"grouped": True}, pythonpath=WITH_OPENAI), log
+    )
     kinds = sorted(row.error.type for row in said.rollouts if row.error is not None)
     assert kinds == ["BadRequestError", "GroupFailed", "GroupFailed"]
     assert {row.reward for row in said.rollouts} == {None}
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "retryable"),
-    [
-        (status(400), "model", False),
-        (status(401), "infra", False),
-        (status(429), "infra", True),
-        (status(503), "infra", True),
-        (BAD_JSON, "model", True),
-    ],
-    ids=["400", "401", "429", "503", "not JSON"],
-)
-def test_errors_of_the_endpoint_are_sorted_by_fault(
-    model: ScriptedModel, log: Path, answer: object, kind: str, retryable: bool
-) -> None:
-    model.answer = answer  # type: ignore[assignment]
-    error = run_worker(small_spec(model, n=1), log).row(0).error
-    assert error is not None
-    assert (error.kind, error.retryable) == (kind, retryable)
+def test_errors_of_the_endpoint_are_sorted_by_fault(model: ScriptedModel, log: Path) -> None:
+    model.queue(status(400), status(401), status(429), status(503), BAD_JSON)
+    said = run_worker(
+        small_spec(model, n=5, concurrency=1, args={"count": 5}, pythonpath=WITH_OPENAI), log
+    )
+    errors = [said.row(example).error for example in range(5)]
+    assert [(error.kind, error.retryable) for error in errors if error is not None] == [
+        ("model", False),  # 400
+        ("infra", False),  # 401
+        ("infra", True),  # 429
+        ("infra", True),  # 503
+        ("model", True),  # not JSON
+    ]
 
 
 def test_what_may_succeed_later_is_tried_again(model: ScriptedModel, log: Path) -> None:
     model.queue(status(503), status(503))
-    row = run_worker(small_spec(model, n=1, max_retries=2), log).row(0)
+    row = run_worker(small_spec(model, n=1, max_retries=2, pythonpath=WITH_OPENAI), log).row(0)
     assert (row.reward, row.attempt) == (1.0, 3)
     assert [call.headers["x-prime-attempt"] for call in model.calls] == ["1", "2", "3"]
 
 
 def test_what_cannot_succeed_later_is_not(model: ScriptedModel, log: Path) -> None:
     model.queue(status(400))
-    row = run_worker(small_spec(model, n=1, max_retries=2), log).row(0)
+    row = run_worker(small_spec(model, n=1, max_retries=2, pythonpath=WITH_OPENAI), log).row(0)
     assert row.error is not None
     assert len(model.calls) == 1
 

@@ -1,0 +1,1 @@
+import httpx  # noqa: F401 - a worker looks for it here
