@@ -14,9 +14,14 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext, RunInputs
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
+from prime_cli.evals.execution.worker_setup import access_to
+from prime_cli.evals.planning.locate import ResolvedEnvironment
+from prime_cli.evals.planning.plan import EvalDefaults
+from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import Price
@@ -25,6 +30,7 @@ from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.packages import WheelPackage
 from tests.helpers.environments import V0
 
 KEY = "sk-the-real-key-of-the-run"
@@ -63,11 +69,19 @@ def run_live(
     endpoint = Endpoint(model, builtin=True)
     if url:
         endpoint = Endpoint(model, url, Secret(KEY), price=price)
-    inputs = RunInputs(
-        planned, interpreter, endpoint, Registry(), passed or {}, retry_errors=retry_errors
-    )
+    prepared = prepared_run(planned, endpoint, retry_errors=retry_errors)
     around = RunContext(folder, os.environ, progress or Silent(), budget=budget)
-    return run_with(inputs, around, resumed=resumed)
+    access = access_to(passed or {}, prepared, around)
+    return run_with(prepared, interpreter, access, around, resumed=resumed)
+
+
+def prepared_run(plan: EvalPlan, endpoint: Endpoint, **more: Any) -> PreparedRun:
+    """A run whose interpreter is there, so that nobody looks for its wheel."""
+    environment = plan.environment
+    facts = WheelFacts("nowhere.whl", environment.name, environment.version)
+    package = WheelPackage(Path("nowhere.whl"), environment.sha256, facts)
+    subject = ResolvedEnvironment(environment, package, EvalDefaults())
+    return PreparedRun(plan, subject, endpoint, Registry(), **more)
 
 
 def interpreter_in(folder: Path) -> Interpreter:

@@ -94,14 +94,14 @@ class RolloutLoop:
         setup = self._setup
         self._gold = GoldAnswers()
         async with Gateway(
-            setup.endpoint,
-            setup.registry,
+            setup.prepared.endpoint,
+            setup.prepared.registry,
             run_id=setup.run_id,
             gold=self._gold,
-            environ=setup.environ,
-            offline=setup.offline,
+            environ=setup.context.environ,
+            offline=setup.context.offline,
             settings=setup.gateway,
-            recording=setup.recording,
+            recording=setup.prepared.recording,
             saved=self._saved,
         ) as gateway:
             task = waiting = WaitingTask(task, gateway.waits)
@@ -117,7 +117,7 @@ class RolloutLoop:
 
     async def _listen(self, gateway: Gateway, task: Task) -> None:
         with (
-            interruptible(self._stop, self._setup.switchboard) as interrupt,
+            interruptible(self._stop, self._setup.context.switchboard) as interrupt,
             stopping_early(gateway, self._cancel) as self._early_stop,
         ):
             work: WorkList | None = self._work
@@ -152,27 +152,28 @@ class RolloutLoop:
 
     def _make_worker(self, gateway: Gateway, work: WorkList) -> Worker:
         setup = self._setup
-        walls = with_gateway(setup.sandbox or setup.namespace, gateway.socket_path)
+        walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
         spec = make_spec(
             setup.plan,
             setup.interpreter,
             gateway.base_url,
             gateway.token,
             work,
-            setup.variables,
+            setup.access.variables,
             socket=None if walls is None else walls.door,
         )
-        spec = msgspec.structs.replace(spec, offline=setup.offline)
-        if setup.origin is not None and setup.origin.rescored_of is not None:
+        spec = msgspec.structs.replace(spec, offline=setup.context.offline)
+        origin = setup.prepared.origin
+        if origin is not None and origin.rescored_of is not None:
             # Judges may call the run's model by its name, but nothing calls it as the policy.
             saved = None if setup.saved is None else str(setup.saved.absolute())
-            spec = msgspec.structs.replace(spec, model=setup.endpoint.model, saved=saved)
+            spec = msgspec.structs.replace(spec, model=setup.prepared.endpoint.model, saved=saved)
             walls = with_file(walls, setup.saved)
         elif self._saved is not None and setup.interpreter.generation == "v0":
             spec = msgspec.structs.replace(spec, saved=str(self._saved.path), run_rest=True)
             walls = with_file(walls, self._saved.path)
         variables = worker_variables(
-            setup.variables,
+            setup.access.variables,
             base_url=gateway.base_url,
             token=gateway.token,
             python=setup.interpreter.python,
@@ -181,7 +182,7 @@ class RolloutLoop:
             setup.interpreter.python,
             spec,
             env=variables,
-            log_path=setup.log,
+            log_path=setup.folder.log,
             scrub=setup.scrub,
             walls=walls,
         )
@@ -243,7 +244,7 @@ class RolloutLoop:
                     event,
                     self._setup.plan,
                     self._setup.scrub,
-                    again=self._setup.origin is not None,
+                    again=self._setup.prepared.origin is not None,
                     asked=self._withheld.hint(),
                 )
                 if failure is not None:
@@ -285,7 +286,7 @@ class RolloutLoop:
 
     def _without_left_out(self, start: Start) -> Start:
         """`start` with what is planned of it: a part, where the run makes again a part."""
-        origin = self._setup.origin
+        origin = self._setup.prepared.origin
         if origin is None or not origin.left_out:
             return start
         return msgspec.structs.replace(start, planned=start.planned - len(origin.left_out))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prime_cli.core.paths import prime_home
-from prime_cli.evals.execution.context import RunContext, RunInputs, RunSetup
+from prime_cli.evals.execution.context import RunContext, RunSetup, WorkerAccess
 from prime_cli.evals.execution.earlier_sessions import (
     EarlierSessions,
     read_earlier_sessions,
@@ -13,16 +13,9 @@ from prime_cli.evals.execution.earlier_sessions import (
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import RunRecord, facts_of
 from prime_cli.evals.execution.session import SessionRunner
-from prime_cli.evals.execution.worker_setup import (
-    known_keys,
-    namespace_for,
-    passed_keys,
-    sandbox_for,
-    shared_variables,
-)
+from prime_cli.evals.execution.worker_setup import grant_access, namespace_for
 from prime_cli.evals.planning.cost import budget_of, require_room
 from prime_cli.evals.planning.prepare import PreparedRun
-from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
 from prime_cli.models.budget import Budget
@@ -38,6 +31,7 @@ from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.spending import sum_of
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.withheld_variables import STAND_IN
+from prime_cli.runtime.interpreters import Interpreter
 
 Begun = Callable[[RunFolder], None]
 """Told of the folder of a run that begins or goes on, which it alone may write by then."""
@@ -67,7 +61,7 @@ def run_evaluation(
     LoadFailed or EnvironmentFailed when the environment cannot be run, ResolveFailed when no
     interpreter fits, StorageFailed. What was finished by then is kept, and its results written.
     """
-    plan, subject = prepared.plan, prepared.subject
+    plan = prepared.plan
     before = resumable_manifest(resumed) if resumed is not None else None
     if before is not None:
         require_same(before, plan)
@@ -75,35 +69,23 @@ def run_evaluation(
             summary = resumed.summary()
             around.progress.say(f"Nothing left to run: {_what_is_there(summary)}")
             return EvalResult(resumed.folder, summary, plan)
-    sandbox = sandbox_for(plan)
-    warn_of_uncounted(plan, subject.package.path, around.budget, around.progress)
-    declared = declared_keys(subject.package.path)
-    passed = passed_keys(plan, declared, around.variables, around.progress)
-    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
-    variables = shared_variables(plan, passed, around.variables, keys)
+    access = grant_access(prepared, around)
     facts = before.interpreter if before is not None else None
     pinned = None
     if before is not None and resumed is not None and before.rerun_of:
         pinned = saved_lock(resumed.folder, facts)
     with around.turn:
         interpreter = choose_interpreter(
-            plan, subject, around, sandbox, before=facts, pinned=pinned, variables=variables
+            plan,
+            prepared.subject,
+            around,
+            access.sandbox,
+            before=facts,
+            pinned=pinned,
+            variables=access.variables,
         )
-    inputs = RunInputs(
-        plan,
-        interpreter,
-        prepared.endpoint,
-        prepared.registry,
-        passed,
-        sandbox=sandbox,
-        asked=prepared.asked,
-        prices=prepared.prices,
-        recording=prepared.recording,
-        retry_errors=prepared.retry_errors,
-        labels=prepared.labels,
-    )
     folder = resumed.folder if resumed is not None else None
-    return run_with(inputs, around, resumed=folder, begun=begun)
+    return run_with(prepared, interpreter, access, around, resumed=folder, begun=begun)
 
 
 def _what_is_there(summary: Summary) -> str:
@@ -119,85 +101,78 @@ def _what_is_there(summary: Summary) -> str:
 
 
 def run_with(
-    inputs: RunInputs,
+    prepared: PreparedRun,
+    interpreter: Interpreter,
+    access: WorkerAccess,
     around: RunContext,
     *,
     resumed: RunFolder | None = None,
     begun: Begun | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
-    budget = around.budget or budget_of(inputs.plan)
-    setup, folder = _settle(inputs, around, budget, resumed)
+    plan, origin = prepared.plan, prepared.origin
+    budget = around.budget or budget_of(plan)
+    setup = _set_up(prepared, interpreter, access, around, budget, resumed)
+    folder = setup.folder
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
         earlier = EarlierSessions() if resumed is None else read_earlier_sessions(folder)
         if earlier.manifest is not None:
-            require_same(earlier.manifest, inputs.plan)
-            require_same_packages(earlier.manifest, facts_of(inputs.interpreter))
+            require_same(earlier.manifest, plan)
+            require_same_packages(earlier.manifest, facts_of(interpreter))
         if budget is not None and around.budget is None:
             spent = sum_of(earlier.spent.values())
-            require_room(budget, spent, folder.run_id, inputs.plan, around.progress)
-        record = RunRecord(setup, folder, earlier, inputs.asked)
+            require_room(budget, spent, folder.run_id, plan, around.progress)
+        record = RunRecord(setup, earlier)
         if begun is not None:
             begun(folder)
-        origin = inputs.origin
         if resumed is None and origin is not None and origin.lay_out is not None:
             origin.lay_out(folder, earlier.tally, setup.scrub)
-        session = SessionRunner(setup, folder, earlier, record)
-        summary, signal = session.execute(around.progress)
+        summary, signal = SessionRunner(setup, earlier, record).execute(around.progress)
     cache = setup.gateway.cache
     if cache is not None:
         cache.prune()
         if cache.trouble is not None:
             around.progress.warn(f"Not all answers could be kept: {cache.trouble}")
-    return EvalResult(folder, summary, inputs.plan, signal)
+    return EvalResult(folder, summary, plan, signal)
 
 
-def _settle(
-    inputs: RunInputs, around: RunContext, budget: Budget | None, resumed: RunFolder | None
-) -> tuple[RunSetup, RunFolder]:
-    """The last that is settled before the first process starts, and the run's folder."""
-    plan, origin = inputs.plan, inputs.origin
-    prices = inputs.prices or load_prices()
-    secrets = secrets_of(inputs.endpoint, around.environ, inputs.passed, inputs.registry)
-    keys = known_keys(inputs.endpoint, inputs.registry, around.environ, inputs.asked)
-    scrub = Scrubber(secrets)
+def _set_up(
+    prepared: PreparedRun,
+    interpreter: Interpreter,
+    access: WorkerAccess,
+    around: RunContext,
+    budget: Budget | None,
+    resumed: RunFolder | None,
+) -> RunSetup:
+    """The last that is settled before the first process starts, the run's folder among it."""
+    plan = prepared.plan
+    prices = prepared.prices or load_prices()
+    scrub = Scrubber(
+        secrets_of(prepared.endpoint, around.environ, access.passed, prepared.registry)
+    )
     cache = open_cache(scrub) if plan.cache else None
     parent = runs_folder(plan.environment.name, plan.model, around.cwd)
-    folder = resumed or new_run_folder(parent)
-    setup = RunSetup(
-        run_id=folder.run_id,
-        plan=plan,
-        interpreter=inputs.interpreter,
-        endpoint=inputs.endpoint,
-        registry=inputs.registry,
-        passed=inputs.passed,
-        environ=around.environ,
-        scrub=scrub,
-        log=folder.log,
-        variables=shared_variables(plan, inputs.passed, around.variables, keys),
+    return RunSetup(
+        prepared=prepared,
+        context=around,
+        folder=resumed or new_run_folder(parent),
+        interpreter=interpreter,
+        access=access,
         gateway=GatewaySettings(
             call_seconds=plan.deadlines.call_seconds,
             limits_folder=limits_folder(),
             price_of=prices.price_of,
             budget=budget,
             cache=cache,
-            sandboxed=inputs.sandbox is not None,
+            sandboxed=access.sandbox is not None,
             fail_fast=plan.fail_fast,
-            also_accepted=inputs.passed.get(STAND_IN),
+            also_accepted=access.passed.get(STAND_IN),
         ),
         prices=prices,
-        offline=around.offline,
-        sandbox=inputs.sandbox,
+        scrub=scrub,
         namespace=namespace_for(plan, around.progress),
-        switchboard=around.switchboard,
-        recording=inputs.recording,
-        origin=origin,
-        saved=folder.saved if origin is not None and origin.is_direct else None,
-        retry_errors=inputs.retry_errors,
-        labels=inputs.labels,
     )
-    return setup, folder
 
 
 def open_cache(scrub: Scrubber) -> ResponseStore:

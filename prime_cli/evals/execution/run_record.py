@@ -16,11 +16,9 @@ from prime_cli.evals.resume.compatibility import require_same_harness
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.prices import Charges, add_charges
 from prime_cli.runs.connections import Connections
-from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import (
     InterpreterFacts,
     Manifest,
-    ModelFlags,
     RunSession,
     save_manifest,
 )
@@ -60,24 +58,23 @@ class SessionOutcome:
 class RunRecord:
     """What is written of a run beside its journal; `earlier` is what it begins with."""
 
-    def __init__(
-        self, setup: RunSetup, folder: RunFolder, earlier: EarlierSessions, asked: ModelFlags | None
-    ) -> None:
+    def __init__(self, setup: RunSetup, earlier: EarlierSessions) -> None:
         self._setup = setup
-        self._folder = folder
+        self._folder = setup.folder
         self._earlier = earlier
         self._began = time.monotonic()
         self._session = RunSession(started=_now())
-        before = earlier.manifest
+        prepared, before = setup.prepared, earlier.manifest
+        origin = prepared.origin
         if before is None:
             before = Manifest(
                 run_id=setup.run_id,
                 plan=setup.plan,
                 started=self._session.started,
                 interpreter=facts_of(setup.interpreter),
-                rerun_of=setup.origin.rerun_of if setup.origin else None,
-                rescored_of=setup.origin.rescored_of if setup.origin else None,
-                asked_again=setup.origin.asked_again if setup.origin else None,
+                rerun_of=origin.rerun_of if origin else None,
+                rescored_of=origin.rescored_of if origin else None,
+                asked_again=origin.asked_again if origin else None,
             )
         self._manifest = msgspec.structs.replace(
             before,
@@ -85,8 +82,8 @@ class RunRecord:
             status=self._session.status,
             ended=None,
             failure=None,
-            asked=asked or before.asked,
-            labels=setup.labels.over(before.labels),
+            asked=prepared.asked or before.asked,
+            labels=prepared.labels.over(before.labels),
             prices=setup.prices.record(),
             sessions=(*before.sessions, self._session),
         )
@@ -101,7 +98,9 @@ class RunRecord:
 
     def withheld(self, progress: Progress) -> WithheldVariables:
         """Takes down what this session's workers ask for and are not given."""
-        self._withheld = WithheldVariables(self._setup.variables, progress, self._manifest.withheld)
+        self._withheld = WithheldVariables(
+            self._setup.access.variables, progress, self._manifest.withheld
+        )
         return self._withheld
 
     def begin(self, start: Start) -> None:

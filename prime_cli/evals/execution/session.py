@@ -14,7 +14,6 @@ from prime_cli.evals.execution.restart_policy import RestartPolicy
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
 from prime_cli.evals.planning.cost import partial_at_cap
-from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runs.plan import resume_command
@@ -31,7 +30,6 @@ class SessionRunner:
     """
 
     setup: RunSetup
-    folder: RunFolder
     earlier: EarlierSessions
     record: RunRecord
 
@@ -46,7 +44,7 @@ class SessionRunner:
         work = self._work(restarts)
         with (
             self._saved(work, progress) as saved,
-            Journal(self.folder.journal, self.setup.scrub) as journal,
+            Journal(self.setup.folder.journal, self.setup.scrub) as journal,
         ):
             drive = self._drive(journal, progress, restarts, work, saved)
             try:
@@ -93,18 +91,18 @@ class SessionRunner:
         )
 
     def _restarts(self) -> RestartPolicy:
-        before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.origin
+        before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.prepared.origin
         return RestartPolicy(
             self.earlier.tally,
             rollouts=plan.rollouts_per_example,
             concurrency=plan.concurrency,
             unit=before.unit if before else None,
             left_out=origin.left_out | origin.kept if origin is not None else (),
-            retry_errors=self.setup.retry_errors,
+            retry_errors=self.setup.prepared.retry_errors,
         )
 
     def _work(self, restarts: RestartPolicy) -> WorkList:
-        before, origin = self.earlier.manifest, self.setup.origin
+        before, origin = self.earlier.manifest, self.setup.prepared.origin
         fingerprint = before.fingerprint if before else None
         prefix = (before.examples or 0) if before else 0
         if before is None and origin is not None and origin.fingerprint is not None:
@@ -120,7 +118,7 @@ class SessionRunner:
         if not work.to_score:
             yield None
             return
-        saved = SavedAnswers(self.folder, work.to_score)
+        saved = SavedAnswers(self.setup.folder, work.to_score)
         count = len(work.to_score)
         noun = "answer that was" if count == 1 else "answers that were"
         progress.say(f"{count} {noun} saved will be scored again; the model is not asked for them")

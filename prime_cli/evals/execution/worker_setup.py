@@ -9,6 +9,9 @@ from prime_cli.core.errors import InternalError, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.context import RunContext, WorkerAccess
+from prime_cli.evals.planning.prepare import PreparedRun
+from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.probes import PROBES
@@ -24,6 +27,28 @@ from prime_cli.runtime.protocol import Spec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
+
+
+def grant_access(prepared: PreparedRun, around: RunContext) -> WorkerAccess:
+    """What the plan lets the environment reach, said aloud; raises as the functions below."""
+    plan, wheel = prepared.plan, prepared.subject.package.path
+    sandbox = sandbox_for(plan)
+    warn_of_uncounted(plan, wheel, around.budget, around.progress)
+    passed = passed_keys(plan, declared_keys(wheel), around.variables, around.progress)
+    return access_to(passed, prepared, around, sandbox)
+
+
+def access_to(
+    passed: Mapping[str, str],
+    prepared: PreparedRun,
+    around: RunContext,
+    sandbox: Sandbox | None = None,
+) -> WorkerAccess:
+    """What of the variables `around` the environment is given, which may read those `passed`."""
+    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
+    variables = shared_variables(prepared.plan, passed, around.variables, keys)
+    return WorkerAccess(passed, variables, sandbox)
+
 
 GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """Declaring these does not allow them: the gateway stands in for two, the last is a hub's."""

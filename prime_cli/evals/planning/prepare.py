@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prime_cli.core.progress import Progress
@@ -15,20 +15,53 @@ from prime_cli.evals.planning.locate import (
     obtain_environment,
 )
 from prime_cli.evals.planning.plan import make_plan
-from prime_cli.evals.planning.replay import RunRecording, open_recording, sized_to_recording
+from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest, model_flags_of, with_always_allowed
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.labels import UNLABELLED, Labels, check_labels, revision_of
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.tally import RolloutKey, Tally
+
+WriteKept = Callable[[RunFolder, Tally, Scrubber], None]
+"""Puts into the folder of a new run, and its tally, what it has from the earlier one."""
+
+
+@dataclass(frozen=True)
+class RunOrigin:
+    """The run or evaluation that this one makes again, in one of two ways, by its id.
+
+    The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
+    are not made again, `kept` those that `lay_out` takes over as they are. With `is_direct`
+    rewards are given to the completions that `lay_out` saved, whose run asked again `asked_again`.
+    """
+
+    rerun_of: str | None = None
+    rescored_of: str | None = None
+    examples: int = 0
+    fingerprint: str | None = None
+    left_out: frozenset[RolloutKey] = field(default_factory=frozenset)
+    kept: frozenset[RolloutKey] = field(default_factory=frozenset)
+    lay_out: WriteKept | None = None
+    is_direct: bool = False
+    asked_again: AskedAgain | None = None
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A plan and the things it names, at hand."""
+    """A plan, and at hand what it names.
+
+    `asked` is what named the model. Without `prices` those of today hold. `recording` is what a
+    replay answers from, `origin` the run that this one makes again. With `retry_errors` a resume
+    asks again for every rollout that ended in an error.
+    """
 
     plan: EvalPlan
     subject: ResolvedEnvironment
@@ -36,7 +69,8 @@ class PreparedRun:
     registry: Registry
     asked: ModelFlags | None = None
     prices: PriceBook | None = None
-    recording: RunRecording | None = None
+    recording: Recording | None = None
+    origin: RunOrigin | None = None
     retry_errors: bool = False
     labels: Labels = UNLABELLED
 

@@ -6,7 +6,7 @@ from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.execution.context import RunContext
+from prime_cli.evals.execution.context import RunContext, WorkerAccess
 from prime_cli.evals.execution.earlier_sessions import saved_lock
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import facts_of
@@ -17,14 +17,13 @@ from prime_cli.evals.planning.locate import (
     cached_environment,
     obtain_environment,
 )
+from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.compatibility import package_differences
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import InterpreterFacts, Manifest
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.plan import PlannedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import load_lock, lock_digest
-from prime_cli.runtime.sandbox import Sandbox
-from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
 
@@ -101,11 +100,9 @@ def find_lock(
 
 
 def same_interpreter(
-    plan: EvalPlan,
-    subject: ResolvedEnvironment,
+    prepared: PreparedRun,
+    access: WorkerAccess,
     around: RunContext,
-    sandbox: Sandbox | None,
-    variables: Variables,
     *,
     before: InterpreterFacts | None,
     lock: Lock | None,
@@ -118,7 +115,13 @@ def same_interpreter(
     """
     with around.turn:
         interpreter = choose_interpreter(
-            plan, subject, around, sandbox, before=before, pinned=lock, variables=variables
+            prepared.plan,
+            prepared.subject,
+            around,
+            access.sandbox,
+            before=before,
+            pinned=lock,
+            variables=access.variables,
         )
     found = [] if before is None else list(package_differences(before, facts_of(interpreter)))
     if found and not force:

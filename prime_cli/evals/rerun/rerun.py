@@ -7,18 +7,12 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunContext, RunInputs, RunOrigin
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import (
-    known_keys,
-    passed_keys,
-    sandbox_for,
-    shared_variables,
-)
+from prime_cli.evals.execution.worker_setup import grant_access
 from prime_cli.evals.planning.locate import LookupContext
-from prime_cli.evals.planning.prepare import PreparedRun, prepare_with
+from prime_cli.evals.planning.prepare import PreparedRun, RunOrigin, prepare_with
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, same_interpreter
 from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.evals.resume.candidates import request_of_run
@@ -109,41 +103,23 @@ def run_rerun(again: PreparedRerun, around: RunContext) -> EvalResult:
     Also raises Conflict where interpreter or examples are not those that the run had; what was
     begun by then is left as a failed run.
     """
-    source, prepared = again.source, again.prepared
-    plan, before = prepared.plan, source.manifest
-    sandbox = sandbox_for(plan)
-    warn_of_uncounted(plan, prepared.subject.package.path, around.budget, around.progress)
-    declared = declared_keys(prepared.subject.package.path)
-    passed = passed_keys(plan, declared, around.variables, around.progress)
-    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
+    source, before = again.source, again.source.manifest
+    origin = RunOrigin(
+        rerun_of=source.name,
+        examples=min(before.examples or 0, _size(again.prepared.plan, before)),
+        fingerprint=_fingerprint(again),
+    )
+    prepared = replace(again.prepared, origin=origin)
+    access = grant_access(prepared, around)
     interpreter = same_interpreter(
-        plan,
-        prepared.subject,
+        prepared,
+        access,
         around,
-        sandbox,
-        shared_variables(plan, passed, around.variables, keys),
         before=before.interpreter,
         lock=again.lock,
         force=again.force,
     )
-    inputs = RunInputs(
-        plan,
-        interpreter,
-        prepared.endpoint,
-        prepared.registry,
-        passed,
-        sandbox=sandbox,
-        asked=prepared.asked,
-        prices=prepared.prices,
-        recording=prepared.recording,
-        labels=prepared.labels,
-        origin=RunOrigin(
-            rerun_of=source.name,
-            examples=min(before.examples or 0, _size(plan, before)),
-            fingerprint=_fingerprint(again),
-        ),
-    )
-    return run_with(inputs, around)
+    return run_with(prepared, interpreter, access, around)
 
 
 def _fingerprint(again: PreparedRerun) -> str | None:

@@ -9,22 +9,17 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunContext, RunInputs, RunOrigin
+from prime_cli.evals.execution.context import RunContext, WorkerAccess
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import (
-    known_keys,
-    passed_keys,
-    sandbox_for,
-    shared_variables,
-)
+from prime_cli.evals.execution.worker_setup import grant_access
 from prime_cli.evals.planning.locate import (
     LookupContext,
     ResolvedEnvironment,
     locate,
     obtain_environment,
 )
+from prime_cli.evals.planning.prepare import PreparedRun, RunOrigin
 from prime_cli.evals.planning.replay import recording_of
-from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, same_interpreter
 from prime_cli.evals.rerun.source import RerunSource, select_rollouts
 from prime_cli.models.endpoints import REPLAY, Endpoint
@@ -33,7 +28,6 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.wire.locks import Lock
 
 
@@ -104,44 +98,34 @@ def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
 
 def rescore(rescoring: PreparedRescore, registry: Registry, around: RunContext) -> EvalResult:
     """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
-    source, plan, changes = rescoring.source, rescoring.plan, rescoring.changes
-    sandbox = sandbox_for(plan)
-    warn_of_uncounted(plan, rescoring.subject.package.path, around.budget, around.progress)
-    declared = declared_keys(rescoring.subject.package.path)
-    passed = passed_keys(plan, declared, around.variables, around.progress)
-    keys = known_keys(Endpoint(plan.model, builtin=True), registry, around.environ)
+    source, changes = rescoring.source, rescoring.changes
+    endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
+    prepared = PreparedRun(rescoring.plan, rescoring.subject, endpoint, registry)
+    access = grant_access(prepared, around)
     interpreter = same_interpreter(
-        plan,
-        rescoring.subject,
+        prepared,
+        access,
         around,
-        sandbox,
-        shared_variables(plan, passed, around.variables, keys),
         before=None if changes.environment else source.manifest.interpreter,
         lock=rescoring.lock,
         force=changes.force,
     )
-    return rescore_in(
-        interpreter, source, plan, changes, registry, around, passed=passed, sandbox=sandbox
-    )
+    return rescore_in(interpreter, source, changes, prepared, access, around)
 
 
 def rescore_in(
     interpreter: Interpreter,
     source: RerunSource,
-    plan: EvalPlan,
     changes: RescoreOptions,
-    registry: Registry,
+    prepared: PreparedRun,
+    access: WorkerAccess,
     around: RunContext,
-    *,
-    passed: Mapping[str, str],
-    sandbox: Sandbox | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
     selection = select_rollouts(source, changes.examples)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:
         around.progress.say("The environment goes through the saved turns once more")
-    model = f"{REPLAY}{source.name}"
     recording = None
     if not is_direct:
         if source.folder is None:
@@ -149,7 +133,9 @@ def rescore_in(
                 f"The turns of {source.name} are on the hub, and are replayed from this disk",
                 hint=f"save it here with `prime eval get {source.name}`",
             )
-        recording = replace(recording_of(open_run(source.folder.path)), model=model)
+        recording = replace(
+            recording_of(open_run(source.folder.path)), model=prepared.endpoint.model
+        )
     before = source.manifest
     same_data = not changes.of_environment and not changes.force
     origin = RunOrigin(
@@ -162,19 +148,10 @@ def rescore_in(
         is_direct=is_direct,
         asked_again=source.asked_again(),
     )
-    inputs = RunInputs(
-        plan,
-        interpreter,
-        Endpoint(model, builtin=True),
-        registry,
-        passed,
-        sandbox=sandbox,
-        recording=recording,
-        origin=origin,
-    )
+    prepared = replace(prepared, recording=recording, origin=origin)
     saved: list[RunFolder] = []
     try:
-        return run_with(inputs, around, begun=saved.append)
+        return run_with(prepared, interpreter, access, around, begun=saved.append)
     finally:
         for folder in saved:
             with storage_errors(folder.saved):

@@ -9,23 +9,27 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext, RunInputs
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.execution.worker_errors import failure_of
-from prime_cli.evals.execution.worker_setup import passed_keys, sandbox_for, worker_variables
+from prime_cli.evals.execution.worker_setup import (
+    access_to,
+    passed_keys,
+    sandbox_for,
+    worker_variables,
+)
 from prime_cli.evals.planning.plan import EvalDefaults, make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.providers import Secret
-from prime_cli.models.registry import Registry
 from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share
 from tests.evals.leaking import exports_of, leaks_of
-from tests.evals.live import KEY, run_live
+from tests.evals.live import KEY, prepared_run, run_live
 from tests.evals.live import PLAN as LIVE_PLAN
 from tests.helpers.environments import ECHO, interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
@@ -233,8 +237,10 @@ def run_walled(
     packages = tuple(Path(line) for line in shared.read_text(encoding="utf-8").splitlines())
     endpoint = Endpoint("scripted", model.url, Secret(KEY))
     sandbox = replace(sandbox, readable=packages)
-    inputs = RunInputs(plan, interpreter, endpoint, Registry(), sandbox=sandbox)
-    return run_with(inputs, RunContext(folder, os.environ, Silent()))
+    prepared = prepared_run(plan, endpoint)
+    around = RunContext(folder, os.environ, Silent())
+    access = access_to({}, prepared, around, sandbox)
+    return run_with(prepared, interpreter, access, around)
 
 
 def files_of(result: EvalResult) -> dict[str, bytes]:

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext, RunInputs
+from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
+from prime_cli.evals.execution.worker_setup import access_to
 from prime_cli.evals.planning.replay import recording_of
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import PLAN
+from tests.evals.live import PLAN, prepared_run
 from tests.helpers.environments import interpreter_with
 from tests.helpers.scripted_model import Received, Reply, tool_call
 
@@ -68,8 +68,9 @@ def replay_live(
     changed = {"model": recording.model, "endpoint": "builtin", **plan}
     plan_again = msgspec.structs.replace(PLAN, **changed)
     endpoint = Endpoint(recording.model, builtin=True)
-    inputs = RunInputs(plan_again, interpreter, endpoint, Registry(), recording=recording)
-    return run_with(inputs, RunContext(folder, os.environ, Silent()))
+    prepared = prepared_run(plan_again, endpoint, recording=recording)
+    around = RunContext(folder, os.environ, Silent())
+    return run_with(prepared, interpreter, access_to({}, prepared, around), around)
 
 
 def rewards_of(folder: RunFolder) -> dict[tuple[int, int], float | None]:

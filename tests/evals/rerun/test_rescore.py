@@ -11,16 +11,17 @@ from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult
+from prime_cli.evals.execution.worker_setup import access_to
 from prime_cli.evals.rerun.rescore import RescoreOptions, rescore_in, scoring_plan
 from prime_cli.evals.rerun.source import RerunSource, find_source
-from prime_cli.models.registry import Registry
+from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.retries import is_scorable
 from prime_cli.runs.rows import Failure
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
+from tests.evals.live import prepared_run, run_live
 from tests.evals.rerun.live import LENGTHS, adding, environment, numbered, rewards_of
 from tests.helpers.environments import interpreter_with
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
@@ -77,15 +78,11 @@ def rescore_live(
 ) -> EvalResult:
     """Score what `run` has saved in another interpreter, without any model at hand."""
     source, changes = source_of(run), RescoreOptions(**told)
-    return rescore_in(
-        interpreter,
-        source,
-        scoring_plan(source, changes),
-        changes,
-        Registry(),
-        RunContext(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent()),
-        passed={},
-    )
+    endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
+    prepared = prepared_run(scoring_plan(source, changes), endpoint)
+    around = RunContext(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent())
+    access = access_to({}, prepared, around)
+    return rescore_in(interpreter, source, changes, prepared, access, around)
 
 
 @pytest.mark.sample(2, "verifiers")
