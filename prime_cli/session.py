@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prime_cli.evals.execution.context import RunContext
     from prime_cli.evals.planning.locate import LookupContext
     from prime_cli.hub.compute.provider import Provider
-    from prime_cli.models.budget import Budget
+    from prime_cli.models.prices import Budget
     from prime_cli.terminal.output import Output
 
 EMBEDDED_URL = "http://hub.local"

@@ -10,15 +10,14 @@ from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
-from prime_cli.runs.connections import Connection
+from prime_cli.runs.access_requests import Connection, WithheldVariable
 from prime_cli.runs.labels import Labels
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.rows import SCHEMA, SpentBy
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.served_models import ServedModel
+from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.summary import Counts, Reward
-from prime_cli.runs.withheld_variables import WithheldVariable
 from prime_cli.runtime.protocol import AgentInfo
 
 RUNNING = "running"

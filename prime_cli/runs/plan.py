@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.models.budget import format_usd
 from prime_cli.models.gateway.settings import CALL_SECONDS
+from prime_cli.models.prices import format_usd
 
 SCORING_SECONDS = 3600
 ROLLOUT_SECONDS = 6 * 3600

@@ -10,14 +10,14 @@ import msgspec
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import storage_errors
-from prime_cli.runs.connections import refused, uncounted
+from prime_cli.runs.access_requests import refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.index.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.manifest import RUNNING, STOPPED, Manifest, load_manifest
 from prime_cli.runs.retries import AskedAgain
 from prime_cli.runs.rows import Row
-from prime_cli.runs.spending import Spending, spending_before
+from prime_cli.runs.spending import Spending, read_charges
 from prime_cli.runs.summary import EnvironmentFacts, Summary, score
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.v1_reader import read_settings
@@ -69,7 +69,7 @@ class SavedRun:
         """The statistics, computed anew from the rows; with the usual reducers or others."""
         tally = Tally()
         if self.manifest is not None:
-            spending = spending_before(self.manifest)
+            spending = Spending(self.manifest.plan.model, read_charges(self.manifest.unjournaled))
             for row in read_journal(self.folder.journal):
                 tally.add(row)
                 spending.add_row(row)

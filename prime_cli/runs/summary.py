@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.runs.access_requests import WithheldVariable
 from prime_cli.runs.labels import Labels
 from prime_cli.runs.retries import AskedAgain, OnResume
-from prime_cli.runs.served_models import ServedModel
+from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.tally import Tally
-from prime_cli.runs.withheld_variables import WithheldVariable
 from prime_cli.runtime.protocol import AgentInfo
 from prime_cli.statistics.intervals import bounds, precision, spread
 from prime_cli.statistics.reducers import Reduced, Reducer, reduce, usual_reducers

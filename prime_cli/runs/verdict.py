@@ -1,10 +1,10 @@
 """Whether a finished run counts as good: for the exit code."""
 
 from prime_cli.core.errors import PartialResult
+from prime_cli.runs.access_requests import allow_hint
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.withheld_variables import allow_hint
 
 
 def check_errors(summary: Summary, plan: EvalPlan) -> None:

@@ -22,9 +22,8 @@ from prime_cli.evals.execution.worker_setup import access_to
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.evals.planning.plan import EvalDefaults
 from prime_cli.evals.planning.prepare import PreparedRun
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.prices import Price
+from prime_cli.models.prices import Budget, Price
 from prime_cli.models.providers import Secret
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder

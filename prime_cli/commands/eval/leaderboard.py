@@ -9,7 +9,7 @@ from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.paths import write_atomically
 from prime_cli.evals.suites.leaderboard import Leaderboard, LeaderboardRow, csv_of, make_leaderboard
 from prime_cli.evals.suites.record import find_suite
-from prime_cli.models.budget import format_usd
+from prime_cli.models.prices import format_usd
 from prime_cli.terminal.output import Output
 
 _COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")

@@ -17,8 +17,8 @@ from prime_cli.evals.resume.candidates import (
     resumable_manifest,
     scored_of,
 )
-from prime_cli.models.budget import format_usd
 from prime_cli.models.price_book import load_prices
+from prime_cli.models.prices import format_usd
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.spending import spend_of
 from prime_cli.session import Session

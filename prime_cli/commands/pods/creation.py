@@ -10,7 +10,7 @@ from prime_cli.commands.pods.formatting import deadline_text, machine_text, pric
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.formatting import first_few
-from prime_cli.models.budget import format_usd
+from prime_cli.models.prices import format_usd
 from prime_cli.pods import ssh_keys
 from prime_cli.pods.creation import PodPlan, creation_request
 from prime_cli.pods.formatting import gpu_words, hourly, moment

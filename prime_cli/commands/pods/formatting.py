@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from prime_cli.core.formatting import format_duration
-from prime_cli.models.budget import format_usd
+from prime_cli.models.prices import format_usd
 from prime_cli.pods.formatting import gpu_words, moment
 from prime_cli.pods.listing import billed_so_far
 from prime_cli.wire.pods import Pod

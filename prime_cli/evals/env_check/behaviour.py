@@ -13,7 +13,7 @@ from prime_cli.evals.env_check.scoring import (
     raised,
     scale_of,
 )
-from prime_cli.models.gateway.probes import MOST_TURNS, Probe
+from prime_cli.models.gateway.oracle import MOST_TURNS, Probe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
 

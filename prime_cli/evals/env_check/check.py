@@ -33,11 +33,10 @@ from prime_cli.evals.planning.locate import (
 from prime_cli.evals.planning.request import with_always_allowed
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.probes import PROBES, Probe
+from prime_cli.models.gateway.oracle import PROBES, Probe
 from prime_cli.models.registry import Registry, load_registry
-from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.plan import EvalPlan
-from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter, make_anew, prepare_interpreter
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode

@@ -8,16 +8,15 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.worker_errors import failure_of
+from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.execution.worker_setup import make_spec, worker_variables
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
-from prime_cli.models.gateway.probes import PROBES, Probe
+from prime_cli.models.gateway.oracle import PROBES, GoldAnswers, Message, OracleQuestion, Probe
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.registry import Registry
+from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.withheld_variables import WithheldVariables
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (

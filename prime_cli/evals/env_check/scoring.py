@@ -14,7 +14,7 @@ from prime_cli.evals.env_check.findings import (
     warned,
 )
 from prime_cli.evals.env_check.probe_run import ProbeRun
-from prime_cli.models.gateway.probes import ENDLESS, GOLDEN, Probe
+from prime_cli.models.gateway.oracle import ENDLESS, GOLDEN, Probe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
 

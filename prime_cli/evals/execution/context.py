@@ -8,9 +8,9 @@ from pathlib import Path
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.signals import SignalRouter
 from prime_cli.evals.planning.prepare import PreparedRun
-from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
+from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber

@@ -16,7 +16,7 @@ from prime_cli.core.errors import (
     Unreachable,
 )
 from prime_cli.evals.execution.signals import SECONDS_TO_STOP
-from prime_cli.evals.execution.worker_errors import last_lines
+from prime_cli.evals.execution.worker_failures import last_lines
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber

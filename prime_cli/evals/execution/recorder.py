@@ -10,13 +10,13 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Task
-from prime_cli.models.budget import format_cost
-from prime_cli.models.prices import Charges, Spend, add_charges
+from prime_cli.models.gateway.calls import POLICY
+from prime_cli.models.prices import Charges, Spend, add_charges, format_cost
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.runs.retries import SCORED
 from prime_cli.runs.rows import LARGEST, Failure, Row
-from prime_cli.runs.spending import POLICY, counts_of, sum_of, write_charges
+from prime_cli.runs.spending import counts_of, sum_of, write_charges
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList
 from prime_cli.runtime.protocol import Rollout, Start

@@ -17,10 +17,9 @@ from prime_cli.evals.execution.early_stop import (
 )
 from prime_cli.evals.execution.progress import WaitingTask, calling_every_second
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
-from prime_cli.evals.execution.restart_policy import RestartPolicy
 from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.signals import Interrupt, interruptible
-from prime_cli.evals.execution.worker_errors import failure_of
+from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
 from prime_cli.evals.execution.worker_setup import (
     make_spec,
     with_file,
@@ -30,10 +29,10 @@ from prime_cli.evals.execution.worker_setup import (
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import retries
+from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
-from prime_cli.runs.withheld_variables import WithheldVariables
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (

@@ -18,19 +18,18 @@ from prime_cli.evals.planning.cost import budget_of, require_room
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
-from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.limits.shared_state import limits_folder
 from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
+from prime_cli.models.prices import Budget
+from prime_cli.runs.access_requests import STAND_IN
 from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder, writing
-from prime_cli.runs.known_secrets import secrets_of
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.saved_run import SavedRun
-from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runs.spending import sum_of
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.withheld_variables import STAND_IN
 from prime_cli.runtime.interpreters import Interpreter
 
 Begun = Callable[[RunFolder], None]

@@ -15,7 +15,7 @@ from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.resume.compatibility import require_same_harness
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.prices import Charges, add_charges
-from prime_cli.runs.connections import Connections
+from prime_cli.runs.access_requests import Connections, WithheldVariables
 from prime_cli.runs.manifest import (
     InterpreterFacts,
     Manifest,
@@ -23,11 +23,9 @@ from prime_cli.runs.manifest import (
     save_manifest,
 )
 from prime_cli.runs.saved_run import summary_of
-from prime_cli.runs.served_models import served_models
-from prime_cli.runs.spending import Spending, read_charges, write_charges
+from prime_cli.runs.spending import Spending, read_charges, served_models, write_charges
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results
-from prime_cli.runs.withheld_variables import WithheldVariables
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.protocol import (

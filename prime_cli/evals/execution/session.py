@@ -10,9 +10,9 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.context import RunSetup
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, SavedAnswers
 from prime_cli.evals.execution.progress import announce_agents
-from prime_cli.evals.execution.restart_policy import RestartPolicy
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
+from prime_cli.evals.execution.worker_failures import RestartPolicy
 from prime_cli.evals.planning.cost import partial_at_cap
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED

@@ -14,12 +14,12 @@ from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
-from prime_cli.models.gateway.probes import PROBES
+from prime_cli.models.gateway.oracle import PROBES
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
+from prime_cli.runs.access_requests import STAND_IN
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan
-from prime_cli.runs.withheld_variables import STAND_IN
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Isolation

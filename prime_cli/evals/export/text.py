@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.models.budget import format_cost
+from prime_cli.models.gateway.calls import POLICY
+from prime_cli.models.prices import format_cost
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.saved_run import SavedRun
-from prime_cli.runs.spending import POLICY, spend_of
+from prime_cli.runs.spending import spend_of
 from prime_cli.runs.summary import Summary
 
 _ENCODER = msgspec.json.Encoder()

@@ -7,12 +7,11 @@ from typing import Any
 
 from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.models.budget import Budget, format_usd
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import own_path
-from prime_cli.models.prices import PICO, Price, Spend, Usage
+from prime_cli.models.prices import PICO, Budget, Price, Spend, Usage, format_usd
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, Manifest
 from prime_cli.runs.plan import ALL, EvalPlan, resume_command

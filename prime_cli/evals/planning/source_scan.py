@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
-from prime_cli.models.budget import Budget
+from prime_cli.models.prices import Budget
 from prime_cli.runs.plan import EvalPlan
 
 _LARGEST = 1024 * 1024

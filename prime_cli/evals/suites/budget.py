@@ -6,7 +6,7 @@ from prime_cli.core.errors import PartialResult
 from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
 from prime_cli.evals.suites.definition import SuiteLimits
 from prime_cli.evals.suites.record import SuiteRecord
-from prime_cli.models.budget import Budget
+from prime_cli.models.prices import Budget
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.spending import sum_of
 

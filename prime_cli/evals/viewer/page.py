@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from prime_cli.models.budget import format_usd
+from prime_cli.models.prices import format_usd
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.transcript import as_text, message_blocks
 

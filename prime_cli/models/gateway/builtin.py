@@ -12,8 +12,14 @@ import msgspec
 
 from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
-from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleFailed, OracleQuestion
-from prime_cli.models.gateway.probes import PROBES, Probes
+from prime_cli.models.gateway.oracle import (
+    PROBES,
+    GoldAnswers,
+    Message,
+    OracleFailed,
+    OracleQuestion,
+    Probes,
+)
 from prime_cli.models.gateway.replay import Recording, replay
 from prime_cli.models.gateway.streams import event
 

@@ -7,11 +7,11 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.ledger import COUNTED, PriceOf
 from prime_cli.models.gateway.routing import Send
+from prime_cli.models.prices import Budget
 
 _FORBIDDEN_IN_A_ROW = 3
 """403 may be about one prompt (moderation); so many in a row, and no answer, are about the key."""

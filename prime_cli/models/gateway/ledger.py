@@ -5,12 +5,20 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import NamedTuple
 
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, CallIdentity, Handler, Reply
 from prime_cli.models.gateway.payloads import Answer, read_answer
 from prime_cli.models.gateway.streams import LATE, count_stream
-from prime_cli.models.prices import FREE, ChargeKey, Charges, Price, Spend, Usage, add_charges
+from prime_cli.models.prices import (
+    FREE,
+    Budget,
+    ChargeKey,
+    Charges,
+    Price,
+    Spend,
+    Usage,
+    add_charges,
+)
 
 PriceOf = Callable[[Endpoint], Price | None]
 """The price of an endpoint's model; None when nobody knows it."""

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prime_cli.models.budget import Budget
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.retries import RetryPolicy
+from prime_cli.models.prices import Budget
 
 CALL_SECONDS = 1800
 """The default deadline of one try; reasoning models do answer after many minutes."""

@@ -11,8 +11,7 @@ from prime_cli.core.errors import PartialResult
 from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
-from prime_cli.models.budget import Budget
-from prime_cli.models.prices import Price
+from prime_cli.models.prices import Budget, Price
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.manifest import load_manifest

@@ -11,7 +11,7 @@ from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_errors import failure_of
+from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.execution.worker_setup import (
     access_to,
     passed_keys,
@@ -23,8 +23,7 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.providers import Secret
-from prime_cli.runs.known_secrets import secrets_of
-from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share

@@ -16,11 +16,10 @@ from prime_cli.evals.planning.cost import (
     require_prices,
     require_room,
 )
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import PriceTable, shipped_table
-from prime_cli.models.prices import ChargeKey, Price, Spend, Usage
+from prime_cli.models.prices import Budget, ChargeKey, Price, Spend, Usage
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.spending import Spending

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import KeyRefusals
 from prime_cli.models.gateway.ledger import PriceOf
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Price, Spend, Usage
+from prime_cli.models.prices import Budget, Price, Spend, Usage
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import ask, run

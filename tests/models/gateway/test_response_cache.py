@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.digests import digest_bytes
-from prime_cli.models.budget import Budget
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallIdentity, Reply
 from prime_cli.models.gateway.payloads import RequestHead
@@ -26,7 +25,7 @@ from prime_cli.models.gateway.response_cache import (
 )
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Price, Usage
+from prime_cli.models.prices import Budget, Price, Usage
 from prime_cli.models.providers import Secret
 from tests.helpers import scripted_model
 from tests.helpers.gateway_client import Answered, ask, run

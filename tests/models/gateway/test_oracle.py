@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import GoldAnswers
-from prime_cli.models.gateway.probes import ENDLESS, MOST_TURNS, PROBES, Probe, garbage
+from prime_cli.models.gateway.oracle import ENDLESS, MOST_TURNS, PROBES, GoldAnswers, Probe, garbage
 from prime_cli.models.gateway.server import Gateway
 from tests.helpers.gateway_client import Answered, ask, run
 

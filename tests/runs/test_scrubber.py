@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.providers import KeySource, Secret
 from prime_cli.models.registry import Registry, RegistryEntry
-from prime_cli.runs.known_secrets import secrets_of
-from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.scrubber import Scrubber, secrets_of
 
 
 def test_a_key_in_the_query_of_an_address_is_a_secret_and_an_api_version_is_none() -> None:

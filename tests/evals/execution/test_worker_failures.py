@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from prime_cli.core.errors import WorkerDied
-from prime_cli.evals.execution.restart_policy import MOST_DEATHS, RestartPolicy
+from prime_cli.evals.execution.worker_failures import MOST_DEATHS, RestartPolicy
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.protocol import Start
