@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import YES, LimitOpt, OffsetOpt, hub_options, open_session
+from prime_cli.commands.options import YES, Page, hub_options, open_session
 from prime_cli.commands.pods.formatting import price_text
 from prime_cli.commands.pods.teams import TeamOpt, choose_team
 from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
@@ -76,8 +76,7 @@ _COLUMNS = Columns(
 @hub_options()
 def list_(
     ctx: typer.Context,
-    limit: LimitOpt = 100,
-    offset: OffsetOpt = 0,
+    page: Page,
     watch: WatchOpt = False,
 ) -> None:
     """List your disks.
@@ -99,7 +98,7 @@ def list_(
     hub = session.hub
 
     def ask() -> DiskListing:
-        listing = list_disks(hub, offset=offset, limit=limit)
+        listing = list_disks(hub, offset=page.offset, limit=page.limit)
         names = [name for disk in listing.disks for name in (disk.name, disk.id) if name]
         note("disks", names, are_all=not (listing.offset or listing.more))
         return listing

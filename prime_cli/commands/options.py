@@ -1,6 +1,7 @@
 """Options that several commands share, spelled once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -133,6 +134,10 @@ PodArg = Annotated[
     str, typer.Argument(metavar="POD", help="Its name, its id or the beginning of that.")
 ]
 
-LimitOpt = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Rows to show.")]
 
-OffsetOpt = Annotated[int, typer.Option("--offset", min=0, help="Rows to skip.")]
+@dataclass(frozen=True)
+class Page:
+    """Which rows of a list to show."""
+
+    limit: Annotated[int, Option("Rows to show.", least=1, most=1000)] = 100
+    offset: Annotated[int, Option("Rows to skip.", least=0)] = 0

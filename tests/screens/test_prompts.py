@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.hub.options import open_hub_data
+from prime_cli.commands.hub.options import HubData
 from prime_cli.envs.starters import mark_published
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services import teams, users
@@ -60,7 +60,7 @@ def test_deleting_an_evaluation(hub: HubClient, prime: Prime, tmp_path: Path) ->
 
 def test_removing_a_user_and_a_team(prime: Prime, tmp_path: Path) -> None:
     prime("hub", "user", "add", "ada", "--data", str(tmp_path)).ok()
-    served = open_hub_data(tmp_path, None)
+    served = HubData(tmp_path).open()
     users.create_user(served, OPERATOR, "bob")
     teams.create_team(served, OPERATOR, "lab")
     decline_then_agree(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, open_hub_data
+from prime_cli.commands.hub.options import HubData, HubStore
 from prime_cli.commands.options import DryRunOpt, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 
@@ -15,6 +15,7 @@ _COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
 @local_options()
 def audit(
     ctx: typer.Context,
+    *,
     user: Annotated[
         str | None, typer.Option("--user", metavar="USER", help="What this user did.")
     ] = None,
@@ -33,8 +34,7 @@ def audit(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=100_000, help="Maximum number of entries.")
     ] = 100,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Show the audit log of a hub, newest first.
 
@@ -49,7 +49,7 @@ def audit(
     See also: `prime hub token list`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.services.audit import list_entries
 
@@ -76,8 +76,7 @@ def _shown(value: Any) -> str:
 @local_options()
 def migrate(
     ctx: typer.Context,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Migrate a hub's database to this release's schema.
 
@@ -92,7 +91,7 @@ def migrate(
     """
     session = open_session(ctx)
     with session.progress.task("Migrating"):
-        hub = open_hub_data(data, database, new=True)
+        hub = place.open(new=True)
 
     from prime_cli.hub.db.tables import SCHEMA
 
@@ -103,9 +102,7 @@ def migrate(
 @local_options()
 def gc(
     ctx: typer.Context,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
-    storage: StorageOpt = None,
+    place: HubStore,
     dry_run: DryRunOpt = False,
 ) -> None:
     """Delete unreferenced blobs and abandoned uploads.
@@ -120,7 +117,7 @@ def gc(
     See also: `prime hub backup`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database, storage)
+    hub = place.open()
 
     from prime_cli.hub.maintenance.garbage import collect_garbage, find_garbage
 
@@ -133,9 +130,7 @@ def gc(
 def backup(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The tar file to write.")],
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
-    storage: StorageOpt = None,
+    place: HubStore,
     force: ForceOpt = False,
 ) -> None:
     """Back up a hub to one file while it serves.
@@ -152,7 +147,7 @@ def backup(
     session = open_session(ctx)
     if file.exists() and not force:
         raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
-    hub = open_hub_data(data, database, storage)
+    hub = place.open()
 
     from prime_cli.hub.maintenance.backup import write_backup
 
@@ -167,9 +162,7 @@ def backup(
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `prime hub backup` wrote.")],
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
-    storage: StorageOpt = None,
+    place: HubStore,
 ) -> None:
     """Restore a backup into an empty hub.
 
@@ -182,7 +175,7 @@ def restore(
     See also: `prime hub backup`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database, storage, new=True)
+    hub = place.open(new=True)
 
     from prime_cli.hub.maintenance.restore import read_backup
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, StorageOpt, data_folder
+from prime_cli.commands.hub.options import HubStore
 from prime_cli.commands.options import QUIET, common_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import install_command
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @common_options(QUIET)
 def serve(
     ctx: typer.Context,
+    *,
     host: Annotated[
         str, typer.Option("--host", envvar="PRIME_HUB_HOST", help="The address to listen on.")
     ] = HOST,
@@ -39,9 +40,7 @@ def serve(
             "--port", envvar="PRIME_HUB_PORT", min=0, max=65535, help="The port; 0 is a free one."
         ),
     ] = PORT,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
-    storage: StorageOpt = None,
+    place: HubStore,
     public_url: Annotated[
         str | None,
         typer.Option(
@@ -190,11 +189,11 @@ def serve(
             hint=f"install the extra: `{install_command('hub')}`",
         ) from error
     options = ServeOptions(
-        data=data_folder(data),
+        data=place.folder,
         host=host,
         port=port,
-        database=database,
-        storage=storage,
+        database=place.database,
+        storage=place.storage,
         public_url=public_url,
         admin=admin,
         tls_cert=tls_cert,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import YES, local_options, open_session
 
 _HERE = "prime_cli.commands.hub.teams"
@@ -32,10 +32,10 @@ MembersOpt = Annotated[
 def add(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
+    *,
     member: MembersOpt = None,
     name: Annotated[str, typer.Option("--name", help="What people call a new team.")] = "",
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Create a team, or add members to one.
 
@@ -49,7 +49,7 @@ def add(
     See also: `prime hub team list`, `prime hub user add`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.teams import add_to_team
@@ -65,8 +65,7 @@ _COLUMNS = ("Team", "Name", "Members", "Id", "Since")
 @local_options()
 def list_(
     ctx: typer.Context,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """List teams and their members.
 
@@ -77,7 +76,7 @@ def list_(
     See also: `prime hub team add`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.services.teams import list_teams
 
@@ -92,12 +91,12 @@ def list_(
 def remove(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
+    *,
     member: Annotated[
         list[str] | None,
         typer.Option("--member", metavar="USER", help="Remove this member and keep the team."),
     ] = None,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Remove members from a team, or the team.
 
@@ -111,7 +110,7 @@ def remove(
     See also: `prime hub team list`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
     session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
 

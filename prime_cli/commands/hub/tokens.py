@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration
@@ -35,6 +35,7 @@ class Scope(StrEnum):
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="Whose key it is.")],
+    *,
     name: Annotated[str, typer.Option("--name", help="What it is for.")] = "",
     scope: Annotated[
         Scope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
@@ -57,8 +58,7 @@ def add(
             show_default="for ever",
         ),
     ] = None,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Create a key and print it.
 
@@ -72,7 +72,7 @@ def add(
     """
     session = open_session(ctx)
     seconds = None if expires is None else parse_duration(expires)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.key_management import issue_key
@@ -106,11 +106,11 @@ _COLUMNS = (
 @local_options()
 def list_(
     ctx: typer.Context,
+    *,
     user: Annotated[
         str | None, typer.Option("--user", metavar="USER", help="Those of this user.")
     ] = None,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """List keys without their values.
 
@@ -124,7 +124,7 @@ def list_(
     See also: `prime hub token add`, `prime hub token remove`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.key_management import list_keys
@@ -151,14 +151,14 @@ def list_(
 @local_options()
 def remove(
     ctx: typer.Context,
+    *,
     key: Annotated[
         str | None, typer.Argument(metavar="[KEY]", help="Its id, or what it begins with.")
     ] = None,
     user: Annotated[
         str | None, typer.Option("--user", metavar="USER", help="All keys of this user.")
     ] = None,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Revoke a key, or all keys of a user.
 
@@ -174,7 +174,7 @@ def remove(
     session = open_session(ctx)
     if (key is None) == (user is None):
         raise UsageError("Name a key, or a user with --user", hint="see `prime hub token list`")
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.key_management import revoke_all, revoke_key
@@ -202,8 +202,7 @@ def approve(
     ctx: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="What the client shows.")],
     user: Annotated[str, typer.Option("--user", metavar="USER", help="Whom it is let in as.")],
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Approve a client that is waiting for `prime login`.
 
@@ -216,7 +215,7 @@ def approve(
     See also: `prime hub audit`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.logins import approve_login_of

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import DatabaseOpt, DataOpt, open_hub_data
+from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import YES, local_options, open_session
 
 _HERE = "prime_cli.commands.hub.users"
@@ -24,13 +24,13 @@ app = group(
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
+    *,
     name: Annotated[str, typer.Option("--name", help="What people call the user.")] = "",
     email: Annotated[str | None, typer.Option("--email", help="An e-mail address.")] = None,
     admin: Annotated[
         bool, typer.Option("--admin", help="Let the user look after the hub.")
     ] = False,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Create a user.
 
@@ -43,7 +43,7 @@ def add(
     See also: `prime hub token add`, `prime hub team add`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database, new=True)
+    hub = place.open(new=True)
 
     from prime_cli.hub.context import Caller
     from prime_cli.hub.services.users import create_user
@@ -59,8 +59,7 @@ _COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
 @local_options()
 def list_(
     ctx: typer.Context,
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """List users.
 
@@ -71,7 +70,7 @@ def list_(
     See also: `prime hub user add`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
 
     from prime_cli.hub.services.users import list_users
 
@@ -95,8 +94,7 @@ def list_(
 def remove(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
-    data: DataOpt = None,
-    database: DatabaseOpt = None,
+    place: HubData,
 ) -> None:
     """Remove a user and all their keys.
 
@@ -110,7 +108,7 @@ def remove(
     See also: `prime hub token remove --user`.
     """
     session = open_session(ctx)
-    hub = open_hub_data(data, database)
+    hub = place.open()
     session.output.confirm(
         f"Remove the user `{user}` with all keys?", otherwise="Nothing was removed"
     )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from prime_cli.commands.options import LimitOpt, OffsetOpt, hub_options, open_session
+from prime_cli.commands.options import Page, hub_options, open_session
 from prime_cli.commands.pods.formatting import (
     countdown,
     duration_text,
@@ -26,8 +26,7 @@ from prime_cli.terminal.output import Output
 @hub_options()
 def list_(
     ctx: typer.Context,
-    limit: LimitOpt = 100,
-    offset: OffsetOpt = 0,
+    page: Page,
     watch: WatchOpt = False,
 ) -> None:
     """List your pods.
@@ -49,7 +48,7 @@ def list_(
     hub = session.hub
 
     def ask() -> PodListing:
-        listing = list_pods(hub, offset=offset, limit=limit)
+        listing = list_pods(hub, offset=page.offset, limit=page.limit)
         names = [name for pod in listing.pods for name in (pod.name, pod.id) if name]
         note("pods", names, are_all=not (listing.offset or listing.more))
         return listing
@@ -102,8 +101,7 @@ _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider"
 @hub_options()
 def history(
     ctx: typer.Context,
-    limit: LimitOpt = 100,
-    offset: OffsetOpt = 0,
+    page: Page,
 ) -> None:
     """List terminated pods, latest first.
 
@@ -117,15 +115,15 @@ def history(
     See also: `prime pods list`, `prime pods status`.
     """
     session = open_session(ctx)
-    found = list_ended(session.hub, offset=offset, limit=limit)
+    found = list_ended(session.hub, offset=page.offset, limit=page.limit)
     ids = [pod.id for pod in found.history]
     short = ids if session.output.mode == "plain" else short_ids(ids)
     rows = [_ended_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
     session.output.table(_HISTORY_COLUMNS, rows, records=found.history, page=found)
-    if not rows and not offset:
+    if not rows and not page.offset:
         session.output.say("No pod has ended yet")
     if found.more:
-        session.output.hint(f"{found.more} more with `--offset {offset + len(rows)}`")
+        session.output.hint(f"{found.more} more with `--offset {page.offset + len(rows)}`")
 
 
 def _ended_row(pod: EndedPod, short: str) -> list[str]:

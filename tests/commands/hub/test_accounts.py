@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.commands.hub.options import open_hub_data
+from prime_cli.commands.hub.options import HubData
 from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import begin_login, poll_login
@@ -22,7 +22,7 @@ def test_token_alone_is_on_stdout_and_works(prime: Prime, hub: tuple[str, str]) 
     prime("hub", "user", "add", "ada", *hub).ok()
     made = prime("hub", "token", "add", "ada", "--scope", "read", "--expires", "30d", *hub).ok()
     (key,) = made.out.splitlines()
-    caller = find_caller(open_hub_data(Path(hub[1]), None), key)
+    caller = find_caller(HubData(Path(hub[1])).open(), key)
     assert caller is not None
     assert (caller.slug, caller.writes) == ("ada", frozenset())
     listed = prime("hub", "token", "list", "--output", "json", *hub).ok()
@@ -81,7 +81,7 @@ def test_what_cannot_be_done_is_told(
 
 def test_login_is_approved_and_audited(prime: Prime, hub: tuple[str, str]) -> None:
     prime("hub", "user", "add", "ada", *hub).ok()
-    served = open_hub_data(Path(hub[1]), None)
+    served = HubData(Path(hub[1])).open()
     ticket = begin_login(served, "192.0.2.7", pem(PRIVATE_KEY.public_key()))
     prime("hub", "approve", ticket.challenge.lower(), "--user", "ada", *hub).ok()
     assert poll_login(served, ticket.challenge, ticket.status_auth_token).result
@@ -96,7 +96,7 @@ def test_keys_made_with_a_leaked_one_are_listed_and_revoked_with_it(
 ) -> None:
     prime("hub", "user", "add", "ada", *hub).ok()
     leaked = prime("hub", "token", "add", "ada", "--scope", "admin", *hub).ok().out.strip()
-    served = open_hub_data(Path(hub[1]), None)
+    served = HubData(Path(hub[1])).open()
     caller = find_caller(served, leaked)
     assert caller is not None
     made = issue_key(served, caller, "ada", name="ci")
