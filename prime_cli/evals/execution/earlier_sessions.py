@@ -141,7 +141,7 @@ class SavedAnswers:
 
 
 class SavedLine(msgspec.Struct, frozen=True):
-    """What the worker is given of a rollout; its side is `runtime/worker/saved.py`."""
+    """What the worker is given of a rollout; its side is `runtime/worker/v0_rescore.py`."""
 
     example_id: int
     rollout: int

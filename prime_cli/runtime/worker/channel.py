@@ -1,6 +1,6 @@
-"""Both directions of the line to the parent: messages on stdin, events on a descriptor.
+"""The connection to the parent: messages on stdin, events on a descriptor.
 
-Each is one JSON object a line. The first line of stdin is the spec, and its end is our end.
+Each is one line of JSON. The first line of stdin is the spec; its end terminates this process.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ OnMessage = Callable[[dict[str, Any]], None]
 
 
 class Control:
-    """Reads stdin in a thread, so that even an environment that blocks the event loop is ended
-    when the parent is gone. Messages are handed to `on_message` in the event loop.
+    """Reads stdin in a thread, so that the end of the parent also terminates an environment that
+    blocks the event loop. Messages are passed to `on_message` in the event loop.
     """
 
     def __init__(self) -> None:
         self._stdin = sys.stdin.buffer
         self._waiting: list[dict[str, Any]] = []
         self._lock = threading.Lock()
-        self._hearer: tuple[asyncio.AbstractEventLoop, OnMessage] | None = None
+        self._receiver: tuple[asyncio.AbstractEventLoop, OnMessage] | None = None
 
     def read_spec(self) -> Spec:
         line = self._stdin.readline()
@@ -38,9 +38,9 @@ class Control:
         return spec
 
     def deliver_to(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage) -> None:
-        """From now on, and for what came before, call `on_message(message)` in `loop`."""
+        """Call `on_message(message)` in `loop` for earlier and later messages."""
         with self._lock:
-            self._hearer = loop, on_message
+            self._receiver = loop, on_message
             waiting, self._waiting = self._waiting, []
         for message in waiting:
             loop.call_soon_threadsafe(on_message, message)
@@ -49,22 +49,22 @@ class Control:
         for line in iter(self._stdin.readline, b""):
             message = json.loads(line)
             with self._lock:
-                hearer = self._hearer
-                if hearer is None:
+                receiver = self._receiver
+                if receiver is None:
                     self._waiting.append(message)
                     continue
-            hearer[0].call_soon_threadsafe(hearer[1], message)
+            receiver[0].call_soon_threadsafe(receiver[1], message)
         kill_group()
 
 
-# The parent reads lines of at most 64 MiB; what is longer loses its bulkiest parts first.
+# The parent reads lines of at most 64 MiB; longer ones lose their largest fields.
 LONGEST_LINE = 48 * 1024 * 1024
 BULKY = ("state", "info", "prompt", "completion")
 
 
 class Events:
-    """Writes whole lines, from any thread. A parent that is gone ends this process and
-    what it started.
+    """Writes whole lines, from any thread. Without a parent this process and its children are
+    killed.
     """
 
     def __init__(self, descriptor: int) -> None:

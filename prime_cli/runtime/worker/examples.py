@@ -1,4 +1,4 @@
-"""What a run's examples are: their digest, and what they show without asking a model."""
+"""The examples of a run: their fingerprint, and a survey of them without a model."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from .jsonable import plain
 
 
 class OtherExamples(Exception):
-    """The first examples are not those that the run began with."""
+    """The first examples differ from those that the run began with."""
 
 
 def line_of(example: Any) -> bytes:
@@ -38,21 +38,21 @@ def fingerprint(lines: Iterable[bytes], prefix: int, expected: str | None) -> st
 
 def _difference(prefix: int, count: int) -> str:
     if count < prefix:
-        return f"the data set had {prefix} examples and has {count}"
-    return f"the first {prefix} examples are others now"
+        return f"the data set had {prefix} examples and now has {count}"
+    return f"the first {prefix} examples have changed"
 
 
 SHORTEST_ANSWER = 8
-"""Shorter answers (a letter, a number, a name) stand in prompts by chance."""
+"""Shorter answers (a letter, a number, a name) occur in prompts by chance."""
 MOST_NAMED = 10
-"""Examples that are named for each finding; all are counted."""
+"""Examples named for each finding; all are counted."""
 
 OPTION = re.compile(r"^\s*(?:\(?\w{1,2}[).:]|[-*•])\s+(.+)$", re.MULTILINE)
 FEWEST_OPTIONS = 2
 
 
 class Example(NamedTuple):
-    """What one example asks, its gold answer, and all the rest that tells it from others."""
+    """The prompt of an example, its gold answer, and the other fields that distinguish it."""
 
     prompt: Any
     answer: Any
@@ -60,12 +60,11 @@ class Example(NamedTuple):
 
 
 def survey(examples: Iterable[Example]) -> dict[str, Any]:
-    """Counts, with the indices of the first few examples that each of them is about.
+    """Counts of findings, with the indices of their first few examples.
 
-    `empty` prompts hold nothing to read; `duplicates` repeat an earlier example in everything,
-    `conflicts` its prompt alone with another answer; `leaks` hold their answer word for word;
-    `answered` have a gold answer. A prompt that is None is left to the environment, which speaks
-    first.
+    `empty` prompts have no content; `duplicates` equal an earlier example, `conflicts` have its
+    prompt and another answer; `leaks` contain their answer verbatim; `answered` have a gold answer.
+    A prompt of None is not empty: the environment provides it.
     """
     found: dict[str, list[int]] = {name: [] for name in ("empty", "duplicates", "conflicts")}
     found["leaks"] = []
@@ -93,10 +92,10 @@ def survey(examples: Iterable[Example]) -> dict[str, Any]:
 
 
 def holds_answer(prompt: str, answer: Any) -> bool:
-    """Whether the answer stands in the prompt word for word, other than as one of its options.
+    """Whether the prompt contains the answer verbatim, other than as one of its options.
 
-    Letter case and white space do not count; answers below `SHORTEST_ANSWER` characters, and
-    those without any letter, are not looked for.
+    Letter case and white space are ignored, and so are answers below `SHORTEST_ANSWER` characters
+    or without a letter.
     """
     if not isinstance(answer, str):
         return False
@@ -111,7 +110,7 @@ def holds_answer(prompt: str, answer: Any) -> bool:
 
 
 def is_empty(prompt: Any) -> bool:
-    """Whether there is nothing to read, see or hear in a prompt."""
+    """Whether a prompt has neither text nor media."""
     if isinstance(prompt, str):
         return not prompt.strip()
     return not text_of(prompt).strip() and not any(map(_has_media, prompt or []))

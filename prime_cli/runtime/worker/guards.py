@@ -1,4 +1,4 @@
-"""Keeps an environment's hands off the process: its stdout, its signals, its exit."""
+"""Protect the process from the environment: stdout, signals, exit hooks, garbage collection."""
 
 import asyncio
 import atexit
@@ -16,21 +16,21 @@ from .processes import kill_descendants, kill_group
 
 SECONDS_TO_LEAVE = 10.0
 SECONDS_TO_END = 30.0
-"""From the last rollout to the end: teardown, whatever serves a v1 environment, exit hooks."""
+"""From the last rollout to the end: teardown, servers of a v1 environment, exit hooks."""
 
 
-def send_prints_to_log() -> None:
-    """Descriptor 1 becomes descriptor 2: the log; nothing that is printed meets the protocol."""
+def redirect_stdout() -> None:
+    """Point descriptor 1 at descriptor 2, the log, to keep prints out of the protocol."""
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
 
 
 class Handlers:
-    """Signal handlers and exit hooks that an environment installs while it is loaded.
+    """Ignores signal handlers, and verifiers' exit hooks, installed while an environment loads.
 
-    verifiers 0.1.8 to 0.3.1 installs both in every constructor, with a hook that starts an event
-    loop of its own; its teardown is awaited by us instead. Other exit hooks run at the end.
+    verifiers 0.1.8 to 0.3.1 installs both in every constructor, the hook with an event loop of its
+    own; its teardown is awaited by `teardown` instead. Other exit hooks run at exit.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Handlers:
 
 
 async def teardown(environment: Any) -> None:
-    """The environment's own teardown (sandboxes, servers), within bounds."""
+    """Run the environment's teardown (sandboxes, servers) with a time limit."""
     own = getattr(environment, "_teardown", None)
     if own is None:
         return
@@ -67,7 +67,7 @@ async def teardown(environment: Any) -> None:
 
 
 def end_in_time(events: Events, *, interrupted: bool) -> None:
-    """All rollouts are done: say so and end after SECONDS_TO_END, whatever teardown still does."""
+    """After the last rollout: end after SECONDS_TO_END, even if teardown still runs."""
 
     def give_up() -> None:
         print("teardown did not end in time", file=sys.stderr)  # noqa: T201
@@ -81,8 +81,8 @@ def end_in_time(events: Events, *, interrupted: bool) -> None:
     timer.start()
 
 
-def leave(code: int) -> NoReturn:
-    """Run the exit hooks within bounds, then end without waiting for anybody's threads."""
+def exit_process(code: int) -> NoReturn:
+    """Run the exit hooks with a time limit, then exit without waiting for threads."""
     timer = threading.Timer(SECONDS_TO_LEAVE, os._exit, (code,))
     timer.daemon = True
     timer.start()
@@ -98,12 +98,12 @@ NEW_OBJECTS = 20_000
 
 
 @contextlib.contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Within: a collection for every 20,000 new objects instead of every 700.
+def rare_collections() -> Iterator[None]:
+    """Collect garbage after 20,000 new objects instead of 700.
 
-    To import verifiers makes hundreds of thousands of objects, and all of them stay; looking
-    through them again and again took a tenth of the three seconds. Rarer collections save less:
-    what they look through has left the processor's cache.
+    Importing verifiers creates hundreds of thousands of lasting objects; scanning them again and
+    again took a tenth of its three seconds. A higher threshold saves less: the objects scanned have
+    left the processor's cache.
     """
     usual = gc.get_threshold()
     gc.set_threshold(NEW_OBJECTS, *usual[1:])

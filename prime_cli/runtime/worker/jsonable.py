@@ -1,4 +1,4 @@
-"""Anything an environment may hold, as what JSON can say."""
+"""Any value of an environment as JSON types."""
 
 import math
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ SCALARS = (str, int, bool, type(None))
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Strings, numbers, lists and dicts; models as their fields; NaN as None; the rest as repr.
+    """Strings, numbers, lists and dicts; models as their fields; other values as their repr.
 
-    Floats that JSON has no word for become None. Lists that contain themselves end at `DEEPEST`.
+    NaN and infinities become None. Recursive lists are cut at `DEEPEST`.
     """
     kind = type(value)
     if kind in SCALARS:
@@ -28,7 +28,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """A float, or None for what is none or not finite. Tensors and numpy scalars count."""
+    """A finite float, also of tensors and numpy scalars; None for anything else."""
     if value is None or isinstance(value, str):
         return None
     try:

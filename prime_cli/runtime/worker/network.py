@@ -1,7 +1,7 @@
-"""Which hosts the environment connects to beside the gateway, as Python's audit events say.
+"""Which hosts the environment connects to besides the gateway, from Python's audit events.
 
-Seen is what goes through Python's sockets in this process: not what programs that it starts do,
-nor libraries in C with sockets of their own.
+They cover Python's sockets in this process, not its child processes, nor C libraries with sockets
+of their own.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from urllib.parse import urlsplit
 
 from .channel import Events
 from .failures import HostRefused, describe
-from .identity import Identity, current
+from .request_identity import RolloutIdentity, current
 from .rows import Row
 from .sockets import FOREIGN, NOBODY, OWN, listener_on
-from .watch import current_unit
+from .v0_watch import current_unit
 
 LOAD = "load"
 ROLLOUT = "rollout"
-MOST_SAID = 200
-"""Hosts of one phase; an environment that crawls the web would make a log of it."""
+MOST_HOSTS = 200
+"""Hosts reported of one phase, for environments that crawl the web."""
 
 CONNECTING = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
-ASKING = frozenset(("socket.getaddrinfo", "socket.gethostbyname"))
+LOOKUPS = frozenset(("socket.getaddrinfo", "socket.gethostbyname"))
 
 Peer = tuple[str, int | None]
 
 
 class NetworkWatch:
-    """Says each host once for each `phase`, from `start` on, and what was refused.
+    """Reports each host once for each `phase`, from `start` on.
 
-    Told are streams to other hosts, by the name that was looked up for their address, and to
-    servers of this machine that the environment has not started; with `lookups` also names that
-    are only asked for, and nothing of this machine. With `refuse` all of these raise HostRefused.
-    Where `is_closed`, this process has no network: what it does not reach was refused for it.
+    These are streams to other hosts, by the name that was looked up for the address, and to servers
+    of this machine that the environment has not started; with `lookups` also names that are only
+    looked up, and nothing of this machine. With `refuse` all of these raise HostRefused. With
+    `is_closed` this process has no network, so what it cannot reach counts as refused.
     """
 
     def __init__(
@@ -55,26 +55,26 @@ class NetworkWatch:
         self._lookups = lookups
         self._refuse = refuse
         self._is_closed = is_closed
-        self._said: set[tuple[str, Peer]] = set()
+        self._sent: set[tuple[str, Peer]] = set()
         self._here = {socket.gethostname(), "localhost", ""}
         self._names: dict[str, str] = {}
         self._listeners: dict[int, str] = {}
-        self._refused: dict[Identity, Peer] = {}
-        self._unanswered: dict[Identity, Peer] = {}
+        self._refused: dict[RolloutIdentity, Peer] = {}
+        self._unanswered: dict[RolloutIdentity, Peer] = {}
         self._proxies = set(_proxies())
 
     def start(self) -> None:
-        """Begin to watch; an audit hook cannot be taken back."""
+        """Install the audit hook, which cannot be removed."""
         self._remember_names()
-        sys.addaudithook(self._hear)
+        sys.addaudithook(self._audit)
 
-    def hold_to(self, rows: list[Row]) -> list[Row]:
-        """`rows`, of which those whose rollout was refused a host are errors, caught or not."""
+    def mark_refused(self, rows: list[Row]) -> list[Row]:
+        """Turn rows of rollouts that were refused a host into errors, even if they caught it."""
         for row in rows:
-            identity = Identity(row["example_id"], row["rollout"], row["attempt"])
+            identity = RolloutIdentity(row["example_id"], row["rollout"], row["attempt"])
             never_there = self._unanswered.pop(identity, None)
             if never_there is not None and self._listeners.get(never_there[1] or 0) != OWN:
-                self._say(never_there)
+                self._send(never_there)
                 self._refused.setdefault(identity, never_there)
             peer = self._refused.pop(identity, None)
             if peer is not None:
@@ -86,39 +86,39 @@ class NetworkWatch:
                 row.update(error=error, reward=None)
         return rows
 
-    def _hear(self, event: str, args: tuple[Any, ...]) -> None:
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if event in CONNECTING:
             peer = peer_of(event, args)
             if peer is not None and (event != "socket.connect" or _is_stream(args[0])):
-                self._connects((self._names.get(peer[0], peer[0]), peer[1]))
-        elif event in ASKING and (self._lookups or self._refuse):
+                self._on_connect((self._names.get(peer[0], peer[0]), peer[1]))
+        elif event in LOOKUPS and (self._lookups or self._refuse):
             peer = peer_of(event, args)
             if peer is not None:
-                self._asks(peer)
+                self._on_lookup(peer)
 
-    def _asks(self, peer: Peer) -> None:
+    def _on_lookup(self, peer: Peer) -> None:
         if not self._is_here(peer[0]):
-            self._meet(peer)
+            self._report_peer(peer)
 
-    def _connects(self, peer: Peer) -> None:
+    def _on_connect(self, peer: Peer) -> None:
         if not self._is_here(peer[0]):
-            self._meet(peer)
+            self._report_peer(peer)
         elif peer[1] is not None and not self._lookups and self._is_foreign(peer[1]):
-            self._meet(("localhost", peer[1]))
+            self._report_peer(("localhost", peer[1]))
 
-    def _meet(self, peer: Peer) -> None:
-        self._say(peer)
+    def _report_peer(self, peer: Peer) -> None:
+        self._send(peer)
         if self._refuse:
-            for identity in _asking():
+            for identity in _current_rollouts():
                 self._refused.setdefault(identity, peer)
             raise _refusal(peer)
 
-    def _say(self, peer: Peer) -> None:
-        # Of another machine its name is enough; a server here is known by its port alone.
+    def _send(self, peer: Peer) -> None:
+        # Other machines are identified by name, local servers by port.
         key = self.phase, (peer if peer[0] == "localhost" else (peer[0], None))
-        if key in self._said or len(self._said) >= MOST_SAID:
+        if key in self._sent or len(self._sent) >= MOST_HOSTS:
             return
-        self._said.add(key)
+        self._sent.add(key)
         self._events.send(
             "network",
             phase=self.phase,
@@ -138,15 +138,15 @@ class NetworkWatch:
         if found in (OWN, FOREIGN):
             self._listeners[port] = found
         if found == NOBODY and self._refuse and self._is_closed:
-            # Perhaps a server of its own that is yet to listen: judged when the rollout has ended.
-            for identity in _asking():
+            # Maybe its own server, not listening yet: decided when the rollout has ended.
+            for identity in _current_rollouts():
                 self._unanswered.setdefault(identity, ("localhost", port))
         return found == FOREIGN
 
     def _remember_names(self) -> None:
-        """Note which name an address was looked up for; ask in the context of who looks it up.
+        """Record the name of each looked-up address, in the context of the caller.
 
-        asyncio looks names up in a thread, which does not know for which rollout.
+        asyncio looks names up in a thread, which does not know the rollout.
         """
         look_up, look_up_later = socket.getaddrinfo, asyncio.BaseEventLoop.getaddrinfo
 
@@ -158,7 +158,7 @@ class NetworkWatch:
             return found
 
         async def getaddrinfo_later(loop: Any, host: Any, port: Any, **options: Any) -> Any:
-            self._hear("socket.getaddrinfo", (host, port))
+            self._audit("socket.getaddrinfo", (host, port))
             return await look_up_later(loop, host, port, **options)
 
         socket.getaddrinfo = getaddrinfo
@@ -166,7 +166,7 @@ class NetworkWatch:
 
 
 def peer_of(event: str, args: tuple[Any, ...]) -> Peer | None:
-    """(host, port) that an audit event is about; None where it is about no network."""
+    """The (host, port) of an audit event; None if it has none."""
     if event in CONNECTING:
         address = args[1] if len(args) > 1 else None
         if isinstance(address, tuple) and address:
@@ -178,14 +178,14 @@ def peer_of(event: str, args: tuple[Any, ...]) -> Peer | None:
     return None
 
 
-def place_of(url: str) -> Peer:
+def peer_of_url(url: str) -> Peer:
     """(host, port) of a URL, such as the gateway's."""
     found = urlsplit(url)
     return found.hostname or "", found.port
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own; a name other than `localhost` is not looked up."""
+    """Whether an address is this machine's own; names other than `localhost` are not resolved."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -194,12 +194,12 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_stream(sock: Any) -> bool:
-    # To connect a socket for datagrams sends nothing: so a program finds its own address.
+    # Connecting a datagram socket sends nothing; programs find their own address that way.
     return getattr(sock, "type", socket.SOCK_STREAM) == socket.SOCK_STREAM
 
 
-def _asking() -> list[Identity]:
-    """The rollouts for which this is done: one, or all of a group that is scored together."""
+def _current_rollouts() -> list[RolloutIdentity]:
+    """The current rollout, or all of a group that is scored together."""
     identity, unit = current.get(), current_unit.get()
     if identity is not None:
         return [identity]

@@ -1,17 +1,17 @@
-"""Rows of a run: the `rollout` events that every family of verifiers ends in."""
+"""Rows: the payload of `rollout` events, the same for every family of verifiers."""
 
 import json
 from typing import Any
 
 from .failures import describe
-from .identity import Identity
 from .jsonable import number, plain
+from .request_identity import RolloutIdentity
 
 Row = dict[str, Any]
 
 
-def finished(identity: Identity, **found: Any) -> Row:
-    """A scored rollout. A reward that is no finite number is an error, not a score."""
+def finished(identity: RolloutIdentity, **found: Any) -> Row:
+    """A scored rollout; a reward that is not a finite number is an error."""
     row = blank(identity)
     row.update(found)
     reward = number(row["reward"])
@@ -27,13 +27,13 @@ def finished(identity: Identity, **found: Any) -> Row:
 
 
 def failed(
-    identity: Identity, error: BaseException, *, in_scoring: bool = False, **found: Any
+    identity: RolloutIdentity, error: BaseException, *, in_scoring: bool = False, **found: Any
 ) -> Row:
-    """A rollout that has no reward, because of `error`; `in_scoring`: its answer is there."""
+    """A rollout that failed with `error`; with `in_scoring` after its completion."""
     return finished(identity, error=describe(error, in_scoring=in_scoring), **found)
 
 
-def blank(identity: Identity) -> Row:
+def blank(identity: RolloutIdentity) -> Row:
     return {
         "example_id": identity.example,
         "rollout": identity.rollout,
@@ -86,7 +86,7 @@ def _tool_call(call: Any) -> Any:
 
 
 def seconds(timing: Any) -> dict[str, float]:
-    """Timing of any family as {stage: seconds}; 0.1.x up to 0.1.13 counts milliseconds."""
+    """Timing of any family as {stage: seconds}; up to 0.1.13 it is in milliseconds."""
     timing = plain(timing)
     if not isinstance(timing, dict):
         return {}

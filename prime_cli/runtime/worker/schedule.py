@@ -1,6 +1,6 @@
-"""What a session needs of an environment, and the order in which its rollouts run.
+"""The interface of a loaded environment, and the schedule of its rollouts.
 
-What is owed runs a bounded number at a time; what may succeed later is tried again.
+A bounded number runs at a time; rollouts that may succeed later are retried.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from .spec import Spec
 
 
 class Generation(Protocol):
-    """A loaded environment: `v0.V0` or `v1.V1`, made from (spec, module).
+    """A loaded environment: `v0.V0` or `v1.V1`, constructed from (spec, module).
 
-    `environment` is what verifiers made; `unit` is "rollout", "group" or "episode"; at most
-    `lanes` units run at a time.
+    `environment` is verifiers' object; `unit` is "rollout", "group" or "episode"; at most `lanes`
+    units run at a time.
     """
 
     environment: Any
@@ -30,11 +30,11 @@ class Generation(Protocol):
 
     @property
     def answers(self) -> dict[str, Any]:
-        """{index of an example: its gold answer}, for those that have one."""
+        """Gold answers by the index of their example."""
 
     @property
     def lines(self) -> Iterator[bytes]:
-        """The examples in order, as the bytes that their fingerprint is made of."""
+        """The examples in order, as the input of their fingerprint."""
 
     @property
     def described(self) -> list[Example]:
@@ -42,7 +42,7 @@ class Generation(Protocol):
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """{name of a reward: its weight}; None where that cannot be told."""
+        """Weights by the name of their reward; None if unknown."""
 
     def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""
@@ -51,7 +51,7 @@ class Generation(Protocol):
         """One row for each rollout, whatever happens."""
 
     async def serve(self, run: Callable[[], Awaitable[None]]) -> None:
-        """Await `run()` with everything up that rollouts need."""
+        """Await `run()` while the servers that rollouts need are up."""
 
 
 SECONDS_TO_GIVE_UP = 3.0
@@ -76,7 +76,7 @@ class Schedule:
         self.cancelled = False
 
     async def run(self, units: list[Unit], lanes: int) -> None:
-        """Work through `units` in order with `lanes` of them at a time."""
+        """Run `units` in order, `lanes` of them at a time."""
         waiting = iter(units)
         self._workers = [
             asyncio.ensure_future(self._work(waiting)) for _ in range(min(lanes, len(units)))
@@ -86,11 +86,11 @@ class Schedule:
         except asyncio.CancelledError:
             if not self.cancelled:
                 raise
-            # The pieces that hold on are left to the end of the process.
+            # What ignores its cancellation ends with the process.
             await asyncio.wait(self._workers, timeout=SECONDS_TO_GIVE_UP)
 
     def cancel(self) -> None:
-        """Start nothing new, and give up what is in flight."""
+        """Start nothing new and cancel what is in flight."""
         self.cancelled = True
         for worker in self._workers:
             worker.cancel()
@@ -107,7 +107,7 @@ class Schedule:
         last = attempt + self._spec.max_retries
         again: dict[int, str] = {}
         while True:
-            # A task of its own: context variables that an environment sets end with the unit.
+            # A task of its own, so that context variables set by the environment end with the unit.
             task = asyncio.ensure_future(self._run_unit(example, rollouts, attempt))
             try:
                 rows = await task
@@ -125,7 +125,7 @@ class Schedule:
 
 
 def _had_no_answer(row: Row) -> bool:
-    """Whether to ask once more chooses among no answers, and may help: the endpoint failed."""
+    """Whether the endpoint failed before any answer, so that a retry is unbiased and may help."""
     error = row["error"]
     if error is None or error["in_scoring"]:
         return False

@@ -1,4 +1,4 @@
-"""One worker's life: spec, hello, import, load, start, rollouts, end."""
+"""A worker from start to end: spec, hello, import, load, start, rollouts, end."""
 
 import asyncio
 import importlib
@@ -13,15 +13,14 @@ from typing import Any, NoReturn
 from . import failures, guards, withheld_variables
 from .channel import Control, Events
 from .deadlines import Watchdog
+from .environment import Oracle, import_module, installed_version, top_level_modules
 from .examples import fingerprint, survey
 from .failures import traceback_of
-from .guards import seldom_collected
-from .identity import stamp_requests
+from .guards import rare_collections
 from .jsonable import plain
-from .loading import import_module, installed_version, top_level_modules
-from .network import ROLLOUT, NetworkWatch, place_of
-from .oracle import Oracle
+from .network import ROLLOUT, NetworkWatch, peer_of_url
 from .processes import adopt_orphans
+from .request_identity import stamp_requests
 from .rows import Row
 from .schedule import Generation, Schedule, Unit
 from .sockets import forward
@@ -32,8 +31,8 @@ FEWEST_THREADS = 32
 
 
 def main(descriptor: int) -> NoReturn:
-    """Never returns: ends the process, with 0 when all went well."""
-    guards.send_prints_to_log()
+    """Run the spec on stdin, then exit; with 0 if nothing failed."""
+    guards.redirect_stdout()
     adopt_orphans()
     events = Events(descriptor)
     control = Control()
@@ -42,12 +41,12 @@ def main(descriptor: int) -> NoReturn:
         Session(spec, events, control).run()
     except failures.StageFailed as failed:
         events.send("end", ok=False, stage=failed.stage, error=_detail(failed.error or failed))
-        guards.leave(1)
+        guards.exit_process(1)
     except BaseException as error:
         events.send("end", ok=False, stage="run", error=_detail(error))
-        guards.leave(1)
+        guards.exit_process(1)
     events.send("end", ok=True, stage=None, error=None)
-    guards.leave(0)
+    guards.exit_process(0)
 
 
 def _detail(error: BaseException) -> dict[str, Any]:
@@ -75,20 +74,20 @@ class Session:
 
     def run(self) -> None:
         """Raises StageFailed, with stage "interrupted" when the parent cancelled."""
-        self._greet()
+        self._send_hello()
         self._prepare()
         loop = asyncio.new_event_loop()
-        # Environments that ask for the current loop while they load get the one they run in.
+        # For environments that ask for the current loop while they load.
         asyncio.set_event_loop(loop)
         threads = max(FEWEST_THREADS, self._spec.concurrency)
         loop.set_default_executor(ThreadPoolExecutor(max_workers=threads))
-        with seldom_collected():
+        with rare_collections():
             module = import_module(self._spec.module)
             environment = self._load(module)
         oracle = Oracle(module, environment.gold, self._events)
         loop.run_until_complete(self._work(environment, oracle))
 
-    def _greet(self) -> None:
+    def _send_hello(self) -> None:
         spec = self._spec
         self._events.send(
             "hello",
@@ -108,8 +107,8 @@ class Session:
         outside = spec.base_url
         if spec.socket:
             spec.base_url = forward(spec.socket)
-        self._network.gateway = place_of(spec.base_url)
-        # Clients that the environment makes by default (judges) go the same way.
+        self._network.gateway = peer_of_url(spec.base_url)
+        # For the environment's own clients, such as judges, by default.
         os.environ.setdefault("OPENAI_API_KEY", spec.token)
         if os.environ.get("OPENAI_BASE_URL", outside) == outside:
             os.environ["OPENAI_BASE_URL"] = spec.base_url
@@ -126,7 +125,7 @@ class Session:
         self._events.send("asked", name="OPENAI_API_KEY", by=None, host=host)
 
     def _load(self, module: ModuleType) -> Generation:
-        # Imported here: what the other generation needs may not be installed.
+        # Lazy: the dependencies of the other generation may not be installed.
         name = self._spec.generation
         generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
         environment: Generation = generation(self._spec, module)
@@ -137,7 +136,8 @@ class Session:
         units = self._units(environment)
 
         async def run_unit(example: int, rollouts: list[int], attempt: int) -> list[Row]:
-            return self._network.hold_to(await environment.run_unit(example, rollouts, attempt))
+            rows = await environment.run_unit(example, rollouts, attempt)
+            return self._network.mark_refused(rows)
 
         schedule = Schedule(self._spec, run_unit, self._emit)
 
@@ -147,7 +147,7 @@ class Session:
             elif message["t"] == "oracle":
                 oracle.ask(message)
 
-        self._announce(environment, units, has_oracle=bool(oracle))
+        self._send_start(environment, units, has_oracle=bool(oracle))
         if self._spec.survey:
             self._events.send("survey", **survey(environment.described))
         self._network.phase = ROLLOUT
@@ -170,18 +170,18 @@ class Session:
             raise failures.StageFailed("interrupted", None)
 
     def _units(self, environment: Generation) -> list[Unit]:
-        """What is owed, as units. A group that is not complete is owed whole."""
+        """The rollouts left to run, as units; an incomplete group is run as a whole."""
         owed = self._spec.owed(self._used(environment))
         if environment.unit == "group":
             return [(example, list(range(self._spec.r))) for example, _ in owed]
         return [(example, [rollout]) for example, rollouts in owed for rollout in rollouts]
 
     def _used(self, environment: Generation) -> int:
-        """How many of the examples are run."""
+        """The number of examples to run."""
         count, first = len(environment.examples), self._spec.first
         return count if first is None else min(count, first)
 
-    def _announce(self, environment: Generation, units: list[Unit], *, has_oracle: bool) -> None:
+    def _send_start(self, environment: Generation, units: list[Unit], *, has_oracle: bool) -> None:
         self._events.send(
             "start",
             examples=len(environment.examples),

@@ -1,4 +1,4 @@
-"""The parent's orders, as read from the first line of stdin."""
+"""The spec of a run, read from the first line of stdin."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -54,7 +54,7 @@ class Spec:
         return self.attempts.get(f"{example}.{rollout}", 1)
 
     def owed(self, examples: int) -> list[tuple[int, list[int]]]:
-        """What is left to run: [(example, [rollout, ...]), ...] in order."""
+        """The rollouts left to run: [(example, [rollout, ...]), ...] in order."""
         done = {(example, rollout) for example, rollout in self.done}
         pairs = (
             (example, [r for r in range(self.r) if (example, r) not in done])

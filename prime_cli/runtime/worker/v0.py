@@ -4,19 +4,18 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from . import failures, rows, v0_rubrics
+from . import failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
+from .environment import load_v0
 from .examples import Example, line_of
-from .identity import Identity, acting_for
 from .jsonable import plain
-from .loading import load_v0
+from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
-from .saved import SavedRollouts, score_saved
 from .spec import Spec
-from .v0_families import FamilyA, FamilyB, FamilyBEarly, FamilyC
-from .v0_rubrics import usage_of, was_truncated
-from .watch import Unit, current_unit, watch_rollouts, watch_scoring
+from .v0_families import FamilyA, FamilyB, FamilyBEarly, FamilyC, usage_of, was_truncated
+from .v0_rescore import SavedRollouts, replay_rollouts
+from .v0_watch import UnitTrace, current_unit, watch_rollouts, watch_scoring
 
 FINGERPRINTED = ("prompt", "answer", "info", "task")
 FAMILIES = (FamilyC, FamilyB, FamilyBEarly, FamilyA)
@@ -36,17 +35,17 @@ class V0:
             self.environment, spec, policy_client(spec)
         )
         self.family = self._family.name
-        by_group = v0_rubrics.scores_groups(self.environment) and not spec.independent_scoring
+        by_group = v0_families.scores_groups(self.environment) and not spec.independent_scoring
         self.unit = "group" if by_group else "rollout"
         self.lanes = spec.concurrency
         if by_group:
             self.lanes = max(1, spec.concurrency // spec.r)
-        self._weights = v0_rubrics.reward_weights(self.environment)
+        self._weights = v0_families.reward_weights(self.environment)
         if spec.saved is not None:
-            score_saved(self.environment, SavedRollouts(spec.saved), run_rest=spec.run_rest)
+            replay_rollouts(self.environment, SavedRollouts(spec.saved), run_rest=spec.run_rest)
         watch_rollouts(self.environment)
         watch_scoring()
-        for rubric in v0_rubrics.outer_rubrics(self.environment):
+        for rubric in v0_families.outer_rubrics(self.environment):
             limit_scoring(rubric, spec.score_s)
         if hasattr(self.environment, "set_concurrency"):
             self.environment.set_concurrency(spec.concurrency)
@@ -87,8 +86,8 @@ class V0:
 
     async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
         """Rows of the example's `rollouts`, scored together; failures are rows as well."""
-        identities = [Identity(example, rollout, attempt) for rollout in rollouts]
-        unit = Unit(identities)
+        identities = [RolloutIdentity(example, rollout, attempt) for rollout in rollouts]
+        unit = UnitTrace(identities)
         current_unit.set(unit)
         try:
             alone = identities[0] if len(identities) == 1 else None
@@ -120,7 +119,7 @@ class V0:
             raise failures.StageFailed("load", ValueError("the dataset has no examples"))
         return found
 
-    def _finished(self, unit: Unit, position: int, outcome: dict[str, Any]) -> Row:
+    def _finished(self, unit: UnitTrace, position: int, outcome: dict[str, Any]) -> Row:
         state: dict[str, Any] = unit.states[position] or {}
         known = self._known(unit, position, state)
         known.update(outcome)
@@ -132,7 +131,7 @@ class V0:
             known["error"] = failures.describe(raised, in_scoring=True)
         return rows.finished(unit.identities[position], **known)
 
-    def _failed(self, unit: Unit, position: int, error: BaseException) -> Row:
+    def _failed(self, unit: UnitTrace, position: int, error: BaseException) -> Row:
         own = unit.errors[position]
         if own is None and any(unit.errors):
             own = failures.GroupFailed("another rollout of the group failed")
@@ -143,7 +142,7 @@ class V0:
         had = unit.errors[position] is None and bool(state) and state.get("error") is None
         return rows.failed(unit.identities[position], own or error, in_scoring=had, **known)
 
-    def _known(self, unit: Unit, position: int, state: Any) -> dict[str, Any]:
+    def _known(self, unit: UnitTrace, position: int, state: Any) -> dict[str, Any]:
         """What can be said of a rollout whether or not it was scored."""
         row = self.examples[unit.identities[position].example]
         return {
@@ -159,7 +158,7 @@ class V0:
             "state": {name: plain(state.get(name)) for name in self._spec.state_columns},
         }
 
-    def _raised(self, unit: Unit, known: dict[str, Any]) -> Exception | None:
+    def _raised(self, unit: UnitTrace, known: dict[str, Any]) -> Exception | None:
         """The failure of a reward function that counts; one with weight 0 only lacks a value."""
         known["metrics"] = {**(known.get("metrics") or {}), **dict.fromkeys(unit.raised)}
         for name, message in unit.raised.items():

@@ -8,9 +8,9 @@ from typing import Any
 from . import failures, rows, v1_config
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
 from .examples import Example, line_of
-from .identity import Identity, acting_for
 from .jsonable import plain
 from .processes import free_mb, processes_that_fit
+from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
 from .spec import Spec
 from .v1_harness import prepare, settle
@@ -31,14 +31,14 @@ class V1:
         os.environ[KEY_VARIABLE] = spec.token
         loaders = _loaders()
         settle(spec)
-        config, seats = v1_config.build(spec)
+        config, agents = v1_config.build(spec)
         # Where judges with the default client go: to the gateway, with its token.
         os.environ.setdefault("PRIME_API_KEY", spec.token)
         os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
-        self.harness = v1_config.described(seats)
-        self.agents = v1_config.facts(seats)
-        self._by_process = any(not seat.in_process for seat in seats)
-        self._prepared_here = v1_config.run_here(seats)
+        self.harness = v1_config.describe(agents)
+        self.agents = v1_config.to_dicts(agents)
+        self._by_process = any(not seat.in_process for seat in agents)
+        self._prepared_here = v1_config.local_agents(agents)
         try:
             self.environment = loaders.load_environment(config)
             self.examples = self._read_tasks()
@@ -96,7 +96,7 @@ class V1:
 
     async def run_unit(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
         """The rows of one episode (one row); failures are rows as well."""
-        identity = Identity(example, rollouts[0], attempt)
+        identity = RolloutIdentity(example, rollouts[0], attempt)
         task = self.examples[example]
         try:
             with acting_for(identity), Deadline(self._spec.timeout_s, self._late()):
@@ -114,7 +114,7 @@ class V1:
     def _late(self) -> RolloutTimeout:
         return RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
 
-    async def _run_episode(self, task: Any, identity: Identity) -> Any:
+    async def _run_episode(self, task: Any, identity: RolloutIdentity) -> Any:
         slot = self.environment.slots(task, 1)[0]
         return await self.environment.run_slot(slot, self._context_for(identity))
 
@@ -131,7 +131,7 @@ class V1:
             raise failures.StageFailed("load", ValueError("the taskset has no tasks"))
         return found
 
-    def _context_for(self, identity: Identity) -> Any:
+    def _context_for(self, identity: RolloutIdentity) -> Any:
         """In one process the calls carry headers; other harnesses get a base URL of their own."""
         if not self._by_process:
             return self._shared

@@ -1,6 +1,6 @@
-"""The config of a v1 environment, which is upstream's own but for one thing: where agents run.
+"""The config of a v1 environment: verifiers' own, except for where agents run.
 
-By default that is a sandbox of the Prime cloud. Where nobody asked for it, agents run here.
+Its default is a sandbox of the Prime cloud; unless chosen explicitly, agents run locally instead.
 """
 
 import json
@@ -16,7 +16,7 @@ from . import v1_harness
 from .failures import BadArguments, StageFailed
 from .spec import Spec
 
-CLOUD, HERE = "prime", "subprocess"
+CLOUD, LOCAL = "prime", "subprocess"
 PROGRAMS = {"docker": "docker", "podman": "podman", "apptainer": "apptainer"}
 ANSWER_S = 30.0
 ACCOUNTS = {
@@ -29,10 +29,10 @@ ACCOUNTS = {
 
 @dataclass
 class AgentInfo:
-    """What plays one agent: the id of its harness, and the type of its runtime.
+    """One agent: the id of its harness and the type of its runtime.
 
-    `instead_of` is the runtime that it would have by default, where that is another one.
-    `runs_commands` says that the model may run shell commands there.
+    `instead_of` is the default runtime, if another one is used. `runs_commands` says that the model
+    can run shell commands.
     """
 
     name: str
@@ -47,25 +47,25 @@ class AgentInfo:
 
 
 def build(spec: Spec) -> tuple[Any, list[AgentInfo]]:
-    """(config, what plays each agent); raises StageFailed("arguments") for what cannot run here."""
+    """The config and its agents; raises StageFailed("arguments") for what cannot run here."""
     from verifiers.v1.utils.loaders import resolve_env_config
 
-    raw = merged({"taskset": {"id": spec.module, **spec.args}}, spec.extra)
+    raw = merge({"taskset": {"id": spec.module, **spec.args}}, spec.extra)
     if spec.harness is not None:
         names = roles(_resolved(resolve_env_config, raw))
-        raw = merged(raw, {name: {"harness": {"id": spec.harness}} for name in names})
+        raw = merge(raw, {name: {"harness": {"id": spec.harness}} for name in names})
     config = _resolved(resolve_env_config, raw)
     moved = [name for name, role in roles(config).items() if _is_moved(name, role, spec)]
     config = _resolved(
         resolve_env_config,
-        merged(raw, {name: {"runtime": {"type": HERE}} for name in moved}),
+        merge(raw, {name: {"runtime": {"type": LOCAL}} for name in moved}),
     )
-    hosted = v1_harness.run_in_process(spec.call_retries)
-    seats = [_seat(name, config, hosted=hosted) for name in roles(config)]
-    for seat in seats:
-        if seat.name in moved:
-            seat.instead_of = CLOUD
-    return config, seats
+    in_process = v1_harness.run_in_process(spec.call_retries)
+    agents = [_agent_info(name, config, in_process=in_process) for name in roles(config)]
+    for agent in agents:
+        if agent.name in moved:
+            agent.instead_of = CLOUD
+    return config, agents
 
 
 def roles(config: Any) -> dict[str, Any]:
@@ -76,28 +76,28 @@ def roles(config: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if isinstance(value, AgentConfig)}
 
 
-def merged(base: Any, over: dict[str, Any]) -> dict[str, Any]:
-    """`over` laid over `base`, dicts within dicts too."""
+def merge(base: Any, over: dict[str, Any]) -> dict[str, Any]:
+    """`base` updated with `over`, recursively."""
     result = dict(base)
     for name, value in over.items():
         both = isinstance(value, dict) and isinstance(result.get(name), dict)
-        result[name] = merged(result[name], value) if both else value
+        result[name] = merge(result[name], value) if both else value
     return result
 
 
-def described(seats: list[AgentInfo]) -> str:
-    """How the agents are played, in words: `null, in-process`."""
-    return " + ".join(sorted({str(seat) for seat in seats}))
+def describe(agents: list[AgentInfo]) -> str:
+    """The agents in words, such as `null, in-process`."""
+    return " + ".join(sorted({str(agent) for agent in agents}))
 
 
-def run_here(seats: list[AgentInfo]) -> list[str]:
-    """The agents whose harnesses are processes of this machine."""
-    return [seat.name for seat in seats if seat.runtime == HERE and not seat.in_process]
+def local_agents(agents: list[AgentInfo]) -> list[str]:
+    """The names of agents whose harnesses are processes of this machine."""
+    return [agent.name for agent in agents if agent.runtime == LOCAL and not agent.in_process]
 
 
-def facts(seats: list[AgentInfo]) -> list[dict[str, Any]]:
-    """The same as the parent reads it."""
-    return [asdict(seat) for seat in seats]
+def to_dicts(agents: list[AgentInfo]) -> list[dict[str, Any]]:
+    """The agents as the parent reads them."""
+    return [asdict(agent) for agent in agents]
 
 
 def _resolved(resolve: Callable[[dict[str, Any]], Any], raw: dict[str, Any]) -> Any:
@@ -108,12 +108,12 @@ def _resolved(resolve: Callable[[dict[str, Any]], Any], raw: dict[str, Any]) -> 
 
 
 def _is_moved(name: str, role: Any, spec: Spec) -> bool:
-    """Whether a role's runtime is the Prime cloud, and nobody asked for that."""
-    asked = "runtime" in (spec.extra.get(name) or {})
-    return not asked and getattr(role.runtime, "type", None) == CLOUD
+    """Whether a role runs in the Prime cloud only by default."""
+    is_chosen = "runtime" in (spec.extra.get(name) or {})
+    return not is_chosen and getattr(role.runtime, "type", None) == CLOUD
 
 
-def _seat(name: str, config: Any, *, hosted: bool) -> AgentInfo:
+def _agent_info(name: str, config: Any, *, in_process: bool) -> AgentInfo:
     from verifiers.v1.harnesses.null import NullHarness
     from verifiers.v1.utils import loaders
 
@@ -123,15 +123,15 @@ def _seat(name: str, config: Any, *, hosted: bool) -> AgentInfo:
     task = loaders.task_type(config.taskset.id)
     runtime = str(role.runtime.type)
     is_null = kind is NullHarness
-    seat = AgentInfo(
+    agent = AgentInfo(
         name=name,
         harness="null" if is_null else str(own.id),
         runtime=runtime,
-        in_process=hosted and is_null and runtime == HERE and not own.resolved_env,
+        in_process=in_process and is_null and runtime == LOCAL and not own.resolved_env,
         runs_commands=bool(kind.EXECUTES_CODE),
     )
-    _require_place(seat, kind, task)
-    return seat
+    _require_runtime(agent, kind, task)
+    return agent
 
 
 def _default_harness(config: Any) -> Any:
@@ -140,25 +140,25 @@ def _default_harness(config: Any) -> Any:
     return default_agent_harness(config.taskset.id)
 
 
-def _require_place(seat: AgentInfo, kind: Any, task: Any) -> None:
-    """Raise for a runtime that is not to be had, or that the harness or its tasks cannot use."""
-    if seat.runtime == HERE:
+def _require_runtime(agent: AgentInfo, kind: Any, task: Any) -> None:
+    """Raise for a runtime that is unavailable, or that the harness or its tasks cannot use."""
+    if agent.runtime == LOCAL:
         needing = task if task.NEEDS_CONTAINER else kind if kind.NEEDS_CONTAINER else None
         if needing is not None:
-            chosen = json.dumps({seat.name: {"runtime": {"type": "docker"}}})
+            chosen = json.dumps({agent.name: {"runtime": {"type": "docker"}}})
             raise _refused(
-                f"the agent `{seat.name}` needs a container, as {needing.__name__} says: choose "
+                f"the agent `{agent.name}` needs a container, as {needing.__name__} says: choose "
                 f"its runtime with `-x '{chosen}'`"
             )
-    program = PROGRAMS.get(seat.runtime)
+    program = PROGRAMS.get(agent.runtime)
     if program is not None:
-        _require_program(program, seat.runtime)
-    variable, file = ACCOUNTS.get(seat.runtime, (None, None))
+        _require_program(program, agent.runtime)
+    variable, file = ACCOUNTS.get(agent.runtime, (None, None))
     if variable is not None and not (
         os.environ.get(variable) or (file is not None and Path(file).expanduser().exists())
     ):
         raise _refused(
-            f"the runtime `{seat.runtime}` needs an account: let it read your key with "
+            f"the runtime `{agent.runtime}` needs an account: let it read your key with "
             f"`--env-var {variable}`"
         )
 
@@ -167,7 +167,7 @@ def _require_program(program: str, runtime: str) -> None:
     if shutil.which(program) is None:
         raise _refused(f"the runtime `{runtime}` needs `{program}`, which is not installed")
     try:
-        asked = subprocess.run(
+        result = subprocess.run(
             [program, "version"],
             capture_output=True,
             encoding="utf-8",
@@ -178,9 +178,9 @@ def _require_program(program: str, runtime: str) -> None:
         raise _refused(
             f"the runtime `{runtime}` needs `{program}`, which does not answer"
         ) from None
-    if asked.returncode:
-        said = asked.stderr.strip().rpartition("\n")[2]
-        raise _refused(f"the runtime `{runtime}` needs `{program}`, which says: {said}")
+    if result.returncode:
+        message = result.stderr.strip().rpartition("\n")[2]
+        raise _refused(f"the runtime `{runtime}` needs `{program}`, which says: {message}")
 
 
 def _refused(sentence: str) -> StageFailed:

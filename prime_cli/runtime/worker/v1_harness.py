@@ -20,14 +20,13 @@ import re
 import sys
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
 from .client import loopback_client
 from .failures import BadArguments, StageFailed
-from .identity import current
-from .runtimes import backend_of, is_plain_subprocess, provisioned, runtime_class
+from .request_identity import current
 from .spec import Spec
 
 SOURCES = ("CHAT_PROGRAM_SOURCE", "PROGRAM_SOURCE")
@@ -38,7 +37,7 @@ arguments: ContextVar[list[str]] = ContextVar("prime_program_arguments")
 
 
 def run_in_process(call_retries: int) -> bool:
-    """Make `null` run its program here, in a runtime that is this machine; whether it can be."""
+    """Make `null` run its program in this process on a local runtime; False where it cannot."""
     from verifiers.v1.harnesses.null import harness as module
 
     null = module.NullHarness
@@ -55,16 +54,16 @@ def run_in_process(call_retries: int) -> bool:
     async def launch(
         self: Any, ctx: Any, trace: Any, runtime: Any, *given: Any, **named: Any
     ) -> Any:
-        here = is_plain_subprocess(runtime) and not self.config.resolved_env
-        place = _Here(runtime, source, program) if here else runtime
-        return await by_process[1](self, ctx, trace, place, *given, **named)
+        is_local = is_plain_subprocess(runtime) and not self.config.resolved_env
+        target = _InProcess(runtime, source, program) if is_local else runtime
+        return await by_process[1](self, ctx, trace, target, *given, **named)
 
     null.setup, null.launch = setup, launch
     return True
 
 
-class _Here:
-    """A runtime, but for one script, which is run in this process."""
+class _InProcess:
+    """A runtime that runs one script in this process, and delegates everything else."""
 
     def __init__(self, runtime: Any, source: str, program: Callable[[], Any]) -> None:
         self._runtime = runtime
@@ -84,7 +83,7 @@ class _Here:
         from verifiers.v1.runtimes import ProgramResult
 
         del env  # what the harness's own `env` adds, which is nothing here
-        arguments.set([self._placed(word) for word in argv])
+        arguments.set([self._local_path(word) for word in argv])
         try:
             await self._program()
         except SystemExit as leaving:
@@ -96,7 +95,7 @@ class _Here:
 
     run = run_program
 
-    def _placed(self, word: str) -> str:
+    def _local_path(self, word: str) -> str:
         """`word` with a path of the runtime's folder as one of this process."""
         if not word.startswith(MESSAGES_FILE):
             return word
@@ -161,7 +160,7 @@ def settle(spec: Spec) -> None:
 
 
 async def prepare(names: list[str], environment: Any) -> None:
-    """Do what the harnesses of the agents `names` do first; raises StageFailed("harness")."""
+    """Set up the harnesses of the agents `names`; raises StageFailed("harness")."""
     for name in names:
         harness = environment._harnesses[name]  # noqa: SLF001 - same name from 0.3 on
         try:
@@ -178,7 +177,7 @@ def _use_own_packages() -> None:
 
     async def prepare_uv_script(self: Any, script: Any, *given: Any, **named: Any) -> list[str]:
         text = script if isinstance(script, str) else script.decode()
-        if not is_plain_subprocess(self) or not _are_here(text):
+        if not is_plain_subprocess(self) or not _are_installed(text):
             found: list[str] = await by_uv(self, script, *given, **named)
             return found
         path = f"{backend_of(self).scripts_dir}/{uuid.uuid5(uuid.NAMESPACE_OID, text)}.py"
@@ -188,7 +187,7 @@ def _use_own_packages() -> None:
     runtime_type.prepare_uv_script = prepare_uv_script
 
 
-def _are_here(script: str) -> bool:
+def _are_installed(script: str) -> bool:
     """Whether all packages that a script names are installed beside verifiers."""
     block = _BLOCK.search(script)
     try:
@@ -197,3 +196,44 @@ def _are_here(script: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return block is not None
+
+
+# --- Runtimes of verifiers ---
+# Up to 0.4.0 each kind of runtime is a class of its own. From 0.4.1 on `Runtime` is a view, with a
+# user and variables of its own, of a backend that knows the folders and the machine's lifetime.
+
+
+def runtime_class() -> Any:
+    """The class that prepares scripts for a runtime on this machine."""
+    from verifiers.v1 import runtimes
+
+    return getattr(runtimes, "SubprocessRuntime", None) or runtimes.Runtime
+
+
+def backend_of(runtime: Any) -> Any:
+    """The backend of `runtime`, which knows its folders."""
+    return getattr(runtime, "backend", runtime)
+
+
+def is_plain_subprocess(runtime: Any) -> bool:
+    """Whether `runtime` starts programs as this user with these variables on this machine."""
+    bound = getattr(runtime, "user", None) or getattr(runtime, "env", None)
+    return bool(runtime.type == "subprocess") and not bound
+
+
+@contextlib.asynccontextmanager
+async def provisioned() -> AsyncIterator[Any]:
+    """A runtime on this machine, stopped at the end."""
+    from verifiers.v1 import runtimes
+
+    config, name = runtimes.SubprocessConfig(), f"prime-{uuid.uuid4().hex}"
+    if hasattr(runtimes, "provision_runtime"):
+        async with runtimes.provision_runtime(config, name) as runtime:
+            yield runtime
+        return
+    runtime = runtimes.make_runtime(config, name=name)
+    try:
+        await runtime.start()
+        yield runtime
+    finally:
+        await runtime.stop()

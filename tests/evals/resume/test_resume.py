@@ -142,7 +142,7 @@ def test_a_data_set_that_is_another_one_is_refused_before_the_model_is_called(
     before = run.folder.manifest.read_bytes()
     results = run.folder.results.read_bytes()
     model.requests.clear()
-    with pytest.raises(Conflict, match="the first 8 examples are others now") as raised:
+    with pytest.raises(Conflict, match="the first 8 examples have changed") as raised:
         run_live(tmp_path, interpreter, model.url, num_examples=8, resumed=run.folder)
     assert raised.value.exit_code == 7
     assert "seed" in (raised.value.hint or "")

@@ -32,14 +32,14 @@ def test_other_examples_end_the_worker_before_a_model_is_called(
     model: ScriptedModel, log: Path
 ) -> None:
     said = run_worker(small_spec(model, n=3, prefix=2, fingerprint="ab" * 32), log)
-    require_refused(said, "the first 2 examples are others now")
+    require_refused(said, "the first 2 examples have changed")
     assert model.calls == []
 
 
 def test_fewer_examples_than_before_are_others(model: ScriptedModel, log: Path) -> None:
     before = fingerprint_of(model, log, 3)
     said = run_worker(small_spec(model, n=2, prefix=3, fingerprint=before), log)
-    require_refused(said, "the data set had 3 examples and has 2")
+    require_refused(said, "the data set had 3 examples and now has 2")
 
 
 CHOICE = "Which tower?\n(A) the Eiffel Tower\n(B) the Tower Bridge"

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from prime_cli.runtime.worker.guards import NEW_OBJECTS, seldom_collected
+from prime_cli.runtime.worker.guards import NEW_OBJECTS, rare_collections
 
 
 def test_collections_are_rare_within_and_as_usual_after_a_failure() -> None:
@@ -12,7 +12,7 @@ def test_collections_are_rare_within_and_as_usual_after_a_failure() -> None:
     assert gc.get_threshold() == usual
 
 
-@seldom_collected()
+@rare_collections()
 def _fail_within() -> None:
     assert gc.get_threshold()[0] == NEW_OBJECTS
     raise ValueError("broken")

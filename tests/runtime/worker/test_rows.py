@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from prime_cli.runtime.worker.identity import Identity
+from prime_cli.runtime.worker.request_identity import RolloutIdentity
 from prime_cli.runtime.worker.rows import finished, messages, seconds
 
-FIRST = Identity(0, 0, 1)
+FIRST = RolloutIdentity(0, 0, 1)
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
 
 

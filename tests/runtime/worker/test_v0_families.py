@@ -2,7 +2,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from prime_cli.runtime.worker.v0_rubrics import reward_weights, scores_groups
+from prime_cli.runtime.worker.v0_families import reward_weights, scores_groups
 
 
 class Rubric:

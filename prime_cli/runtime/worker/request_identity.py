@@ -1,10 +1,9 @@
-"""Who a model call is made for: carried by a context variable, stamped on every request.
+"""Which rollout a model call belongs to: a context variable, stamped on every request.
 
 All HTTP of Python's model clients goes through httpx or its successor httpx2. `stamp_requests`
-wraps the one method that every request passes, so that the environment's own clients (judges,
-say) are known as well as the policy's. Calls to other hosts than the gateway are left as they are;
-one that carries the gateway's token and is refused there is told, since no key was wrong: the
-token stands in for the user's OPENAI_API_KEY.
+wraps the one method that every request passes, so that calls of the environment's own clients, such
+as judges, are attributed as well. Calls to other hosts are not changed. If one of them carries the
+gateway's token, which stands in for the user's OPENAI_API_KEY, and is refused, that is reported.
 """
 
 import contextlib
@@ -15,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-Place = tuple[str | None, int | None]
+HostPort = tuple[str | None, int | None]
 OnRefused = Callable[[str], None]
-"""Told the host that refused the gateway's token."""
+"""Called with the host that refused the gateway's token."""
 
 REFUSALS = (401, 403)
 
 
 @dataclass(frozen=True)
-class Identity:
+class RolloutIdentity:
     """One attempt at one rollout of one example."""
 
     example: int
@@ -40,16 +39,16 @@ class Identity:
 
     @property
     def path(self) -> str:
-        """The same as a piece of a URL, for clients that cannot be given headers."""
+        """The identity as a path segment, for clients without custom headers."""
         return f"r/{self.example}.{self.rollout}.{self.attempt}"
 
 
-current: ContextVar[Identity | None] = ContextVar("prime_identity", default=None)
+current: ContextVar[RolloutIdentity | None] = ContextVar("prime_identity", default=None)
 
 
 @contextlib.contextmanager
-def acting_for(identity: Identity | None) -> Iterator[None]:
-    """Calls made within, and in tasks started within, are made for `identity`."""
+def acting_for(identity: RolloutIdentity | None) -> Iterator[None]:
+    """Attribute calls within the context, and in tasks started there, to `identity`."""
     token = current.set(identity)
     try:
         yield
@@ -58,36 +57,36 @@ def acting_for(identity: Identity | None) -> Iterator[None]:
 
 
 def stamp_requests(base_url: str, token: str, on_refused: OnRefused) -> None:
-    """Make clients put the current identity on requests to the gateway at `base_url`.
+    """Stamp the current identity on requests to the gateway at `base_url`.
 
-    `on_refused` is told of other hosts that refuse the gateway's `token`, each once.
+    `on_refused` is called once for each other host that refuses the gateway's `token`.
     """
     target = urlsplit(base_url)
-    place = (target.hostname, target.port)
-    refusals = Refusals(place, token, on_refused)
+    gateway = (target.hostname, target.port)
+    refusals = Refusals(gateway, token, on_refused)
     for name in ("httpx", "httpx2"):
         module = sys.modules.get(name)
         if module is not None:
-            _stamp_sync(module.Client, place, refusals)
-            _stamp_async(module.AsyncClient, place, refusals)
+            _stamp_sync(module.Client, gateway, refusals)
+            _stamp_async(module.AsyncClient, gateway, refusals)
 
 
 class Refusals:
-    """Answers of other hosts to calls that carry the gateway's token."""
+    """Responses of other hosts to calls with the gateway's token."""
 
-    def __init__(self, gateway: Place, token: str, on_refused: OnRefused) -> None:
+    def __init__(self, gateway: HostPort, token: str, on_refused: OnRefused) -> None:
         self._gateway = gateway
         self._token = token
         self._on_refused = on_refused
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def look(self, request: Any, response: Any) -> None:
-        """Tell of the host of `request` where it refused the token."""
+    def check(self, request: Any, response: Any) -> None:
+        """Report the host of `request` if it refused the token."""
         host = request.url.host
-        if response.status_code not in REFUSALS or host in self._told:
+        if response.status_code not in REFUSALS or host in self._reported:
             return
         if (host, request.url.port) != self._gateway and self._carries_token(request.headers):
-            self._told.add(host)
+            self._reported.add(host)
             self._on_refused(host)
 
     def _carries_token(self, headers: Any) -> bool:
@@ -95,33 +94,33 @@ class Refusals:
         return any(value.rpartition(" ")[2] == self._token for value in given)
 
 
-def _stamp_sync(client: Any, place: Place, refusals: Refusals) -> None:
+def _stamp_sync(client: Any, gateway: HostPort, refusals: Refusals) -> None:
     plain_send = client.send
 
     def send(self: Any, request: Any, **options: Any) -> Any:
-        _stamp(self, request, place)
+        _stamp(self, request, gateway)
         response = plain_send(self, request, **options)
-        refusals.look(request, response)
+        refusals.check(request, response)
         return response
 
     client.send = send
 
 
-def _stamp_async(client: Any, place: Place, refusals: Refusals) -> None:
+def _stamp_async(client: Any, gateway: HostPort, refusals: Refusals) -> None:
     plain_send = client.send
 
     async def send(self: Any, request: Any, **options: Any) -> Any:
-        _stamp(self, request, place)
+        _stamp(self, request, gateway)
         response = await plain_send(self, request, **options)
-        refusals.look(request, response)
+        refusals.check(request, response)
         return response
 
     client.send = send
 
 
-def _stamp(client: Any, request: Any, place: Place) -> None:
+def _stamp(client: Any, request: Any, gateway: HostPort) -> None:
     identity = current.get()
-    if identity is None or (request.url.host, request.url.port) != place:
+    if identity is None or (request.url.host, request.url.port) != gateway:
         return
     if "X-Prime-Example" not in request.headers:
         role = getattr(client, "prime_role", "judge")

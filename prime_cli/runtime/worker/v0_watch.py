@@ -1,7 +1,8 @@
-"""Sees what verifiers hides: the rollouts within a group, and reward functions that raise.
+"""Observe what verifiers hides: the rollouts of a group, and reward functions that raise.
 
-verifiers v0 logs a raising reward function and goes on with a reward of 0; the log record is the
-only trace of it. A unit of work collects such records, and its rollouts' states, in a `Unit`.
+verifiers v0 logs a raising reward function and continues with a reward of 0; the log record is the
+only trace of it. Such records, and the states of rollouts, are collected for each unit in a
+`UnitTrace`.
 """
 
 import asyncio
@@ -11,19 +12,19 @@ import sys
 from contextvars import ContextVar
 from typing import Any
 
-from .identity import Identity, acting_for
+from .request_identity import RolloutIdentity, acting_for
 
-current_unit: ContextVar["Unit | None"] = ContextVar("prime_unit", default=None)
+current_unit: ContextVar["UnitTrace | None"] = ContextVar("prime_unit", default=None)
 RAISED = re.compile(r"Error calling (?:group )?reward function (.+?): (.*)", re.DOTALL)
 
 
-class Unit:
-    """What is seen of one unit while it runs.
+class UnitTrace:
+    """What was observed of one unit.
 
-    `raised` are the messages, and `exceptions` the exceptions themselves, by reward function.
+    `raised` holds messages and `exceptions` the exceptions, by reward function.
     """
 
-    def __init__(self, identities: list[Identity]) -> None:
+    def __init__(self, identities: list[RolloutIdentity]) -> None:
         self.identities = identities
         self.states: list[Any] = [None] * len(identities)
         self.errors: list[Exception | None] = [None] * len(identities)
@@ -33,13 +34,13 @@ class Unit:
         self._begun = 0
 
     def begin(self) -> int:
-        """The position of the rollout that begins now: they begin in the order of the inputs."""
+        """The position of the next rollout: rollouts begin in the order of the inputs."""
         position = self._begun % len(self.identities)
         self._begun += 1
         return position
 
     async def end(self) -> None:
-        """Give up rollouts that are still running: their group has failed."""
+        """Cancel rollouts that are still running: their group has failed."""
         running = [task for task in self.tasks if not task.done()]
         for task in running:
             task.cancel()

@@ -1,8 +1,8 @@
-"""Rollouts that were run before, to be scored again: they stand in for the environment's own.
+"""Score saved rollouts again: they replace those of the environment.
 
-verifiers runs `environment.rollout` and hands what it returns to the rubric, each release in its
-own way. So it is left to do that; only the rollout itself is read from a file. What a rollout
-leaves in its state beyond messages, counts and the state columns that were kept is not there.
+Each release of verifiers passes the result of `environment.rollout` to the rubric in its own way,
+so only that method is replaced, by one that reads a file. A restored state has messages, counts
+and the saved state columns, and nothing else.
 """
 
 import inspect
@@ -10,43 +10,43 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .identity import Identity, current
 from .jsonable import plain
+from .request_identity import RolloutIdentity, current
 from .rows import Row
 
 EMPTY_TIMES = {"generation_ms": 0.0, "scoring_ms": 0.0, "total_ms": 0.0}
 
 
 class NotSaved(Exception):
-    """There is no completion of this rollout, or it answers another prompt."""
+    """The rollout has no saved completion, or one of another prompt."""
 
 
 class SavedRollouts:
-    """The lines of a JSONL file by (example_id, rollout); one is in memory at a time."""
+    """The lines of a JSONL file by (example_id, rollout), read one at a time."""
 
     def __init__(self, path: str) -> None:
         self._file = Path(path).open("rb")  # noqa: SIM115 - as long as the worker lives
-        self._places: dict[tuple[int, int], int] = {}
-        place = 0
+        self._offsets: dict[tuple[int, int], int] = {}
+        offset = 0
         for line in self._file:
             row = json.loads(line)
-            self._places[row["example_id"], row["rollout"]] = place
-            place += len(line)
+            self._offsets[row["example_id"], row["rollout"]] = offset
+            offset += len(line)
 
-    def holds(self, identity: Identity) -> bool:
-        return (identity.example, identity.rollout) in self._places
+    def holds(self, identity: RolloutIdentity) -> bool:
+        return (identity.example, identity.rollout) in self._offsets
 
     def find(self, example: int, rollout: int) -> Row:
         """Raises NotSaved."""
-        place = self._places.get((example, rollout))
-        if place is None:
+        offset = self._offsets.get((example, rollout))
+        if offset is None:
             raise NotSaved(f"example {example} has no saved rollout {rollout}")
-        self._file.seek(place)
+        self._file.seek(offset)
         return dict(json.loads(self._file.readline()))
 
 
-def score_saved(environment: Any, saved: SavedRollouts, *, run_rest: bool = False) -> None:
-    """Make `environment.rollout` give the saved ones in place of running any.
+def replay_rollouts(environment: Any, saved: SavedRollouts, *, run_rest: bool = False) -> None:
+    """Make `environment.rollout` return saved rollouts instead of running any.
 
     With `run_rest` those that are not saved are run.
     """
@@ -62,8 +62,8 @@ def score_saved(environment: Any, saved: SavedRollouts, *, run_rest: bool = Fals
         if identity is None:
             raise NotSaved("the rollout does not say which one it is")
         row = saved.find(identity.example, identity.rollout)
-        asked = given["input"].get("prompt") if by_state else given.get("prompt")
-        require_same_prompt(asked, row["prompt"], identity.example)
+        prompt = given["input"].get("prompt") if by_state else given.get("prompt")
+        require_same_prompt(prompt, row["prompt"], identity.example)
         if by_state:
             return await _state(environment, row, args, kwargs)
         completion = _with_objects(row["completion"])
@@ -72,13 +72,13 @@ def score_saved(environment: Any, saved: SavedRollouts, *, run_rest: bool = Fals
     environment.rollout = rollout
 
 
-def require_same_prompt(asked: Any, answered: Any, example: int) -> None:
+def require_same_prompt(prompt: Any, answered: Any, example: int) -> None:
     """Raise NotSaved where a completion would be scored as the answer to another prompt."""
-    if _said(asked) != _said(answered):
+    if _texts(prompt) != _texts(answered):
         raise NotSaved(f"the prompt of example {example} is not the one that was answered")
 
 
-def _said(prompt: Any) -> list[tuple[Any, str]]:
+def _texts(prompt: Any) -> list[tuple[Any, str]]:
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]
     found = []
@@ -128,17 +128,17 @@ def _steps(prompt: Any, completion: Any, row: Row) -> Any:
     if not isinstance(prompt, list):
         prompt = [prompt]
     last = len(completion) - 1
-    for place, message in enumerate(completion):
+    for index, message in enumerate(completion):
         if not isinstance(message, str) and message.get("role") != "assistant":
             continue
         yield {
-            "prompt": [*prompt, *completion[:place]],
+            "prompt": [*prompt, *completion[:index]],
             "completion": [message],
             "response": None,
             "tokens": None,
             "reward": None,
             "advantage": None,
-            "is_truncated": place == last and bool(row.get("is_truncated")),
+            "is_truncated": index == last and bool(row.get("is_truncated")),
             "trajectory_id": "",
             "extras": {},
         }

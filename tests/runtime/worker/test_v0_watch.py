@@ -4,13 +4,13 @@ import logging
 
 import pytest
 
-from prime_cli.runtime.worker.identity import Identity
-from prime_cli.runtime.worker.watch import Unit, current_unit, watch_scoring
+from prime_cli.runtime.worker.request_identity import RolloutIdentity
+from prime_cli.runtime.worker.v0_watch import UnitTrace, current_unit, watch_scoring
 
 
 @pytest.mark.parametrize("name", ["exact_match", "exact match", "<lambda>", "a: b"])
 def test_a_reward_function_that_raises_is_seen_by_any_name(name: str) -> None:
-    unit = Unit([Identity(0, 0)])
+    unit = UnitTrace([RolloutIdentity(0, 0)])
     handlers = logging.getLogger("verifiers").handlers[:]
     watch_scoring()
     token = current_unit.set(unit)

@@ -1,14 +1,18 @@
-"""Import an environment's module and call its `load_environment`; failures say what to do."""
+"""An environment's module: import it, call its `load_environment`, ask its oracle."""
 
+import asyncio
 import importlib
 import importlib.metadata
 import inspect
+import json
 from collections.abc import Callable, Collection, Iterable
 from types import ModuleType
 from typing import Any
 
+from .channel import Events
 from .failures import BadArguments, StageFailed
 from .guards import Handlers
+from .jsonable import plain
 from .spec import Spec
 
 
@@ -21,7 +25,7 @@ def installed_version(name: str) -> str | None:
 
 
 def top_level_modules(name: str) -> set[str]:
-    """What the installed distribution `name` can be imported as; nothing where it is not known."""
+    """The import names of the installed distribution `name`; empty if unknown."""
     try:
         files = importlib.metadata.files(name) or ()
     except (importlib.metadata.PackageNotFoundError, ValueError):
@@ -30,7 +34,7 @@ def top_level_modules(name: str) -> set[str]:
 
 
 def import_module(name: str) -> ModuleType:
-    """The environment's module; whatever it raises is the import's failure, SystemExit too."""
+    """Import the module; whatever it raises, even SystemExit, fails the stage "import"."""
     with Handlers():
         try:
             return importlib.import_module(name)
@@ -39,7 +43,7 @@ def import_module(name: str) -> ModuleType:
 
 
 def load_v0(spec: Spec, module: Any) -> Any:
-    """The environment that `load_environment(**args)` makes, with `extra` set on it."""
+    """The environment from `load_environment(**args)`, with the attributes `extra`."""
     load = getattr(module, "load_environment", None)
     if load is None:
         error = AttributeError(f"module {module.__name__!r} has no load_environment")
@@ -81,7 +85,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _call(load: Callable[..., Any], spec: Spec) -> Any:
-    """By way of verifiers' own loader, which knows typed configs; its wrapper errors undone."""
+    """Load through verifiers, which knows typed configs, and unwrap its errors."""
     import verifiers
 
     loader = getattr(verifiers, "load_environment", None)
@@ -107,3 +111,71 @@ def _set_extra(environment: Any, extra: dict[str, Any]) -> None:
         return
     for name, value in extra.items():
         setattr(environment, name, value)
+
+
+# --- Oracle ---
+# `oracle(messages, *, answer, info) -> str | dict` in the environment's module.
+
+Gold = Callable[[int], tuple[Any, Any]]
+
+
+class Oracle:
+    """Answers the parent's questions with the environment's function, several at a time."""
+
+    def __init__(self, module: Any, gold: Gold, events: Events) -> None:
+        self._function = getattr(module, "oracle", None)
+        if not callable(self._function):
+            self._function = None
+        self._gold = gold
+        self._events = events
+        self._answering: set[asyncio.Task[None]] = set()
+
+    def __bool__(self) -> bool:
+        return self._function is not None
+
+    def ask(self, question: dict[str, Any]) -> None:
+        """Start answering `question`; the reply goes out as an event."""
+        task = asyncio.create_task(self._reply(question))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _reply(self, question: dict[str, Any]) -> None:
+        try:
+            message = await self._answer(question)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            self._events.send("oracle", id=question["id"], message=None, error=text)
+        else:
+            self._events.send("oracle", id=question["id"], message=message, error=None)
+
+    async def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        if self._function is None:
+            raise LookupError("the environment has no oracle")
+        answer, info = self._gold(question["example"])
+        options = {"answer": answer, "info": info, "tools": question.get("tools") or []}
+        reply = self._function(question["messages"], **_taken(self._function, options))
+        if inspect.isawaitable(reply):
+            reply = await reply
+        return to_message(reply)
+
+
+def to_message(reply: Any) -> dict[str, Any]:
+    """An oracle's answer as an assistant message in OpenAI's shape."""
+    if not isinstance(reply, dict):
+        return {"role": "assistant", "content": str(reply)}
+    message = {"role": "assistant", "content": None, **plain(reply)}
+    for number, call in enumerate(message.get("tool_calls") or []):
+        call.setdefault("id", f"call_{number}")
+        call.setdefault("type", "function")
+        function = call.setdefault("function", {})
+        if not isinstance(function.get("arguments", ""), str):
+            function["arguments"] = json.dumps(function["arguments"])
+    return message
+
+
+def _taken(function: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Those of `options` that the function has parameters for."""
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return options
+    return {name: value for name, value in options.items() if name in parameters}
