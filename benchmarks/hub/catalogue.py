@@ -31,9 +31,10 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, owners, tallies
-from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.environments import get_detail
 from prime_cli.hub.settings import HubSettings
+from prime_cli.wire.environments import EnvironmentQuery
 
 ADA = Caller.alone("ada")
 Options = dict[str, Any]
@@ -114,7 +115,7 @@ def measure(run: Callable[[Options], None], requests: Callable[[], Options], rou
 def _service(hub: Hub) -> Callable[[Options], None]:
     def run(options: Options) -> None:
         if "ref" not in options:
-            list_environments(hub, ADA, CatalogueQuery(**options))
+            list_environments(hub, ADA, EnvironmentQuery(**options))
             return
         with suppress(NotFound):
             get_detail(hub, ADA, EnvRef.parse(options["ref"]))
@@ -136,7 +137,7 @@ def _whole(client: httpx.Client) -> Callable[[Options], None]:
 def _cursors(hub: Hub) -> Iterator[str]:
     cursor = None
     while True:
-        page = list_environments(hub, ADA, CatalogueQuery(cursor=cursor))
+        page = list_environments(hub, ADA, EnvironmentQuery(cursor=cursor))
         cursor = page.next_cursor
         if cursor:
             yield cursor

@@ -1,15 +1,23 @@
 """`/availability`, `/pods`, `/disks` and `/ssh_keys`: renting machines and reaching them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from urllib.parse import quote
 
+import msgspec
+
 from prime_cli.api.connection import Connection, was_never_sent
-from prime_cli.api.urls import Query
 from prime_cli.core.errors import Offline, RateLimited, Unreachable
 from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
-from prime_cli.wire.offers import DiskOffer, DiskOfferPage, GpuOffer, OfferPage, Summary
+from prime_cli.wire.offers import (
+    DiskOffer,
+    DiskOfferPage,
+    DiskOfferQuery,
+    GpuOffer,
+    OfferPage,
+    OfferQuery,
+    Summary,
+)
 from prime_cli.wire.pods import (
     Endable,
     Ended,
@@ -23,21 +31,12 @@ from prime_cli.wire.pods import (
     Swept,
     read_log,
 )
+from prime_cli.wire.queries import write_query
 from prime_cli.wire.ssh_keys import KeyChange, KeyUpload, SshKey, SshKeyPage
 
 _PAGE = 100
 _MOST_PAGES = 200
 _MOST_BYTES = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class OfferQuery:
-    """What the hub itself can leave out of its offers; the rest is for whoever asks."""
-
-    gpu_type: str | None = None
-    gpu_count: int | None = None
-    regions: Sequence[str] = ()
-    disks: Sequence[str] = ()
 
 
 Offer_co = TypeVar("Offer_co", bound=GpuOffer | DiskOffer, covariant=True)
@@ -59,19 +58,16 @@ class Availability:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def gpus(self, wanted: OfferQuery | None = None) -> list[GpuOffer]:
+    def gpus(self, query: OfferQuery = OfferQuery()) -> list[GpuOffer]:
         """Every single machine."""
-        return self._machines("/availability/gpus", wanted or OfferQuery())
+        return self._all("/availability/gpus", OfferPage, query)
 
-    def multi_node(self, wanted: OfferQuery | None = None) -> list[GpuOffer]:
+    def multi_node(self, query: OfferQuery = OfferQuery()) -> list[GpuOffer]:
         """Every cluster that is rented as one."""
-        return self._machines("/availability/multi-node", wanted or OfferQuery())
+        return self._all("/availability/multi-node", OfferPage, query)
 
-    def disks(
-        self, regions: Sequence[str] = (), data_center_id: str | None = None
-    ) -> list[DiskOffer]:
+    def disks(self, query: DiskOfferQuery = DiskOfferQuery()) -> list[DiskOffer]:
         """Every kind of disk."""
-        query = {"regions": tuple(regions) or None, "data_center_id": data_center_id}
         return self._all("/availability/disks", DiskOfferPage, query)
 
     def summary(self) -> Summary:
@@ -79,19 +75,12 @@ class Availability:
         answer = self._connection.call("GET", "/availability/gpu-summary", most=_MOST_BYTES)
         return answer.convert(answer.body, Summary)
 
-    def _machines(self, path: str, wanted: OfferQuery) -> list[GpuOffer]:
-        query = {
-            "regions": tuple(wanted.regions) or None,
-            "gpu_count": wanted.gpu_count,
-            "gpu_type": wanted.gpu_type,
-            "disks": tuple(wanted.disks) or None,
-        }
-        return self._all(path, OfferPage, query)
-
-    def _all(self, path: str, page_type: type[AnyOfferPage[Offer]], query: Query) -> list[Offer]:
+    def _all(
+        self, path: str, page_type: type[AnyOfferPage[Offer]], query: OfferQuery | DiskOfferQuery
+    ) -> list[Offer]:
         found: list[Offer] = []
         for number in range(1, _MOST_PAGES + 1):
-            asked = {"page": number, "page_size": _PAGE, **query}
+            asked = write_query(msgspec.structs.replace(query, page=number))
             answer = self._connection.call("GET", path, query=asked, most=_MOST_BYTES)
             page = answer.read_exactly(page_type)
             found += page.items

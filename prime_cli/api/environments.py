@@ -1,6 +1,5 @@
 """`/environmentshub`: environments, their versions, and how they are published."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,10 +11,12 @@ from prime_cli.api.connection import Connection
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import (
+    DEFAULT_INSPECT_BYTES,
     ArtifactRequest,
     EnvironmentDetail,
     EnvironmentItem,
     EnvironmentPage,
+    EnvironmentQuery,
     EnvironmentStatus,
     FinalizeReply,
     Inspection,
@@ -25,6 +26,7 @@ from prime_cli.wire.environments import (
     VersionTicket,
     WheelTicket,
 )
+from prime_cli.wire.queries import write_query
 
 ROOT = "/environmentshub"
 
@@ -49,37 +51,10 @@ class Environments:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def list(
-        self,
-        *,
-        limit: int = 20,
-        offset: int = 0,
-        sort_by: str = "created_at",
-        sort_order: str = "desc",
-        owner: str | None = None,
-        visibility: str | None = None,
-        search: str | None = None,
-        tags: Sequence[str] = (),
-        starred_only: bool = False,
-        mine_only: bool = False,
-    ) -> EnvironmentPage:
-        """One page of environments; `sort_by` is name, created_at, updated_at or stars."""
+    def list(self, query: EnvironmentQuery = EnvironmentQuery()) -> EnvironmentPage:
+        """One page of environments."""
         answer = self._connection.call(
-            "GET",
-            f"{ROOT}/",
-            query={
-                "include_teams": "true",
-                "limit": limit,
-                "offset": offset,
-                "sort_by": sort_by,
-                "sort_order": sort_order,
-                "owner": owner,
-                "visibility": visibility,
-                "search": search,
-                "tags": tags or None,
-                "starred_only": "true" if starred_only else None,
-                "mine_only": "true" if mine_only else None,
-            },
+            "GET", f"{ROOT}/", query={"include_teams": "true", **write_query(query)}
         )
         body = answer.body
         rows = body.get("data", body.get("environments", []))
@@ -105,7 +80,9 @@ class Environments:
         rows = inner.get("versions", []) if isinstance(inner, dict) else inner
         return answer.convert(rows, _Versions)
 
-    def inspect(self, ref: EnvRef, path: str | None = None, max_bytes: int = 100_000) -> Inspection:
+    def inspect(
+        self, ref: EnvRef, path: str | None = None, max_bytes: int = DEFAULT_INSPECT_BYTES
+    ) -> Inspection:
         """A folder's entries or a file's first `max_bytes` bytes, out of the source archive."""
         answer = self._connection.call(
             "GET", f"{version_path(ref)}/inspect", query={"max_bytes": max_bytes, "path": path}

@@ -20,13 +20,17 @@ from prime_cli.wire.evaluations import (
     EvaluationHistory,
     EvaluationLogs,
     EvaluationPage,
+    EvaluationQuery,
     EvaluationRequest,
     EvaluationTicket,
     EvaluationUpdate,
     FinalizeRequest,
     FinalizeResult,
+    HistoryQuery,
     SamplePage,
+    SampleQuery,
 )
+from prime_cli.wire.queries import write_query
 
 MOST_BYTES = 25 * 1024 * 1024
 """Of one request; what official clients keep to as well."""
@@ -182,28 +186,15 @@ class Evaluations:
         )
         return answer.read(FinalizeResult)
 
-    def list(
-        self,
-        *,
-        skip: int = 0,
-        limit: int = 20,
-        environment_name: str | None = None,
-        suite_id: str | None = None,
-        team_id: str | None = None,
-    ) -> EvaluationPage:
-        """One page, newest first; an environment's name is `name` or `owner/name`."""
-        query = {
-            "skip": skip,
-            "limit": limit,
-            "environment_name": environment_name,
-            "suite_id": suite_id,
-            "team_id": team_id,
-        }
-        answer = self._connection.call("GET", f"{ROOT}/", query=query)
+    def list(self, query: EvaluationQuery = EvaluationQuery()) -> EvaluationPage:
+        """One page, newest first."""
+        answer = self._connection.call("GET", f"{ROOT}/", query=write_query(query))
         body = answer.body
         rows = [_named_id(row) for row in answer.convert(body.get("evaluations", []), _ROWS)]
         total = answer.convert(body.get("total", len(rows)), int)
-        return EvaluationPage(answer.convert(rows, _ITEMS), total=total, skip=skip, limit=limit)
+        return EvaluationPage(
+            answer.convert(rows, _ITEMS), total=total, skip=query.skip, limit=query.limit
+        )
 
     def get(self, evaluation_id: str) -> EvaluationDetail:
         """Everything about one evaluation but its samples; nulls in its metadata are left out."""
@@ -211,29 +202,14 @@ class Evaluations:
             answer = self._connection.call("GET", _path(evaluation_id))
         return answer.convert(_named_id(answer.read(dict)), EvaluationDetail)
 
-    def samples(
-        self,
-        evaluation_id: str,
-        *,
-        page: int = 1,
-        limit: int = 100,
-        reward_above: float | None = None,
-        reward_below: float | None = None,
-        errors_only: bool = False,
-        search: str | None = None,
-    ) -> SamplePage:
-        """One page of samples, from 1. The filters are those of our hubs; others know none."""
-        query = {
-            "page": page,
-            "limit": limit,
-            "reward_above": None if reward_above is None else repr(reward_above),
-            "reward_below": None if reward_below is None else repr(reward_below),
-            "errors_only": "true" if errors_only else None,
-            "search": search,
-        }
+    def samples(self, evaluation_id: str, query: SampleQuery = SampleQuery()) -> SamplePage:
+        """One page of samples."""
         with _known_by_the_list():
             answer = self._connection.call(
-                "GET", f"{_path(evaluation_id)}/samples", query=query, seconds=TRANSFER_SECONDS
+                "GET",
+                f"{_path(evaluation_id)}/samples",
+                query=write_query(query),
+                seconds=TRANSFER_SECONDS,
             )
         found = answer.read_exactly(SamplePage)
         # The public hub names the total alone.
@@ -244,7 +220,7 @@ class Evaluations:
         """The JSON of every sample in its order, asked for `limit` at a time."""
         page = 1
         while True:
-            found = self.samples(evaluation_id, page=page, limit=limit)
+            found = self.samples(evaluation_id, SampleQuery(page=page, limit=limit))
             yield from (bytes(sample) for sample in found.samples)
             if not found.has_more:
                 return
@@ -271,18 +247,10 @@ class Evaluations:
         """Keep what the run printed, at most 1 MiB; hubs of ours alone (`LOGS_FEATURE`)."""
         self._connection.call("PUT", _logs_path(evaluation_id), body=EvaluationLogs(text))
 
-    def history(
-        self,
-        ref: EnvRef,
-        *,
-        model_name: str | None = None,
-        version: str | None = None,
-        skip: int = 0,
-        limit: int = 100,
-    ) -> EvaluationHistory:
+    def history(self, ref: EnvRef, query: HistoryQuery = HistoryQuery()) -> EvaluationHistory:
         """Finished evaluations of an environment, by version and model; ours alone."""
-        query = {"model_name": model_name, "version": version, "skip": skip, "limit": limit}
-        answer = self._connection.call("GET", f"{environment_path(ref)}/evaluations", query=query)
+        path = f"{environment_path(ref)}/evaluations"
+        answer = self._connection.call("GET", path, query=write_query(query))
         return answer.read_exactly(Envelope[EvaluationHistory]).data
 
 

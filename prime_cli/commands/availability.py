@@ -2,19 +2,11 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.create_options import (
-    GpuCountOpt,
-    GpuTypeOpt,
-    MaxPriceOpt,
-    ProviderOpt,
-    RegionsOpt,
-    SocketOpt,
-    SpotOpt,
-)
 from prime_cli.commands.pods.formatting import price_text
 from prime_cli.pods.disks import find_disks
 from prime_cli.pods.offer_choice import explain_no_offer
@@ -26,7 +18,8 @@ from prime_cli.pods.offer_rows import (
     gpu_type_rows,
     offer_rows,
 )
-from prime_cli.pods.offers import OfferFilter, fetch_offers, filter_offers, read_regions, split_list
+from prime_cli.pods.offers import fetch_offers, filter_offers, read_regions, split_list
+from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 
 _HERE = "prime_cli.commands.availability"
 
@@ -50,17 +43,7 @@ _OFFER_COLUMNS = (
 @hub_options()
 def list_(
     ctx: typer.Context,
-    gpu_type: GpuTypeOpt = None,
-    gpu_count: GpuCountOpt = None,
-    regions: RegionsOpt = None,
-    socket: SocketOpt = None,
-    provider: ProviderOpt = None,
-    max_price: MaxPriceOpt = None,
-    spot: SpotOpt = None,
-    disks: Annotated[
-        list[str] | None,
-        typer.Option("--disks", metavar="DISK", help="Where this disk is; may be repeated."),
-    ] = None,
+    query: OfferQuery,
     group_similar: Annotated[
         bool,
         typer.Option(
@@ -83,15 +66,10 @@ def list_(
     """
     session = open_session(ctx)
     hub = session.hub
-    wanted = OfferFilter(
-        gpu_type=gpu_type,
-        gpu_count=gpu_count,
-        regions=read_regions(regions or ()),
-        socket=socket,
-        provider=provider,
-        disks=tuple(disk.id for disk in find_disks(hub, split_list(disks or ()))),
-        max_price=max_price,
-        spot=spot,
+    wanted = msgspec.structs.replace(
+        query,
+        regions=read_regions(query.regions),
+        disks=tuple(disk.id for disk in find_disks(hub, split_list(query.disks))),
     )
     offers = fetch_offers(hub, wanted)
     found = offer_rows(filter_offers(offers, wanted), group=group_similar)
@@ -99,14 +77,14 @@ def list_(
         "gpu_resources": found,
         "total_count": len(found),
         "filters": {
-            "gpu_type": gpu_type,
-            "gpu_count": gpu_count,
+            "gpu_type": wanted.gpu_type,
+            "gpu_count": wanted.gpu_count,
             "regions": list(wanted.regions) or None,
-            "socket": socket,
-            "provider": provider,
+            "socket": wanted.socket,
+            "provider": wanted.provider,
             "group_similar": group_similar,
-            "max_price": max_price,
-            "spot": spot,
+            "max_price": wanted.max_price,
+            "spot": wanted.spot,
         },
     }
     session.output.table(
@@ -173,11 +151,7 @@ _DISK_COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "S
 @hub_options()
 def disks(
     ctx: typer.Context,
-    regions: RegionsOpt = None,
-    data_center_id: Annotated[
-        str | None,
-        typer.Option("--data-center-id", metavar="ID", help="Only in this data center."),
-    ] = None,
+    query: DiskOfferQuery,
 ) -> None:
     """List available disks.
 
@@ -190,9 +164,9 @@ def disks(
     See also: `prime availability list`.
     """
     session = open_session(ctx)
-    places = read_regions(regions or ())
-    found = disk_offer_rows(session.hub.availability.disks(places, data_center_id))
-    filters = {"regions": list(places) or None, "data_center_id": data_center_id}
+    wanted = msgspec.structs.replace(query, regions=read_regions(query.regions))
+    found = disk_offer_rows(session.hub.availability.disks(wanted))
+    filters = {"regions": list(wanted.regions) or None, "data_center_id": wanted.data_center_id}
     page = {"disks": found, "total_count": len(found), "filters": filters}
     session.output.table(
         _DISK_COLUMNS, [_disk_row(each) for each in found], records=found, page=page

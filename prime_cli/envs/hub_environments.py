@@ -1,61 +1,12 @@
 """List and delete environments on a hub."""
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
-from prime_cli.core.options import Option
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.names import suggest_names
-from prime_cli.wire.environments import EnvironmentItem
-
-
-class Visibility(StrEnum):
-    """Who can see an environment."""
-
-    PUBLIC = "public"
-    PRIVATE = "private"
-
-
-class SortKey(StrEnum):
-    """What a listing is sorted by."""
-
-    NAME = "name"
-    CREATED_AT = "created_at"
-    UPDATED_AT = "updated_at"
-    STARS = "stars"
-
-
-class Order(StrEnum):
-    """Up or down."""
-
-    ASC = "asc"
-    DESC = "desc"
-
-
-@dataclass(frozen=True)
-class EnvironmentQuery:
-    """Which environments to list, and in which order; `page` counts from 1."""
-
-    per_page: Annotated[
-        int,
-        Option("Rows on a page.", names=("--num", "-n", "--limit", "-l"), least=1, most=1000),
-    ] = 20
-    page: Annotated[int, Option("Which page.", names=("--page", "-p"), least=1)] = 1
-    owner: Annotated[str | None, Option("Of this user or team.")] = None
-    visibility: Annotated[Visibility | None, Option("Only these.", case_sensitive=False)] = None
-    search: Annotated[
-        str | None, Option("With this in name or description.", names=("--search", "-s"))
-    ] = None
-    tags: Annotated[
-        tuple[str, ...], Option("With this tag; repeatable.", names=("--tag", "-t", "--tags"))
-    ] = ()
-    sort_by: Annotated[SortKey, Option("Sort by.", names=("--sort",))] = SortKey.CREATED_AT
-    order: Annotated[Order, Option("Sort order.")] = Order.DESC
-    mine: Annotated[bool, Option("Only what you published.")] = False
-    starred: Annotated[bool, Option("Only those with your star.")] = False
+from prime_cli.wire.environments import EnvironmentItem, EnvironmentQuery
 
 
 @dataclass(frozen=True)
@@ -102,20 +53,10 @@ class ListedVersion:
 
 def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentPage:
     """One page of what `hub` itself has; never asks its upstream."""
-    found = hub.environments.list(
-        limit=query.per_page,
-        offset=(query.page - 1) * query.per_page,
-        sort_by=query.sort_by,
-        sort_order=query.order,
-        owner=query.owner,
-        visibility=query.visibility.upper() if query.visibility else None,
-        search=query.search,
-        tags=query.tags,
-        starred_only=query.starred,
-        mine_only=query.mine,
-    )
+    found = hub.environments.list(query)
     rows = tuple(_listed(item) for item in found.data)
-    return EnvironmentPage(rows, max(found.total_count, len(rows)), query.page, query.per_page)
+    page = query.offset // query.limit + 1
+    return EnvironmentPage(rows, max(found.total_count, len(rows)), page, query.limit)
 
 
 def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:

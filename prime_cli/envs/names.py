@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prime_cli.core.errors import BadReference, NotFound, PrimeError, UsageError
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import EnvRef, module_name, normalize_name
+from prime_cli.wire.environments import EnvironmentQuery
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -63,8 +64,8 @@ def suggest_names(hub: "HubClient", text: str) -> str | None:
     """
     name = text.rpartition("/")[2]
     try:
-        rows = hub.environments.list(limit=_PAGE).data
-        rows += hub.environments.list(limit=_PAGE, search=name).data
+        rows = hub.environments.list(EnvironmentQuery(limit=_PAGE)).data
+        rows += hub.environments.list(EnvironmentQuery(limit=_PAGE, search=name)).data
     except PrimeError:  # a hint is not worth a second failure
         return None
     slugs = {f"{row.owner.name}/{row.name}": row.name for row in rows}
@@ -89,7 +90,7 @@ def _namesakes(hub: "HubClient", wanted: EnvRef) -> list[EnvRef]:
     found = [
         EnvRef(row.owner.name, row.name)
         for spelling in dict.fromkeys((wanted.name, normal, module_name(normal)))
-        for row in hub.environments.list(limit=_PAGE, search=spelling).data
+        for row in hub.environments.list(EnvironmentQuery(limit=_PAGE, search=spelling)).data
         if normalize_name(row.name) == normal
     ]
     return list(dict.fromkeys(found))

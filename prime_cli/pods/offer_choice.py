@@ -1,7 +1,7 @@
 """Which of the offers a pod is made of: the one that is named, else the cheapest that fits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -11,14 +11,13 @@ from prime_cli.core.formatting import first_few, pluralize
 from prime_cli.pods.formatting import gpu_words, hourly
 from prime_cli.pods.offer_rows import place_of
 from prime_cli.pods.offers import (
-    OfferFilter,
     filter_offers,
     match_types,
     offer_id,
     price_key,
     suggest_types,
 )
-from prime_cli.wire.offers import GpuOffer
+from prime_cli.wire.offers import GpuOffer, OfferQuery
 
 _IMAGES_WITHOUT_VARIABLES = frozenset({"ubuntu_22_cuda_12"})
 _PROVIDERS_WITHOUT_VARIABLES = frozenset({"runpod"})
@@ -34,7 +33,7 @@ class OfferChoice:
 
 
 def choose_named(
-    offers: Sequence[GpuOffer], wanted: OfferFilter, *, named: str, cloud: bool
+    offers: Sequence[GpuOffer], wanted: OfferQuery, *, named: str, cloud: bool
 ) -> GpuOffer:
     """The offer with the six-letter id, or (`cloud`) the provider's own id, `named`.
 
@@ -59,12 +58,12 @@ def choose_named(
     return min(fitting, key=lambda offer: (bool(offer.is_spot), price_key(offer)))
 
 
-def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferFilter) -> OfferChoice:
+def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferQuery) -> OfferChoice:
     """The cheapest offer that fits; a machine that may be taken back only where it is asked for.
 
     Raises NotFound that says what there is instead.
     """
-    asked = wanted if wanted.spot else replace(wanted, spot=False)
+    asked = wanted if wanted.spot else msgspec.structs.replace(wanted, spot=False)
     fitting = filter_offers(offers, asked)
     if not fitting:
         if wanted.spot is None and filter_offers(offers, wanted):
@@ -81,7 +80,7 @@ def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferFilter) -> OfferCho
     return OfferChoice(offer, f"Took {offer_id(offer)}, {offer_title(offer)}: {of_how_many}")
 
 
-def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFound:
+def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound:
     """What to say where nothing fits: the wish that is to blame, and what would do."""
     types = {offer.gpu_type for offer in offers}
     if not offers and (wanted.regions or wanted.disks):
@@ -102,16 +101,16 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFoun
     )
 
 
-def _excluding_option(offers: Sequence[GpuOffer], wanted: OfferFilter) -> NotFound | None:
+def _excluding_option(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound | None:
     """The one wish without which something would fit, and the values that do."""
-    for field in fields(OfferFilter):
-        if field.name in ("gpu_type", "regions", "disks") or getattr(wanted, field.name) is None:
+    for name in ("gpu_count", "socket", "provider", "max_price", "spot"):
+        if getattr(wanted, name) is None:
             continue
-        without: dict[str, Any] = {field.name: None}
-        rest = filter_offers(offers, replace(wanted, **without))
+        without: dict[str, Any] = {name: None}
+        rest = filter_offers(offers, msgspec.structs.replace(wanted, **without))
         if rest:
-            flag = f"--{field.name.replace('_', '-')}"
-            return NotFound(f"Nothing fits `{flag}`", hint=_instead(field.name, rest))
+            flag = f"--{name.replace('_', '-')}"
+            return NotFound(f"Nothing fits `{flag}`", hint=_instead(name, rest))
     return None
 
 

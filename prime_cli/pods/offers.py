@@ -4,13 +4,11 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import inf
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.compute import OfferQuery
-from prime_cli.wire.offers import DiskOffer, GpuOffer
+from prime_cli.wire.offers import DiskOffer, GpuOffer, OfferQuery
 
 _LETTERS = 6
 _NOTHING = "N/A"
@@ -55,35 +53,6 @@ _CLOSE = 0.4
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 
-@dataclass(frozen=True)
-class OfferFilter:
-    """What an offer has to be; what is None or empty is left open.
-
-    `max_price` is in USD per hour, `spot` says whether only such offers are wanted or none of them;
-    `disks` are ids of disks that the machine has to be near to.
-    """
-
-    gpu_type: str | None = None
-    gpu_count: int | None = None
-    regions: tuple[str, ...] = ()
-    socket: str | None = None
-    provider: str | None = None
-    disks: tuple[str, ...] = ()
-    max_price: float | None = None
-    spot: bool | None = None
-
-    def fits(self, offer: GpuOffer) -> bool:
-        """Whether an offer is wanted, its type aside, which needs the others to be told."""
-        price = offer.prices.price
-        return (
-            self.gpu_count in (None, offer.gpu_count)
-            and _same(self.socket, offer.socket)
-            and _same(self.provider, offer.provider)
-            and (self.max_price is None or (price is not None and price <= self.max_price))
-            and self.spot in (None, bool(offer.is_spot))
-        )
-
-
 def split_list(values: Iterable[str]) -> tuple[str, ...]:
     """The words of an option that may be repeated and hold several with commas between."""
     words = (word.strip() for value in values for word in value.split(","))
@@ -95,23 +64,35 @@ def read_regions(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(_SEPARATORS.sub("_", word.lower()) for word in split_list(values))
 
 
-def fetch_offers(hub: HubClient, wanted: OfferFilter) -> list[GpuOffer]:
+def fetch_offers(hub: HubClient, query: OfferQuery) -> list[GpuOffer]:
     """Every machine and cluster in the regions and near the disks that are wanted.
 
     The rest is left to `filter_offers`, which matches names leniently and can say what there is.
     """
-    asked = OfferQuery(regions=wanted.regions, disks=wanted.disks)
+    asked = OfferQuery(regions=query.regions, disks=query.disks)
     return [*hub.availability.gpus(asked), *hub.availability.multi_node(asked)]
 
 
-def filter_offers(offers: Sequence[GpuOffer], wanted: OfferFilter) -> list[GpuOffer]:
+def filter_offers(offers: Sequence[GpuOffer], query: OfferQuery) -> list[GpuOffer]:
     """Those that are wanted, the cheapest first; what a hub says twice is told once."""
-    types = match_types({offer.gpu_type for offer in offers}, wanted.gpu_type)
+    types = match_types({offer.gpu_type for offer in offers}, query.gpu_type)
     found: dict[tuple[str, bool], GpuOffer] = {}
     for offer in sorted(offers, key=price_key):
-        if offer.gpu_type in types and wanted.fits(offer):
+        if offer.gpu_type in types and _fits(offer, query):
             found.setdefault((offer_id(offer), bool(offer.is_spot)), offer)
     return list(found.values())
+
+
+def _fits(offer: GpuOffer, query: OfferQuery) -> bool:
+    """Whether an offer is wanted, its type aside, which needs the others to be told."""
+    price = offer.prices.price
+    return (
+        query.gpu_count in (None, offer.gpu_count)
+        and _same(query.socket, offer.socket)
+        and _same(query.provider, offer.provider)
+        and (query.max_price is None or (price is not None and price <= query.max_price))
+        and query.spot in (None, bool(offer.is_spot))
+    )
 
 
 def price_key(offer: GpuOffer) -> tuple[float, int, str]:

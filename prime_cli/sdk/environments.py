@@ -14,7 +14,6 @@ from prime_cli.envs.diff.compare import Difference, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.hub_environments import (
     EnvironmentPage,
-    EnvironmentQuery,
     ListedVersion,
     list_environments,
     list_versions,
@@ -29,6 +28,7 @@ from prime_cli.envs.trust import TrustPolicy, trust_policy_from
 from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.verify import Verification, verify_environment
 from prime_cli.session import Session
+from prime_cli.wire.environments import EnvironmentQuery
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -56,7 +56,12 @@ class Environments:
     ) -> EnvironmentPage:
         """One page of what the hub has, newest first; `page` counts from 1."""
         query = EnvironmentQuery(
-            page=page, per_page=per_page, owner=owner, search=search, tags=tags, mine=mine
+            limit=per_page,
+            offset=(page - 1) * per_page,
+            owner=owner,
+            search=search,
+            tags=tags,
+            mine_only=mine,
         )
         return list_environments(self._session.hub, query)
 

@@ -1,8 +1,10 @@
 """Users, teams, keys and logins, as the official client reads them (releases 0.3 to 0.18)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from prime_cli.wire.queries import Param
 
 # Keys, and the structs named `…Item`, are ours: the public wire has no address for them.
 
@@ -23,6 +25,14 @@ class Account(msgspec.Struct):
     slug: str | None = None
     # Kind of thing to `Permission`; other hubs may write anything here.
     scope: dict[str, Any] | None = None
+
+
+class AccountQuery(msgspec.Struct, frozen=True):
+    """What `GET /user/whoami` may ask for."""
+
+    team_id: Annotated[
+        str | None, Param("Show the permissions of the key for this team", name="teamId")
+    ] = None
 
 
 class SlugRequest(msgspec.Struct):
@@ -177,6 +187,12 @@ class ChallengeTicket(msgspec.Struct):
 
     challenge: str
     status_auth_token: str
+
+
+class ChallengeQuery(msgspec.Struct, frozen=True):
+    """Whose status `GET /auth_challenge/status` asks for."""
+
+    challenge: Annotated[str, Param("Code of the login challenge", longest=100)] = ""
 
 
 class ChallengeStatus(msgspec.Struct):

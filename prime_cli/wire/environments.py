@@ -1,10 +1,13 @@
 """Environments on the wire, in the shapes of the official client (releases 0.3 to 0.18)."""
 
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
 
+from prime_cli.core.options import Option
 from prime_cli.wire.check_reports import CheckSummary
+from prime_cli.wire.queries import Param, SortOrder
 
 # What is our own addition says so. Fields that the official client can do without have a default
 # here too: a reader must not fail over what it does not need.
@@ -15,6 +18,87 @@ class Owner(msgspec.Struct):
 
     name: str
     type: str = "user"
+
+
+# --- The list ---
+
+
+class Visibility(StrEnum):
+    """Who can see an environment."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+class SortKey(StrEnum):
+    """What a listing is sorted by."""
+
+    NAME = "name"
+    CREATED_AT = "created_at"
+    UPDATED_AT = "updated_at"
+    STARS = "stars"
+
+
+DEEPEST_OFFSET = 100_000
+"""No page is found by its offset beyond; a database counts through all that is before it."""
+
+
+class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which environments to list, and in which order.
+
+    Several tags, or several words to search for, must all be there; a word is looked for at the
+    beginning of words in name, owner, description and tags. A page is at an `offset`, or goes on at
+    the `cursor` that the page before has given.
+    """
+
+    owner: Annotated[
+        str | None,
+        Option("Of this user or team."),
+        Param("Only environments of this user or team"),
+    ] = None
+    visibility: Annotated[
+        Visibility | None,
+        Option("Only these.", case_sensitive=False),
+        Param("Only `PUBLIC` or only `PRIVATE` environments", any_case=True),
+    ] = None
+    search: Annotated[
+        str | None,
+        Option("With this in name or description.", names=("--search", "-s")),
+        Param("Prefixes of words in name, owner, description or tags"),
+    ] = None
+    tags: Annotated[
+        tuple[str, ...],
+        Option("With this tag; repeatable.", names=("--tag", "-t", "--tags")),
+        Param("Only with this tag; repeat to require several"),
+    ] = ()
+    sort_by: Annotated[SortKey, Option("Sort by.", names=("--sort",)), Param("Sort key")] = (
+        SortKey.CREATED_AT
+    )
+    sort_order: Annotated[
+        SortOrder, Option("Sort order.", names=("--order",)), Param("Sort order")
+    ] = SortOrder.DESC
+    mine_only: Annotated[
+        bool,
+        Option("Only what you published.", names=("--mine",)),
+        Param("Only environments of the caller and the caller's teams"),
+    ] = False
+    starred_only: Annotated[
+        bool,
+        Option("Only those with your star.", names=("--starred",)),
+        Param("Only environments that the caller has starred"),
+    ] = False
+    limit: Annotated[int, Param("Maximum number of items", least=1, most=1000)] = 20
+    offset: Annotated[
+        int,
+        Param(
+            "Number of items to skip",
+            most=DEEPEST_OFFSET,
+            hint="use `cursor` to page further, or narrow the list",
+        ),
+    ] = 0
+    cursor: Annotated[
+        str | None, Param("`next_cursor` of the previous page; replaces `offset`")
+    ] = None
 
 
 class EnvironmentItem(msgspec.Struct):
@@ -203,6 +287,22 @@ class FinalizeReply(msgspec.Struct):
 
     success: bool
     message: str | None = None
+
+
+DEFAULT_INSPECT_BYTES = 100_000
+MOST_INSPECT_BYTES = 500_000
+
+
+class InspectQuery(msgspec.Struct, frozen=True):
+    """What to show of a source archive."""
+
+    path: Annotated[str, Param("Path of a file or folder in the source archive")] = ""
+    max_bytes: Annotated[
+        int,
+        Param(
+            "Maximum number of bytes of file content to return", least=1, most=MOST_INSPECT_BYTES
+        ),
+    ] = DEFAULT_INSPECT_BYTES
 
 
 class InspectEntry(msgspec.Struct, omit_defaults=True):

@@ -1,8 +1,11 @@
 """Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from prime_cli.core.options import Option
+from prime_cli.wire.queries import Offset, Param
 
 # No answer here wears the `{"data": …}` envelope.
 
@@ -152,6 +155,21 @@ class EvaluationDetail(msgspec.Struct):
     is_public: bool = False
 
 
+class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which evaluations to list; an environment's name is `name` or `owner/name`."""
+
+    team_id: Annotated[str | None, Param("Only evaluations of this team")] = None
+    environment_id: Annotated[
+        str | None, Param("Only evaluations of the environment with this id")
+    ] = None
+    environment_name: Annotated[
+        str | None, Param("Only evaluations of this environment: `name` or `owner/name`")
+    ] = None
+    suite_id: Annotated[str | None, Param("Only evaluations of this suite")] = None
+    skip: Offset = 0
+    limit: Annotated[int, Param("Maximum number of items", least=1, most=100)] = 50
+
+
 class EvaluationPage(msgspec.Struct):
     """`GET /evaluations/`, newest first."""
 
@@ -214,6 +232,51 @@ class BatchReceipt(msgspec.Struct):
     status: str = RUNNING
 
 
+class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which samples to list: all, or those that every filter lets through; `page` is from 1.
+
+    A reward is between the bounds, which are outside; `search` stands somewhere in the JSON. The
+    filters are those of our hubs; others know none.
+    """
+
+    limit: Annotated[
+        int,
+        Option("Rows on a page.", names=("--num", "-n"), least=1, most=1000),
+        Param("Number of items per page", least=1, most=1000),
+    ] = 100
+    page: Annotated[
+        int,
+        Option("Which page.", names=("--page", "-p"), least=1),
+        Param("Page number, starting at 1", least=1, most=2**31 // 1000),
+    ] = 1
+    errors_only: Annotated[
+        bool,
+        Option("Only those that errored.", names=("--errors",)),
+        Param("Only samples that ended with an error"),
+    ] = False
+    reward_above: Annotated[
+        float | None,
+        Option("With a larger reward.", names=("--above",)),
+        Param("Only samples with a reward above this value"),
+    ] = None
+    reward_below: Annotated[
+        float | None,
+        Option("With a smaller reward.", names=("--below",)),
+        Param("Only samples with a reward below this value"),
+    ] = None
+    search: Annotated[
+        str | None,
+        Option("With this text somewhere.", names=("--search", "-s")),
+        Param("Only samples that contain this text"),
+    ] = None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether not all samples are asked for."""
+        bounds = self.reward_above is not None or self.reward_below is not None
+        return bounds or self.errors_only or self.search is not None
+
+
 class SamplePage(msgspec.Struct):
     """`GET /evaluations/{id}/samples`; official clients read either name of `has_more`."""
 
@@ -228,6 +291,15 @@ class SamplePage(msgspec.Struct):
 
 
 # --- History ---
+
+
+class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which finished evaluations of an environment to list."""
+
+    model_name: Annotated[str | None, Param("Only evaluations of this model")] = None
+    version: Annotated[str | None, Param("Only evaluations of this version")] = None
+    skip: Offset = 0
+    limit: Annotated[int, Param("Maximum number of evaluations", least=1, most=1000)] = 100
 
 
 class HistoryGroup(msgspec.Struct):

@@ -1,8 +1,11 @@
 """Machines and disks that can be rented, as the published availability API has them."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from prime_cli.core.options import Option
+from prime_cli.wire.queries import Param
 
 
 class Spec(msgspec.Struct, rename="camel", frozen=True):
@@ -101,6 +104,87 @@ class DiskOffer(msgspec.Struct, rename="camel", frozen=True):
     spec: Spec = Spec()
     stock_status: str = "Available"
     is_multinode: bool | None = True
+
+
+_Regions = Param("Only this region, such as `eu_north`; repeat to allow several", skips_empty=True)
+_Page = Annotated[int, Param("Page number, starting at 1", least=1, most=10**6)]
+
+
+class OfferQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What an offer of a machine must be; what is None or empty is left open.
+
+    `disks` are ids: an offer must be where all of these disks are. `max_price` is in USD per hour;
+    `spot` means only such offers, or none of them. What has no Param is for the client to filter.
+    """
+
+    gpu_type: Annotated[
+        str | None,
+        Option("H100_80GB, or h100 for all that begin so.", metavar="TYPE"),
+        Param("GPU type, such as `H100_80GB`; `CPU_NODE` means no GPU"),
+    ] = None
+    gpu_count: Annotated[
+        int | None,
+        Option("How many GPUs it has.", metavar="N", least=1),
+        Param("Number of GPUs; 0 means any"),
+    ] = None
+    regions: Annotated[
+        tuple[str, ...],
+        Option(
+            "As united_states; may be repeated.", names=("--regions", "--region"), metavar="REGION"
+        ),
+        _Regions,
+    ] = ()
+    socket: Annotated[
+        str | None,
+        Option("PCIe, SXM4, SXM5 and the like.", metavar="SOCKET"),
+        Param("GPU socket, such as `PCIe`"),
+    ] = None
+    provider: Annotated[str | None, Option("Of this provider only.", metavar="NAME")] = None
+    max_price: Annotated[
+        float | None, Option("Costs at most this per hour.", metavar="USD", least=0)
+    ] = None
+    spot: Annotated[
+        bool | None,
+        Option("Only those that may be taken back, or none of them.", names=("--spot/--no-spot",)),
+    ] = None
+    disks: Annotated[
+        tuple[str, ...],
+        Option("Where this disk is; may be repeated.", metavar="DISK"),
+        Param("Only machines that can attach this disk", skips_empty=True),
+    ] = ()
+    security: Annotated[str | None, Param("Security tier: `secure_cloud` or `community_cloud`")] = (
+        None
+    )
+    data_center_id: Annotated[str | None, Param("Only this data center")] = None
+    cloud_id: Annotated[str | None, Param("Only the offer with this provider id")] = None
+    page: _Page = 1
+    page_size: Annotated[int, Param("Number of items per page", least=1, most=100)] = 100
+
+
+class OfferByTypeQuery(OfferQuery, frozen=True, kw_only=True):
+    """The same for releases of the official client up to 0.4.11, on larger pages."""
+
+    page_size: Annotated[int, Param("Number of items per page", least=1, most=500)] = 500
+
+
+class DiskOfferQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What an offer of a disk must be; what is None or empty is left open."""
+
+    regions: Annotated[
+        tuple[str, ...],
+        Option(
+            "As united_states; may be repeated.", names=("--regions", "--region"), metavar="REGION"
+        ),
+        _Regions,
+    ] = ()
+    data_center_id: Annotated[
+        str | None,
+        Option("Only in this data center.", metavar="ID"),
+        Param("Only this data center"),
+    ] = None
+    cloud_id: Annotated[str | None, Param("Only the offer with this provider id")] = None
+    page: _Page = 1
+    page_size: Annotated[int, Param("Number of items per page", least=1, most=100)] = 100
 
 
 class OfferPage(msgspec.Struct, rename="camel"):

@@ -1,9 +1,12 @@
 """Pods: rented machines, as the published pods API has them."""
 
 from datetime import timedelta
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
+
+from prime_cli.wire.queries import Limit, Offset, Param, SortOrder
 
 # --- What our hubs add ---
 
@@ -213,6 +216,12 @@ class PodState(msgspec.Struct, rename="camel"):
     installation_progress: int | None = None
 
 
+class PodStateQuery(msgspec.Struct, frozen=True):
+    """Which pods `GET /pods/status` tells of."""
+
+    pod_ids: Annotated[tuple[str, ...], Param("Pod id; repeat for several pods", repeats=200)] = ()
+
+
 class PodStates(msgspec.Struct):
     """`GET /pods/status`: one item for each pod that was asked for and is there."""
 
@@ -270,6 +279,22 @@ class PastPod(msgspec.Struct, rename="camel"):
     total_billed_price: float | None = None
 
 
+class PastSortKey(StrEnum):
+    """What a list of terminated pods is sorted by."""
+
+    TERMINATED_AT = "terminatedAt"
+    CREATED_AT = "createdAt"
+
+
+class PastPodQuery(msgspec.Struct, frozen=True):
+    """Which terminated pods to list."""
+
+    sort_by: Annotated[PastSortKey, Param("Sort key")] = PastSortKey.TERMINATED_AT
+    sort_order: Annotated[SortOrder, Param("Sort order")] = SortOrder.DESC
+    offset: Offset = 0
+    limit: Limit = 100
+
+
 class PastPage(msgspec.Struct):
     """`GET /pods/history`."""
 
@@ -280,6 +305,12 @@ class PastPage(msgspec.Struct):
 
 
 # --- Logs ---
+
+
+class PodLogQuery(msgspec.Struct, frozen=True):
+    """How much of a log to show."""
+
+    tail: Annotated[int, Param("Number of lines from the end", least=1, most=10_000)] = 100
 
 
 class PodLog(msgspec.Struct):

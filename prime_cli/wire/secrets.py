@@ -7,6 +7,8 @@ from typing import Annotated
 
 import msgspec
 
+from prime_cli.wire.queries import Limit, Offset, Param
+
 SecretName = Annotated[str, msgspec.Meta(pattern="^[A-Z][A-Z0-9_]*$", min_length=1, max_length=255)]
 """As the names of environment variables are usually written."""
 Value = Annotated[str, msgspec.Meta(min_length=1, max_length=96 * 1024)]
@@ -53,6 +55,16 @@ class SecretPage(msgspec.Struct):
     total_count: int
     offset: int = 0
     limit: int = 100
+
+
+class SecretQuery(msgspec.Struct, frozen=True):
+    """Whose secrets `GET /secrets` lists."""
+
+    team_id: Annotated[str | None, Param("Use this team instead of the caller", name="teamId")] = (
+        None
+    )
+    offset: Offset = 0
+    limit: Limit = 100
 
 
 class SecretLink(msgspec.Struct, rename="camel"):

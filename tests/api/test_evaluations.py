@@ -19,8 +19,10 @@ from prime_cli.hub.app import create_app
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import (
     EnvironmentReference,
+    EvaluationQuery,
     EvaluationRequest,
     EvaluationUpdate,
+    SampleQuery,
 )
 from tests.helpers.replay import Replay, Turns, broken, refusal
 from tests.hub.pushing import settings_for
@@ -127,7 +129,10 @@ def test_evaluation_goes_its_whole_way(hub: HubClient) -> None:
         ticket.evaluation_id
     ]
     hub.evaluations.update(ticket.evaluation_id, EvaluationUpdate(name="new"))
-    assert hub.evaluations.list(environment_name="ada/word").evaluations[0].name == "new"
+    assert (
+        hub.evaluations.list(EvaluationQuery(environment_name="ada/word")).evaluations[0].name
+        == "new"
+    )
     history = hub.evaluations.history(WORD)
     assert (history.groups[0].mean_reward, history.total) == (0.4, 1)
     hub.evaluations.delete(ticket.evaluation_id)
@@ -160,10 +165,13 @@ def test_filters_of_samples_are_those_of_the_hub(hub: HubClient) -> None:
     evaluation = hub.evaluations.create(request()).evaluation_id
     bad = {"example_id": 9, "rollout_number": 0, "reward": 1e-7, "error": "it broke"}
     hub.evaluations.push(evaluation, [*rollouts(4), bad])
-    assert hub.evaluations.samples(evaluation, reward_above=0.5).total == 2
-    assert hub.evaluations.samples(evaluation, reward_below=1e-6, reward_above=0.0).total == 1
-    assert hub.evaluations.samples(evaluation, errors_only=True).total == 1
-    assert hub.evaluations.samples(evaluation, search="it broke").total == 1
+    assert hub.evaluations.samples(evaluation, SampleQuery(reward_above=0.5)).total == 2
+    assert (
+        hub.evaluations.samples(evaluation, SampleQuery(reward_below=1e-6, reward_above=0.0)).total
+        == 1
+    )
+    assert hub.evaluations.samples(evaluation, SampleQuery(errors_only=True)).total == 1
+    assert hub.evaluations.samples(evaluation, SampleQuery(search="it broke")).total == 1
 
 
 def test_answers_that_get_lost_make_nothing_twice(hub: HubClient, way: Lossy) -> None:
@@ -205,7 +213,7 @@ def test_batches_of_the_size_official_clients_use_are_taken(hub: HubClient) -> N
     sample = b'{"text":"' + b"x" * 6 * 1024 * 1024 + b'"}'
     report = hub.evaluations.push(evaluation, [sample] * 5)
     assert (report.samples, report.batches) == (5, 2)
-    assert hub.evaluations.samples(evaluation, limit=1).total == 5
+    assert hub.evaluations.samples(evaluation, SampleQuery(limit=1)).total == 5
 
 
 def test_refusals_are_errors_of_ours(hub: HubClient) -> None:
@@ -289,18 +297,18 @@ def test_reading_from_the_public_hub_asks_as_the_official_client_does() -> None:
     one = f"{ROOT}/ev_2ca27546"
     hub, replay = public(
         {
-            f"GET {ROOT}/?skip=0&limit=20": {"evaluations": [_ITEM], "total": 1},
-            f"GET {ROOT}/?skip=20&limit=20&environment_name=ada%2Fx&suite_id=s&team_id=t": {
+            f"GET {ROOT}/?skip=0&limit=50": {"evaluations": [_ITEM], "total": 1},
+            f"GET {ROOT}/?team_id=t&environment_name=ada%2Fx&suite_id=s&skip=20&limit=50": {
                 "evaluations": [{"id": "ev_2"}]
             },
             f"GET {one}": _ITEM,
-            f"GET {one}/samples?page=1&limit=100": {
+            f"GET {one}/samples?limit=100&page=1": {
                 "evaluation_id": "ev_2ca27546",
                 "samples": [sample],
                 "total": 2,
                 "hasMore": True,
             },
-            f"GET {one}/samples?page=2&limit=100": {
+            f"GET {one}/samples?limit=100&page=2": {
                 "evaluation_id": "ev_2ca27546",
                 "samples": [sample],
             },
@@ -309,7 +317,9 @@ def test_reading_from_the_public_hub_asks_as_the_official_client_does() -> None:
         }
     )
     assert hub.evaluations.list().evaluations[0].metadata == {}
-    second = hub.evaluations.list(skip=20, environment_name="ada/x", suite_id="s", team_id="t")
+    second = hub.evaluations.list(
+        EvaluationQuery(skip=20, environment_name="ada/x", suite_id="s", team_id="t")
+    )
     assert second.evaluations[0].evaluation_id == "ev_2"
     assert hub.evaluations.get("ev_2ca27546").metrics == {"reward": 0.5}
     assert [json.loads(each) for each in hub.evaluations.all_samples("ev_2ca27546")] == [sample] * 2
@@ -329,6 +339,6 @@ def test_batch_whose_fate_is_unknown_is_not_sent_again_to_the_public_hub() -> No
 
 def test_page_that_is_empty_and_promises_more_is_no_endless_loop() -> None:
     empty = {"evaluation_id": "ev_1", "samples": [], "has_more": True}
-    hub, _ = public({f"GET {ROOT}/ev_1/samples?page=1&limit=100": empty})
+    hub, _ = public({f"GET {ROOT}/ev_1/samples?limit=100&page=1": empty})
     with pytest.raises(Unreachable, match="came empty"):
         list(hub.evaluations.all_samples("ev_1"))

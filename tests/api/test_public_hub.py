@@ -12,7 +12,15 @@ from prime_cli import __version__
 from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
+from prime_cli.wire.environments import (
+    ArtifactRequest,
+    EnvironmentMetadata,
+    EnvironmentQuery,
+    ResolveRequest,
+    SortKey,
+    Visibility,
+)
+from prime_cli.wire.queries import SortOrder
 from tests.helpers.replay import Replay, refusal
 
 HASH = "c65b3405071a79cbb0cf323d43791b5bd756a5938ea0fb8520d35c8722db0640"
@@ -71,7 +79,7 @@ def test_teams_are_paged() -> None:
 
 
 def test_a_plain_listing_asks_as_the_official_client_does() -> None:
-    path = f"{HUB}/?include_teams=true&limit=20&offset=0&sort_by=created_at&sort_order=desc"
+    path = f"{HUB}/?include_teams=true&sort_by=created_at&sort_order=desc&limit=20&offset=0"
     hub, replay = _hub({f"GET {path}": {"data": [], "total_count": 0}})
     assert hub.environments.list().data == []
     assert replay.asked == [f"GET {path}"]
@@ -79,8 +87,8 @@ def test_a_plain_listing_asks_as_the_official_client_does() -> None:
 
 def test_every_filter_of_a_listing_has_its_official_name() -> None:
     path = (
-        f"{HUB}/?include_teams=true&limit=5&offset=10&sort_by=stars&sort_order=asc&owner=ada"
-        "&visibility=PRIVATE&search=sort&tags=a&tags=b&starred_only=true&mine_only=true"
+        f"{HUB}/?include_teams=true&owner=ada&visibility=PRIVATE&search=sort&tags=a&tags=b"
+        "&sort_by=stars&sort_order=asc&mine_only=true&starred_only=true&limit=5&offset=10"
     )
     item = {
         "id": "env_1",
@@ -92,16 +100,18 @@ def test_every_filter_of_a_listing_has_its_official_name() -> None:
     }
     hub, _ = _hub({f"GET {path}": {"environments": [item], "total": 11}})
     page = hub.environments.list(
-        limit=5,
-        offset=10,
-        sort_by="stars",
-        sort_order="asc",
-        owner="ada",
-        visibility="PRIVATE",
-        search="sort",
-        tags=("a", "b"),
-        starred_only=True,
-        mine_only=True,
+        EnvironmentQuery(
+            limit=5,
+            offset=10,
+            sort_by=SortKey.STARS,
+            sort_order=SortOrder.ASC,
+            owner="ada",
+            visibility=Visibility.PRIVATE,
+            search="sort",
+            tags=("a", "b"),
+            starred_only=True,
+            mine_only=True,
+        )
     )
     assert page.total_count == 11
     assert (page.data[0].latest_version, page.data[0].tags, page.data[0].description) == (

@@ -10,16 +10,24 @@ import pytest
 
 from prime_cli.api.accounts import PendingLogin
 from prime_cli.api.client import HubClient
-from prime_cli.api.compute import OfferQuery
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.disks import DiskCreation, DiskRequest
-from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
+from prime_cli.wire.environments import (
+    ArtifactRequest,
+    EnvironmentMetadata,
+    EnvironmentQuery,
+    ResolveRequest,
+    Visibility,
+)
 from prime_cli.wire.evaluations import (
     EnvironmentReference,
+    EvaluationQuery,
     EvaluationRequest,
     EvaluationUpdate,
+    SampleQuery,
 )
+from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 from prime_cli.wire.pods import PodCreation, PodRequest, ProviderChoice
 from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
 from tests.helpers.replay import Replay
@@ -48,12 +56,14 @@ CALLS: dict[str, Call] = {
     "logins.poll": lambda hub, _: hub.logins.poll(PendingLogin("CB241826", "token")),
     "environments.list": lambda hub, _: (
         hub.environments.list(
-            owner="ada",
-            visibility="PUBLIC",
-            search="tiny",
-            tags=("a", "b"),
-            starred_only=True,
-            mine_only=True,
+            EnvironmentQuery(
+                owner="ada",
+                visibility=Visibility.PUBLIC,
+                search="tiny",
+                tags=("a", "b"),
+                starred_only=True,
+                mine_only=True,
+            )
         ).total_count
     ),
     "environments.get": lambda hub, _: hub.environments.get(TINY.at("0.1.0")).content_hash,
@@ -92,11 +102,13 @@ CALLS: dict[str, Call] = {
     "evaluations.finalize": lambda hub, _: hub.evaluations.finalize("ev_1", {"reward": 0.5}).status,
     "evaluations.list": lambda hub, _: (
         hub.evaluations.list(
-            environment_name="ada/tiny-v18", suite_id="suite_1", team_id="team-x"
+            EvaluationQuery(environment_name="ada/tiny-v18", suite_id="suite_1", team_id="team-x")
         ).total
     ),
     "evaluations.get": lambda hub, _: hub.evaluations.get("ev_1").metrics,
-    "evaluations.samples": lambda hub, _: hub.evaluations.samples("ev_1", page=2, limit=5).total,
+    "evaluations.samples": lambda hub, _: (
+        hub.evaluations.samples("ev_1", SampleQuery(page=2, limit=5)).total
+    ),
     "evaluations.all_samples": lambda hub, _: list(hub.evaluations.all_samples("ev_1")),
     "evaluations.update": lambda hub, _: hub.evaluations.update(
         "ev_1", EvaluationUpdate(name="renamed", tags=[])
@@ -105,11 +117,17 @@ CALLS: dict[str, Call] = {
     "evaluations.delete": lambda hub, _: hub.evaluations.delete("ev_1"),
     "availability.gpus": lambda hub, _: (
         hub.availability.gpus(
-            OfferQuery("A100_80GB", 1, regions=("eu_north", "canada"), disks=("disk_1",))
+            OfferQuery(
+                gpu_type="A100_80GB", gpu_count=1, regions=("eu_north", "canada"), disks=("disk_1",)
+            )
         )[0].prices.price
     ),
     "availability.multi_node": lambda hub, _: hub.availability.multi_node(),
-    "availability.disks": lambda hub, _: hub.availability.disks(("canada",), "US-KS-2")[0].spec,
+    "availability.disks": lambda hub, _: (
+        hub.availability.disks(DiskOfferQuery(regions=("canada",), data_center_id="US-KS-2"))[
+            0
+        ].spec
+    ),
     "availability.summary": lambda hub, _: hub.availability.summary()["A100_80GB"],
     "pods.page": lambda hub, _: hub.pods.page(offset=0, limit=5).data[0].shown_status,
     "pods.get": lambda hub, _: hub.pods.get("pod_1").ssh_connection,
@@ -194,7 +212,7 @@ def test_samples_are_read_to_the_last_page_where_only_their_total_is_said() -> N
         counts = {"total": 3, "page": number, "limit": 1, "total_pages": 3}
         return {"evaluation_id": "ev_1", "samples": samples, **counts}
 
-    path = "GET /api/v1/evaluations/ev_1/samples?page={}&limit=1"
+    path = "GET /api/v1/evaluations/ev_1/samples?limit=1&page={}"
     replay = Replay({path.format(number): page(number) for number in (1, 2, 3)})
     hub = HubClient(replay.origin, key="k1", transport=replay)
     assert len(list(hub.evaluations.all_samples("ev_1", limit=1))) == 3

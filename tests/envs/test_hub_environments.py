@@ -2,21 +2,20 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import (
-    EnvironmentQuery,
-    Order,
-    SortKey,
-    Visibility,
     list_environments,
     list_versions,
     plan_deletion,
     run_deletion,
 )
+from prime_cli.wire.environments import EnvironmentQuery, SortKey, Visibility
+from prime_cli.wire.queries import SortOrder
 from tests.helpers.hubs import open_hub, publish
 
 
@@ -46,8 +45,8 @@ def test_a_row_says_what_the_official_client_shows(hub: HubClient, tmp_path: Pat
 def test_pages_follow_each_other(hub: HubClient, tmp_path: Path) -> None:
     for name in ("aa-env", "bb-env", "cc-env"):
         publish(hub, tmp_path, name)
-    first = EnvironmentQuery(per_page=2, sort_by=SortKey.NAME, order=Order.ASC)
-    second = EnvironmentQuery(page=2, per_page=2, sort_by=SortKey.NAME, order=Order.ASC)
+    first = EnvironmentQuery(limit=2, sort_by=SortKey.NAME, sort_order=SortOrder.ASC)
+    second = msgspec.structs.replace(first, offset=2)
     assert _names(hub, first) == ["ada/aa-env", "ada/bb-env"]
     assert _names(hub, second) == ["ada/cc-env"]
     assert list_environments(hub, first).has_more
@@ -63,8 +62,8 @@ def test_filters_keep_what_they_name(hub: HubClient, data: Path, tmp_path: Path)
     assert _names(hub, EnvironmentQuery(visibility=Visibility.PRIVATE)) == ["ada/secret"]
     assert _names(hub, EnvironmentQuery(search="wor")) == ["ada/wordle"]
     assert _names(hub, EnvironmentQuery(tags=("game", "grid"))) == ["bob/sudoku"]
-    assert sorted(_names(hub, EnvironmentQuery(mine=True))) == ["ada/secret", "ada/wordle"]
-    assert _names(hub, EnvironmentQuery(starred=True)) == []
+    assert sorted(_names(hub, EnvironmentQuery(mine_only=True))) == ["ada/secret", "ada/wordle"]
+    assert _names(hub, EnvironmentQuery(starred_only=True)) == []
 
 
 def test_versions_come_newest_first(hub: HubClient, tmp_path: Path) -> None:

@@ -93,8 +93,8 @@ def test_what_is_no_name_is_refused(hub: HubClient) -> None:
 def test_without_a_key_a_served_hub_is_not_asked_who_we_are(tmp_path: Path) -> None:
     item = {"id": "e", "name": "wordle", "owner": {"name": "bob"}}
     listing = (
-        "/api/v1/environmentshub/?include_teams=true&limit=100&offset=0"
-        "&sort_by=created_at&sort_order=desc&search=wordle"
+        "/api/v1/environmentshub/?include_teams=true&search=wordle"
+        "&sort_by=created_at&sort_order=desc&limit=100&offset=0"
     )
     whoami = {"GET /api/v1/user/whoami": refusal(401, "Unauthorized")}
     replay = Replay({f"GET {listing}": {"data": [item], "total_count": 1}, **whoami})

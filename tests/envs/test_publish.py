@@ -29,6 +29,7 @@ from prime_cli.envs.release import VersionBump, open_release
 from prime_cli.envs.starters import mark_published
 from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.runtime.locks import save_lock
+from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.locks import Lock
 from tests.helpers.hubs import open_hub
 from tests.helpers.wild import WILD, Shape, write_project, write_wheel
@@ -322,7 +323,7 @@ def test_a_killed_upload_is_finished_by_the_same_command(
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     hub = open_hub(prime_home() / "hub")
-    visible = [row.name for row in hub.environments.list(owner="ada").data]
+    visible = [row.name for row in hub.environments.list(EnvironmentQuery(owner="ada")).data]
     complete = (step, when) == ("finish_version", "after") or step == "put"
     assert visible == (["tiny-env"] if complete else [])
     published = publish(hub, folder)

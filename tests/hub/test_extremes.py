@@ -52,7 +52,7 @@ def test_no_address_fails_on_extreme_texts(client: httpx.Client, operation: Oper
             path = API + operation.path.replace("{owner}", owner).replace("{", "").replace(
                 "}", text
             )
-            query = "&".join(f"{parameter.name}={text}" for parameter in operation.query)
+            query = "&".join(f"{parameter.name}={text}" for parameter in operation.parameters)
             answer = client.request(operation.method, f"{path}?{query}", json={})
             assert answer.status_code < 500, (path, query, answer.text)
 

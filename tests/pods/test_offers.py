@@ -12,7 +12,6 @@ from prime_cli.pods.offer_choice import (
 )
 from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
 from prime_cli.pods.offers import (
-    OfferFilter,
     filter_offers,
     match_types,
     offer_id,
@@ -20,7 +19,7 @@ from prime_cli.pods.offers import (
     split_list,
     suggest_types,
 )
-from prime_cli.wire.offers import GpuOffer, Prices, Spec
+from prime_cli.wire.offers import GpuOffer, OfferQuery, Prices, Spec
 from tests.helpers.machines import A100, SPOT
 
 TYPES = {"A10_24GB", "A100_40GB", "A100_80GB", "H100_80GB", "RTX4090_24GB", "CPU_NODE"}
@@ -57,32 +56,32 @@ def test_a_name_that_is_none_has_a_near_one(word: str, near: str) -> None:
 
 
 def test_the_cheapest_comes_first_and_what_has_no_price_last() -> None:
-    found = filter_offers([UNPRICED, A100, CHEAP], OfferFilter())
+    found = filter_offers([UNPRICED, A100, CHEAP], OfferQuery())
     assert [offer.cloud_id for offer in found] == ["cheap", A100.cloud_id, "secret"]
 
 
 def test_what_a_hub_says_twice_is_told_once() -> None:
     dearer = changed(A100, prices=Prices("USD", 2.0))
-    assert filter_offers([dearer, A100, A100], OfferFilter()) == [A100]
+    assert filter_offers([dearer, A100, A100], OfferQuery()) == [A100]
 
 
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (OfferFilter(gpu_count=8), [SPOT.cloud_id]),
-        (OfferFilter(socket="pcie"), [A100.cloud_id]),
-        (OfferFilter(provider="PAPER", spot=False), [A100.cloud_id]),
-        (OfferFilter(max_price=2), [A100.cloud_id]),
-        (OfferFilter(spot=True), [SPOT.cloud_id]),
-        (OfferFilter(gpu_type="h100", gpu_count=1), []),
+        (OfferQuery(gpu_count=8), [SPOT.cloud_id]),
+        (OfferQuery(socket="pcie"), [A100.cloud_id]),
+        (OfferQuery(provider="PAPER", spot=False), [A100.cloud_id]),
+        (OfferQuery(max_price=2), [A100.cloud_id]),
+        (OfferQuery(spot=True), [SPOT.cloud_id]),
+        (OfferQuery(gpu_type="h100", gpu_count=1), []),
     ],
 )
-def test_only_what_is_wanted_is_left(wanted: OfferFilter, ids: list[str]) -> None:
+def test_only_what_is_wanted_is_left(wanted: OfferQuery, ids: list[str]) -> None:
     assert [offer.cloud_id for offer in filter_offers([A100, SPOT], wanted)] == ids
 
 
 def test_what_has_no_price_is_not_below_any() -> None:
-    assert filter_offers([UNPRICED], OfferFilter(max_price=1000)) == []
+    assert filter_offers([UNPRICED], OfferQuery(max_price=1000)) == []
 
 
 def test_options_may_be_repeated_and_hold_several() -> None:
@@ -113,23 +112,23 @@ def test_a_type_has_its_lowest_price_whichever_kind_of_price_it_is() -> None:
 
 def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> None:
     offers = [A100, SPOT]
-    assert choose_named(offers, OfferFilter(), named=offer_id(SPOT), cloud=False) == SPOT
-    assert choose_named(offers, OfferFilter(), named=A100.cloud_id, cloud=True) == A100
+    assert choose_named(offers, OfferQuery(), named=offer_id(SPOT), cloud=False) == SPOT
+    assert choose_named(offers, OfferQuery(), named=A100.cloud_id, cloud=True) == A100
     with pytest.raises(NotFound, match="no offer `ffffff`"):
-        choose_named(offers, OfferFilter(), named="ffffff", cloud=False)
+        choose_named(offers, OfferQuery(), named="ffffff", cloud=False)
     with pytest.raises(UsageError, match="does not match the other flags"):
-        choose_named(offers, OfferFilter(max_price=1), named=offer_id(A100), cloud=False)
+        choose_named(offers, OfferQuery(max_price=1), named=offer_id(A100), cloud=False)
 
 
 def test_of_two_with_one_id_nobody_gets_the_spot_one_unasked() -> None:
     spot = changed(A100, is_spot=True, prices=Prices("USD", 0.5))
     named = offer_id(A100)
-    assert choose_named([spot, A100], OfferFilter(), named=named, cloud=False) == A100
-    assert choose_named([spot, A100], OfferFilter(spot=True), named=named, cloud=False) == spot
+    assert choose_named([spot, A100], OfferQuery(), named=named, cloud=False) == A100
+    assert choose_named([spot, A100], OfferQuery(spot=True), named=named, cloud=False) == spot
 
 
 def test_the_cheapest_that_fits_is_taken_and_said() -> None:
-    choice = choose_cheapest([A100, CHEAP, SPOT], OfferFilter(gpu_type="a100"))
+    choice = choose_cheapest([A100, CHEAP, SPOT], OfferQuery(gpu_type="a100"))
     assert choice.offer == CHEAP
     assert choice.why == (
         f"Took {offer_id(CHEAP)}, A100_80GB x1 of paper in US (US-KS-2) at $1.10/h: "
@@ -139,43 +138,43 @@ def test_the_cheapest_that_fits_is_taken_and_said() -> None:
 
 def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None:
     with pytest.raises(NotFound, match="spot") as caught:
-        choose_cheapest([A100, SPOT], OfferFilter(gpu_type="h100"))
+        choose_cheapest([A100, SPOT], OfferQuery(gpu_type="h100"))
     assert "--spot" in (caught.value.hint or "")
-    assert choose_cheapest([A100, SPOT], OfferFilter(gpu_type="h100", spot=True)).offer == SPOT
+    assert choose_cheapest([A100, SPOT], OfferQuery(gpu_type="h100", spot=True)).offer == SPOT
 
 
 @pytest.mark.parametrize(
     ("wanted", "message", "hint"),
     [
-        (OfferFilter(gpu_type="h10"), "no `h10`", "did you mean `H100_80GB`"),
-        (OfferFilter(gpu_type="a100", gpu_count=3), "`--gpu-count`", "machines with 1 of them"),
+        (OfferQuery(gpu_type="h10"), "no `h10`", "did you mean `H100_80GB`"),
+        (OfferQuery(gpu_type="a100", gpu_count=3), "`--gpu-count`", "machines with 1 of them"),
         (
-            OfferFilter(gpu_type="a100", max_price=1),
+            OfferQuery(gpu_type="a100", max_price=1),
             "`--max-price`",
             "the cheapest is A100_80GB x1",
         ),
-        (OfferFilter(provider="aws"), "`--provider`", "there is paper"),
-        (OfferFilter(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
+        (OfferQuery(provider="aws"), "`--provider`", "there is paper"),
+        (OfferQuery(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
         (
-            OfferFilter(gpu_count=3, max_price=0.1),
+            OfferQuery(gpu_count=3, max_price=0.1),
             "No offer matches all",
             "prime availability list",
         ),
     ],
 )
-def test_the_wish_that_is_to_blame_is_named(wanted: OfferFilter, message: str, hint: str) -> None:
+def test_the_wish_that_is_to_blame_is_named(wanted: OfferQuery, message: str, hint: str) -> None:
     why = explain_no_offer([A100, SPOT], wanted)
     assert message in why.message
     assert hint in (why.hint or "")
 
 
 def test_where_it_is_to_be_is_to_blame_when_a_hub_that_was_asked_for_it_has_nothing() -> None:
-    assert "`--regions`" in explain_no_offer([], OfferFilter(regions=("africa",))).message
-    assert "`--disks`" in explain_no_offer([], OfferFilter(disks=("d1",))).message
+    assert "`--regions`" in explain_no_offer([], OfferQuery(regions=("africa",))).message
+    assert "`--disks`" in explain_no_offer([], OfferQuery(disks=("d1",))).message
 
 
 def test_a_hub_without_machines_says_so() -> None:
-    assert "No machines are available" in explain_no_offer([], OfferFilter(gpu_type="h100")).message
+    assert "No machines are available" in explain_no_offer([], OfferQuery(gpu_type="h100")).message
 
 
 def test_offers_that_take_no_variables_are_left_out_as_the_official_client_does() -> None:

@@ -1,18 +1,17 @@
 """`prime env list`."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
-from prime_cli.envs.hub_environments import (
-    EnvironmentPage,
-    EnvironmentQuery,
-    ListedEnvironment,
-    list_environments,
-)
+from prime_cli.core.options import Option
+from prime_cli.envs.hub_environments import EnvironmentPage, ListedEnvironment, list_environments
 from prime_cli.session import Session
+from prime_cli.wire.environments import EnvironmentQuery
 
 if TYPE_CHECKING:
     from prime_cli.envs.installed import InstalledEnvironment
@@ -21,9 +20,21 @@ _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
 
 
+@dataclass(frozen=True)
+class Paging:
+    """Which page to show; `page` counts from 1."""
+
+    rows: Annotated[
+        int,
+        Option("Rows on a page.", names=("--num", "-n", "--limit", "-l"), least=1, most=1000),
+    ] = 20
+    page: Annotated[int, Option("Which page.", names=("--page", "-p"), least=1)] = 1
+
+
 @hub_options()
 def list_published(
     ctx: typer.Context,
+    paging: Paging,
     query: EnvironmentQuery,
     installed: Annotated[
         bool, typer.Option("--installed", help="What the workspace has, instead of the hub.")
@@ -43,6 +54,8 @@ def list_published(
     if installed:
         _show_installed(session, python)
         return
+    offset = (paging.page - 1) * paging.rows
+    query = msgspec.structs.replace(query, limit=paging.rows, offset=offset)
     _show(session, list_environments(session.hub, query))
 
 

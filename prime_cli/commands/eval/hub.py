@@ -13,7 +13,7 @@ from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
-from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
+from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SampleQuery
 
 EvaluationArg = Annotated[
     str, typer.Argument(metavar="EVALUATION", help="An id, as `prime eval list --hub` prints it.")
@@ -120,14 +120,7 @@ _MOST_CHARACTERS = 200
 def samples(
     ctx: typer.Context,
     evaluation: EvaluationArg,
-    num: Annotated[int, typer.Option("--num", "-n", min=1, max=1000, help="Rows on a page.")] = 100,
-    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
-    errors: Annotated[bool, typer.Option("--errors", help="Only those that errored.")] = False,
-    above: Annotated[float | None, typer.Option("--above", help="With a larger reward.")] = None,
-    below: Annotated[float | None, typer.Option("--below", help="With a smaller reward.")] = None,
-    search: Annotated[
-        str | None, typer.Option("--search", "-s", help="With this text somewhere.")
-    ] = None,
+    query: SampleQuery,
 ) -> None:
     """Show the samples of an evaluation on the hub.
 
@@ -142,27 +135,18 @@ def samples(
     """
     session = open_session(ctx)
     hub = session.hub
-    filtered = errors or above is not None or below is not None or search is not None
-    if filtered and not hub.evaluations.knows_batches:
+    if query.is_filtered and not hub.evaluations.knows_batches:
         raise UsageError(
             f"{hub.host} cannot pick samples",
             hint=f"save them: `prime eval get {evaluation} --save`, then use `prime eval show`",
         )
-    found = hub.evaluations.samples(
-        evaluation,
-        page=page,
-        limit=num,
-        errors_only=errors,
-        reward_above=above,
-        reward_below=below,
-        search=search,
-    )
+    found = hub.evaluations.samples(evaluation, query)
     records = [msgspec.json.decode(each, type=dict[str, Any]) for each in found.samples]
     whole = msgspec.to_builtins(msgspec.structs.replace(found, samples=[])) | {"samples": records}
     rows = [_sample_row(each) for each in records]
     session.output.table(_COLUMNS, rows, records=records, page=whole)
     if found.has_more:
-        session.output.hint(f"{found.total} in all; see more with `--page {page + 1}`")
+        session.output.hint(f"{found.total} in all; see more with `--page {query.page + 1}`")
 
 
 def _sample_row(sample: Mapping[str, Any]) -> list[str]:

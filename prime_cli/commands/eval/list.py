@@ -13,7 +13,7 @@ from prime_cli.evals.planning.request import parse_names
 from prime_cli.models.prices import format_usd
 from prime_cli.runs.listing import RunItem, list_runs
 from prime_cli.session import Session
-from prime_cli.wire.evaluations import EvaluationDetail
+from prime_cli.wire.evaluations import EvaluationDetail, EvaluationQuery
 
 _HUB_ROWS = 20
 
@@ -122,9 +122,8 @@ _MOST_HUB_ROWS = 100
 def _list_on_hub(session: Session, *, num: int, page: int, environment: str | None) -> None:
     """One page of one's own evaluations and those of one's teams; at most 100 at a time."""
     rows = min(num, _MOST_HUB_ROWS)
-    found = session.hub.evaluations.list(
-        skip=(page - 1) * rows, limit=rows, environment_name=environment
-    )
+    query = EvaluationQuery(skip=(page - 1) * rows, limit=rows, environment_name=environment)
+    found = session.hub.evaluations.list(query)
     items = found.evaluations
     remember("evaluations", [item.evaluation_id for item in items])
     session.output.table(

@@ -25,9 +25,9 @@ from prime_cli.pods.creation import (
 from prime_cli.pods.disks import find_disks
 from prime_cli.pods.lookup import all_pods
 from prime_cli.pods.offer_choice import accepting_variables, choose_cheapest, choose_named
-from prime_cli.pods.offers import OfferFilter, fetch_offers, read_regions, split_list
+from prime_cli.pods.offers import fetch_offers, read_regions, split_list
 from prime_cli.session import Session
-from prime_cli.wire.offers import GpuOffer
+from prime_cli.wire.offers import GpuOffer, OfferQuery
 from prime_cli.wire.pods import LONGEST_LIFE
 
 _TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
@@ -92,7 +92,7 @@ def create(
     variables = read_variables(env or (), os.environ)
     hub = session.hub
     attached = find_disks(hub, split_list(disks or ()))
-    wanted = OfferFilter(
+    wanted = OfferQuery(
         gpu_type=gpu_type,
         gpu_count=gpu_count,
         regions=read_regions(regions or ()),
@@ -165,7 +165,7 @@ def _leave_out(session: Session, offers: Sequence[GpuOffer]) -> list[GpuOffer]:
 
 
 def _choose(
-    session: Session, offers: Sequence[GpuOffer], wanted: OfferFilter, meant: _Named, *, asks: bool
+    session: Session, offers: Sequence[GpuOffer], wanted: OfferQuery, meant: _Named, *, asks: bool
 ) -> GpuOffer:
     if meant.short and meant.cloud:
         raise UsageError("`--id` and `--cloud-id` both name an offer", hint="give one of them")

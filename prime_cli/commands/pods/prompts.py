@@ -9,15 +9,15 @@ from prime_cli.pods.creation import TEMPLATE, PodOptions
 from prime_cli.pods.formatting import hourly
 from prime_cli.pods.offer_choice import explain_no_offer
 from prime_cli.pods.offer_rows import place_of
-from prime_cli.pods.offers import OfferFilter, filter_offers, price_key
+from prime_cli.pods.offers import filter_offers, price_key
 from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member
-from prime_cli.wire.offers import GpuOffer, Spec
+from prime_cli.wire.offers import GpuOffer, OfferQuery, Spec
 
 _MOST_OFFERS = 15
 
 
-def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: OfferFilter) -> GpuOffer:
+def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: OfferQuery) -> GpuOffer:
     """Type, then how many, then whose; what leaves no choice is not asked. Raises NotFound."""
     left = filter_offers(offers, wanted)
     if not left:

@@ -27,7 +27,13 @@ from prime_cli.evals.sharing.samples import encode_sample
 from prime_cli.runs.folder import writing
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import Summary
-from prime_cli.wire.evaluations import PENDING, EvaluationRequest, EvaluationUpdate
+from prime_cli.wire.evaluations import (
+    PENDING,
+    EvaluationQuery,
+    EvaluationRequest,
+    EvaluationUpdate,
+    SampleQuery,
+)
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -91,7 +97,7 @@ def _find_orphan(hub: "HubClient", before: PushRecord) -> PushRecord:
     """
     if hub.evaluations.knows_batches:
         return before
-    for each in hub.evaluations.list(limit=_NEWEST).evaluations:
+    for each in hub.evaluations.list(EvaluationQuery(limit=_NEWEST)).evaluations:
         if each.metadata.get(PUSH_KEY) == before.key:
             return msgspec.structs.replace(
                 before, evaluation_id=each.evaluation_id, viewer_url=each.viewer_url
@@ -202,7 +208,7 @@ class _Push:
         accepted = self._record.accepted if self._record.content == self._content else 0
         if not self._hub.evaluations.knows_batches:
             # Such a hub would keep a batch twice whose answer was lost.
-            held = self._hub.evaluations.samples(self._evaluation_id, limit=1).total
+            held = self._hub.evaluations.samples(self._evaluation_id, SampleQuery(limit=1)).total
             accepted = max(accepted, held)
         self._note(content=self._content, accepted=accepted, finished=False)
         self._change(EvaluationUpdate(metadata=request.metadata))

@@ -4,13 +4,13 @@ from starlette.requests import Request
 
 from prime_cli import __version__
 from prime_cli.hub.dispatch import call, caller_of, hub_of
-from prime_cli.hub.routes.parameters import Number, Text
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import key_management, users
 from prime_cli.hub.services import teams as service
 from prime_cli.hub.services.compute import ssh_keys
 from prime_cli.wire.accounts import (
     Account,
+    AccountQuery,
     KeyList,
     KeyReply,
     KeyRequest,
@@ -23,20 +23,17 @@ from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
 from prime_cli.wire.locks import SIGNATURES_FEATURE as SIGNATURES
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
+from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
 router = Router(needs_key=True)
 
 # --- The account and its teams ---
 
-_TEAM = Text("teamId", "Show the permissions of the key for this team")
-_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
 
-
-@router.get("/user/whoami", "Show the current user", query=(_TEAM,))
-async def whoami(request: Request) -> Account:
-    return await call(request, users.whoami, _TEAM.read(request))
+@router.get("/user/whoami", "Show the current user")
+async def whoami(request: Request, query: AccountQuery) -> Account:
+    return await call(request, users.whoami, query.team_id)
 
 
 @router.patch("/user/slug", "Change the caller's username")
@@ -44,22 +41,16 @@ async def change_slug(request: Request, body: SlugRequest) -> Account:
     return await call(request, users.change_slug, body.slug)
 
 
-@router.get("/user/teams", "List the caller's teams", query=(_OFFSET, _LIMIT), enveloped=False)
-async def teams(request: Request) -> TeamPage:
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return await call(request, service.list_own_teams, offset=offset, limit=limit)
+@router.get("/user/teams", "List the caller's teams", enveloped=False)
+async def teams(request: Request, query: PageQuery) -> TeamPage:
+    return await call(request, service.list_own_teams, query)
 
 
 @router.get(
-    "/teams/{team_id}/members",
-    "List the members of one of the caller's teams",
-    query=(_OFFSET, _LIMIT),
-    enveloped=False,
+    "/teams/{team_id}/members", "List the members of one of the caller's teams", enveloped=False
 )
-async def members(request: Request) -> MemberPage:
-    team_id = request.path_params["team_id"]
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return await call(request, service.list_members, team_id, offset=offset, limit=limit)
+async def members(request: Request, query: PageQuery) -> MemberPage:
+    return await call(request, service.list_members, request.path_params["team_id"], query)
 
 
 @router.get(
@@ -122,10 +113,9 @@ async def revoke_key(request: Request) -> KeysRevoked:
 _SSH_KEY = "/ssh_keys/{key_id}"
 
 
-@router.get("/ssh_keys", "List the caller's SSH keys", query=(_OFFSET, _LIMIT), enveloped=False)
-async def list_ssh_keys(request: Request) -> SshKeyPage:
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return await call(request, ssh_keys.list_keys, offset=offset, limit=limit)
+@router.get("/ssh_keys", "List the caller's SSH keys", enveloped=False)
+async def list_ssh_keys(request: Request, query: PageQuery) -> SshKeyPage:
+    return await call(request, ssh_keys.list_keys, query)
 
 
 @router.post("/ssh_keys", "Add an SSH key for the caller's pods", enveloped=False)

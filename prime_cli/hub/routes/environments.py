@@ -3,7 +3,6 @@
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.parameters import Flag, Number, Text, Texts
 from prime_cli.hub.routes.requests import ref_of, ref_to_read
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import (
@@ -13,16 +12,17 @@ from prime_cli.hub.services import (
     version_documents,
     versions,
 )
-from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
-from prime_cli.hub.services.paging import DEEPEST, ORDERS
+from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentPage,
+    EnvironmentQuery,
     EnvironmentStatus,
     FinalizeReply,
     ForkReply,
     ForkRequest,
     Inspection,
+    InspectQuery,
     LookupReply,
     LookupRequest,
     VersionList,
@@ -36,45 +36,9 @@ _VERSION = _ONE + "/@{version}"
 
 # --- Environments ---
 
-_OWNER = Text("owner", "Only environments of this user or team")
-_VISIBILITY = Text("visibility", "Only `PUBLIC` or only `PRIVATE` environments")
-_SEARCH = Text("search", "Prefixes of words in name, owner, description or tags")
-_TAGS = Texts(Text("tags", "Only with this tag; repeat to require several"))
-_STARRED = Flag("starred_only", "Only environments that the caller has starred")
-_MINE = Flag("mine_only", "Only environments of the caller and the caller's teams")
-_SORT_BY = Text("sort_by", "Sort key", choices=tuple(ORDERS))
-_SORT_ORDER = Text("sort_order", "Sort order", choices=("asc", "desc"))
-_LIMIT = Number("limit", "Maximum number of items", default=20, least=1, most=1000)
-_OFFSET = Number(
-    "offset",
-    "Number of items to skip",
-    default=0,
-    least=0,
-    most=DEEPEST,
-    hint="use `cursor` to page further, or narrow the list",
-)
-_CURSOR = Text("cursor", "`next_cursor` of the previous page; replaces `offset`")
-_LIST = (
-    _OWNER, _VISIBILITY, _SEARCH, _TAGS, _STARRED, _MINE, _SORT_BY, _SORT_ORDER, _LIMIT, _OFFSET,
-    _CURSOR,
-)  # fmt: skip
 
-
-@router.get("/environmentshub", "List environments", query=_LIST, enveloped=False)
-async def list_(request: Request) -> EnvironmentPage:
-    query = CatalogueQuery(
-        owner=_OWNER.read(request),
-        visibility=_VISIBILITY.read(request),
-        search=_SEARCH.read(request),
-        tags=_TAGS.read(request),
-        starred_only=_STARRED.read(request),
-        mine_only=_MINE.read(request),
-        sort_by=_SORT_BY.read(request) or "created_at",
-        descending=_SORT_ORDER.read(request) != "asc",
-        limit=_LIMIT.read(request),
-        offset=_OFFSET.read(request),
-        cursor=_CURSOR.read(request),
-    )
+@router.get("/environmentshub", "List environments", enveloped=False)
+async def list_(request: Request, query: EnvironmentQuery) -> EnvironmentPage:
     return await call(request, list_environments, query)
 
 
@@ -84,15 +48,6 @@ async def lookup(request: Request, body: LookupRequest) -> LookupReply:
 
 
 # --- Versions ---
-
-_PATH = Text("path", "Path of a file or folder in the source archive")
-_MAX_BYTES = Number(
-    "max_bytes",
-    "Maximum number of bytes of file content to return",
-    default=files.DEFAULT_BYTES,
-    least=1,
-    most=files.MOST_BYTES,
-)
 
 
 @router.get(_VERSION, "Show one version")
@@ -106,13 +61,9 @@ async def delete_version(request: Request) -> FinalizeReply:
     return await call(request, versions.delete_version, ref.at(None), ref.wire_version)
 
 
-@router.get(
-    _VERSION + "/inspect", "Browse the source files of a version", query=(_PATH, _MAX_BYTES)
-)
-async def inspect(request: Request) -> Inspection:
-    ref = await ref_to_read(request)
-    path, max_bytes = _PATH.read(request) or "", _MAX_BYTES.read(request)
-    return await call(request, files.inspect_sources, ref, path=path, max_bytes=max_bytes)
+@router.get(_VERSION + "/inspect", "Browse the source files of a version")
+async def inspect(request: Request, query: InspectQuery) -> Inspection:
+    return await call(request, files.inspect_sources, await ref_to_read(request), query)
 
 
 @router.get(_VERSION + "/lock", "Get the lock of a version")

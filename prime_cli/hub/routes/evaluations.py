@@ -3,7 +3,6 @@
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.parameters import Number, Text
 from prime_cli.hub.routes.requests import ref_of
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import creation, history, lifecycle, queries
@@ -13,26 +12,16 @@ from prime_cli.wire.evaluations import (
     EvaluationHistory,
     EvaluationLogs,
     EvaluationPage,
+    EvaluationQuery,
     EvaluationRequest,
     EvaluationTicket,
     EvaluationUpdate,
     FinalizeRequest,
     FinalizeResult,
+    HistoryQuery,
 )
 
 router = Router(enveloped=False, keeps_nulls=True)
-
-_TEAM = Text("team_id", "Only evaluations of this team")
-_ENVIRONMENT_ID = Text("environment_id", "Only evaluations of the environment with this id")
-_ENVIRONMENT = Text(
-    "environment_name", "Only evaluations of this environment: `name` or `owner/name`"
-)
-_SUITE = Text("suite_id", "Only evaluations of this suite")
-_MODEL = Text("model_name", "Only evaluations of this model")
-_VERSION = Text("version", "Only evaluations of this version")
-_SKIP = Number("skip", "Number of items to skip", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "Maximum number of items", default=50, least=1, most=100)
-_POINTS = Number("limit", "Maximum number of evaluations", default=100, least=1, most=1000)
 
 _ONE = "/evaluations/{id}"
 # Where official clients look for the log of any evaluation.
@@ -45,21 +34,8 @@ async def create(request: Request, body: EvaluationRequest) -> EvaluationTicket:
     return await call(request, creation.create_evaluation, body, key=key)
 
 
-@router.get(
-    "/evaluations",
-    "List evaluations of the caller and the caller's teams",
-    query=(_TEAM, _ENVIRONMENT_ID, _ENVIRONMENT, _SUITE, _SKIP, _LIMIT),
-    needs_key=True,
-)
-async def list_(request: Request) -> EvaluationPage:
-    query = queries.EvaluationQuery(
-        environment_id=_ENVIRONMENT_ID.read(request),
-        environment_name=_ENVIRONMENT.read(request),
-        suite_id=_SUITE.read(request),
-        team_id=_TEAM.read(request),
-        skip=_SKIP.read(request),
-        limit=_LIMIT.read(request),
-    )
+@router.get("/evaluations", "List evaluations of the caller and the caller's teams", needs_key=True)
+async def list_(request: Request, query: EvaluationQuery) -> EvaluationPage:
     return await call(request, queries.list_evaluations, query)
 
 
@@ -96,14 +72,7 @@ async def put_logs(request: Request, body: EvaluationLogs) -> EvaluationLogs:
 @router.get(
     "/environmentshub/{owner}/{name}/evaluations",
     "List finished evaluations of an environment by version and model",
-    query=(_MODEL, _VERSION, _SKIP, _POINTS),
     enveloped=True,
 )
-async def list_history(request: Request) -> EvaluationHistory:
-    query = history.HistoryQuery(
-        model_name=_MODEL.read(request),
-        version=_VERSION.read(request),
-        skip=_SKIP.read(request),
-        limit=_POINTS.read(request),
-    )
+async def list_history(request: Request, query: HistoryQuery) -> EvaluationHistory:
     return await call(request, history.list_history, ref_of(request), query)

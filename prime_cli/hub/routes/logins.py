@@ -6,7 +6,6 @@ from starlette.responses import Response
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.middleware import read_keys
-from prime_cli.hub.routes.parameters import Text
 from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page
 from prime_cli.hub.routes.router import Router
@@ -19,14 +18,17 @@ from prime_cli.pages.login import (
     render_code_form,
     render_refused,
 )
-from prime_cli.wire.accounts import ChallengeRequest, ChallengeStatus, ChallengeTicket
+from prime_cli.wire.accounts import (
+    ChallengeQuery,
+    ChallengeRequest,
+    ChallengeStatus,
+    ChallengeTicket,
+)
 from prime_cli.wire.problems import status_of
 
 router = Router(enveloped=False)
 
 # --- The client ---
-
-_CHALLENGE = Text("challenge", "Code of the login challenge", longest=100)
 
 
 @router.post("/auth_challenge/generate", "Start a login")
@@ -38,13 +40,12 @@ async def begin(request: Request, body: ChallengeRequest) -> ChallengeTicket:
 @router.get(
     "/auth_challenge/status",
     "Check whether a login was approved; authenticate with the token of the challenge",
-    query=(_CHALLENGE,),
 )
-async def poll(request: Request) -> ChallengeStatus:
+async def poll(request: Request, query: ChallengeQuery) -> ChallengeStatus:
     hub = hub_of(request)
     tokens = read_keys(request.headers.get("authorization", ""))
-    code = _CHALLENGE.read(request) or ""
-    return await run(hub, logins.poll_login, hub, code, tokens[0] if tokens else "")
+    token = tokens[0] if tokens else ""
+    return await run(hub, logins.poll_login, hub, query.challenge, token)
 
 
 # --- The browser ---

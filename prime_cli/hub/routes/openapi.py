@@ -92,7 +92,7 @@ def _path_parameters(op: Operation) -> Iterable[dict[str, Any]]:
 
 
 def _query_parameters(op: Operation) -> Iterable[dict[str, Any]]:
-    for parameter in op.query:
+    for parameter in op.parameters:
         yield {
             "name": parameter.name,
             "in": "query",

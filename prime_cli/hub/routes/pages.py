@@ -12,12 +12,14 @@ from prime_cli.hub.routes.requests import ref_to_read
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, files, version_documents, versions
-from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import history, queries, sample_queries
 from prime_cli.pages.environments import render_environment, render_environments
 from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
+from prime_cli.wire.environments import EnvironmentQuery, InspectQuery
+from prime_cli.wire.evaluations import HistoryQuery, SampleQuery
 
 router = Router()
 
@@ -31,7 +33,7 @@ async def catalogue(request: Request) -> Response:
     """What is published; the search and the place in it are in the query."""
     search = request.query_params.get("search", "")
     cursor = request.query_params.get("cursor") or None
-    query = CatalogueQuery(search=search or None, cursor=cursor)
+    query = EnvironmentQuery(search=search or None, cursor=cursor)
     try:
         found = await call(request, list_environments, query)
     except PrimeError as error:
@@ -46,10 +48,10 @@ async def environment(request: Request) -> Response:
         ref = (await ref_to_read(request)).at(LATEST)
         detail = await call(request, environments.get_detail, ref)
         listed = await call(request, versions.list_versions, ref)
-        sources = await call(request, files.inspect_sources, ref)
+        sources = await call(request, files.inspect_sources, ref, InspectQuery())
         readme = await _readme(request, ref)
         report = await _report(request, ref)
-        past = await call(request, history.list_history, ref, history.HistoryQuery(limit=20))
+        past = await call(request, history.list_history, ref, HistoryQuery(limit=20))
     except PrimeError as error:
         return answer_page_error(error)
     page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
@@ -71,7 +73,7 @@ async def evaluation(request: Request) -> Response:
 
 async def _readme(request: Request, ref: EnvRef) -> str:
     try:
-        found = await call(request, files.inspect_sources, ref, path=_README)
+        found = await call(request, files.inspect_sources, ref, InspectQuery(_README))
     except NotFound:
         return ""
     return found.content or ""
@@ -85,7 +87,7 @@ async def _report(request: Request, ref: EnvRef) -> CheckReport | None:
 
 
 async def _samples(request: Request, wanted: str) -> list[dict[str, Any]]:
-    query = sample_queries.SampleQuery(limit=_SAMPLES)
+    query = SampleQuery(limit=_SAMPLES)
     found = await call(request, sample_queries.find_samples, wanted, query)
     numbers = [number for part in found.parts for number in part]
     if not numbers:

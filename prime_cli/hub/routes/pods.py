@@ -3,7 +3,6 @@
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call_provider
-from prime_cli.hub.routes.parameters import Number, Text, Texts
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.compute import disks, pods
 from prime_cli.hub.services.compute.creation import create_pod
@@ -14,32 +13,29 @@ from prime_cli.wire.pods import (
     Endable,
     Ended,
     PastPage,
+    PastPodQuery,
     Pod,
     PodCreation,
     PodLog,
+    PodLogQuery,
     PodPage,
+    PodStateQuery,
     PodStates,
     Sweep,
     Swept,
 )
+from prime_cli.wire.queries import PageQuery
 
 router = Router(enveloped=False, needs_key=True)
 
 # --- Pods ---
 
-_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
-_IDS = Texts(Text("pod_ids", "Pod id; repeat for several pods"), most=200)
-_TAIL = Number("tail", "Number of lines from the end", default=100, least=1, most=10_000)
-_SORT_BY = Text("sort_by", "Sort key", choices=("terminatedAt", "createdAt"))
-_SORT_ORDER = Text("sort_order", "Sort order", choices=("asc", "desc"))
 _POD = "/pods/{id}"
 
 
-@router.get("/pods", "List pods", query=(_OFFSET, _LIMIT))
-async def list_pods(request: Request) -> PodPage:
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return await call_provider(request, pods.list_pods, offset=offset, limit=limit)
+@router.get("/pods", "List pods")
+async def list_pods(request: Request, query: PageQuery) -> PodPage:
+    return await call_provider(request, pods.list_pods, query)
 
 
 @router.post("/pods", "Create a pod", most_bytes=8 * 1024 * 1024)
@@ -50,21 +46,14 @@ async def rent_pod(request: Request, body: PodCreation) -> Pod:
 # These are before the addresses of single pods: the first one that fits answers.
 
 
-@router.get("/pods/history", "List terminated pods", query=(_SORT_BY, _SORT_ORDER, _OFFSET, _LIMIT))
-async def list_history(request: Request) -> PastPage:
-    return await call_provider(
-        request,
-        pods.list_past,
-        by_creation=_SORT_BY.read(request) == "createdAt",
-        descending=_SORT_ORDER.read(request) != "asc",
-        offset=_OFFSET.read(request),
-        limit=_LIMIT.read(request),
-    )
+@router.get("/pods/history", "List terminated pods")
+async def list_history(request: Request, query: PastPodQuery) -> PastPage:
+    return await call_provider(request, pods.list_past, query)
 
 
-@router.get("/pods/status", "Get the status of pods", query=(_IDS,))
-async def list_states(request: Request) -> PodStates:
-    return await call_provider(request, pods.list_states, _IDS.read(request))
+@router.get("/pods/status", "Get the status of pods")
+async def list_states(request: Request, query: PodStateQuery) -> PodStates:
+    return await call_provider(request, pods.list_states, query.pod_ids)
 
 
 @router.post("/pods/sweep", "Find and terminate orphaned and expired pods and disks")
@@ -77,10 +66,10 @@ async def show_pod(request: Request) -> Pod:
     return await call_provider(request, pods.get_pod, request.path_params["id"])
 
 
-@router.get(_POD + "/log", "Get the log of a pod", query=(_TAIL,))
-async def show_log(request: Request) -> PodLog:
-    lines = _TAIL.read(request)
-    return await call_provider(request, pods.read_log, request.path_params["id"], lines=lines)
+@router.get(_POD + "/log", "Get the log of a pod")
+async def show_log(request: Request, query: PodLogQuery) -> PodLog:
+    pod_id = request.path_params["id"]
+    return await call_provider(request, pods.read_log, pod_id, lines=query.tail)
 
 
 @router.get(_POD + "/endable", "Show what is needed to terminate another user's pod")
@@ -98,10 +87,9 @@ async def end_pod(request: Request) -> Ended:
 _DISK = "/disks/{id}"
 
 
-@router.get("/disks", "List disks", query=(_OFFSET, _LIMIT))
-async def list_disks(request: Request) -> DiskPage:
-    offset, limit = _OFFSET.read(request), _LIMIT.read(request)
-    return await call_provider(request, disks.list_disks, offset=offset, limit=limit)
+@router.get("/disks", "List disks")
+async def list_disks(request: Request, query: PageQuery) -> DiskPage:
+    return await call_provider(request, disks.list_disks, query)
 
 
 @router.post("/disks", "Create a disk")

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prime_cli.hub.dispatch import caller_of
-from prime_cli.hub.routes.parameters import Parameter
 from prime_cli.hub.routes.requests import LARGEST_BODY, read_exact_json, read_json
 from prime_cli.hub.routes.responses import answer, enveloped
 from prime_cli.hub.services.access import require_user
+from prime_cli.wire.queries import Parameter, parameters_of, read_query
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 _Endpoint = Callable[[Request], Awaitable[Response]]
@@ -23,8 +23,9 @@ class Operation:
     """One method of one address below the API.
 
     `answers` is the wire type of the answer, inside `{"data": …}` if `enveloped`; `takes` is that
-    of the body, or None. `needs_key` means that a hub with accounts refuses callers without a key
-    before anything else is read. Null in a body means left out unless `keeps_nulls`.
+    of the body, and `query` that of the query string (`wire.queries`), or None. `needs_key` means
+    that a hub with accounts refuses callers without a key before anything else is read. Null in a
+    body means left out unless `keeps_nulls`.
     """
 
     method: str
@@ -33,12 +34,17 @@ class Operation:
     summary: str
     answers: Any
     takes: Any
-    query: tuple[Parameter, ...] = ()
+    query: type | None = None
     enveloped: bool = True
     needs_key: bool = False
     status: int = 200
     most_bytes: int = LARGEST_BODY
     keeps_nulls: bool = False
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of the query string."""
+        return parameters_of(self.query) if self.query is not None else ()
 
     def route(self) -> Route:
         """The route, for Starlette's router."""
@@ -53,9 +59,11 @@ class Operation:
         async def endpoint(request: Request) -> Response:
             if self.needs_key:
                 require_user(caller_of(request))
-            given = {}
+            given: dict[str, Any] = {}
             if body_type is not None:
                 given["body"] = await read(request, body_type, self.most_bytes)
+            if self.query is not None:
+                given["query"] = read_query(self.query, request.query_params.getlist)
             reply = await self.handler(request, **given)
             return reply if isinstance(reply, Response) else respond(reply, self.status)
 
@@ -71,7 +79,6 @@ class RouteOptions(TypedDict, total=False):
 
     answers: Any
     takes: Any
-    query: tuple[Parameter, ...]
     enveloped: bool
     needs_key: bool
     status: int
@@ -82,9 +89,9 @@ class RouteOptions(TypedDict, total=False):
 class Router:
     """The routes of one module, in the order of its functions.
 
-    A function below the API takes the request, and the body as `body` if it has that parameter; it
-    returns the wire struct of the answer, or a `Response`. The types are read from its annotations.
-    `defaults` hold for all routes that say nothing else.
+    A function below the API takes the request, the body as `body` and the query string as `query`
+    if it has these parameters; it returns the wire struct of the answer, or a `Response`. The types
+    are read from its annotations. `defaults` hold for all routes that say nothing else.
     """
 
     def __init__(self, **defaults: Unpack[RouteOptions]) -> None:
@@ -131,7 +138,10 @@ class Router:
             types = handler.__annotations__
             derived: RouteOptions = {"answers": types["return"], "takes": types.get("body")}
             settings: RouteOptions = {**derived, **self._defaults, **options}
-            self.operations.append(Operation(method, path, handler, summary, **settings))
+            query = types.get("query")
+            self.operations.append(
+                Operation(method, path, handler, summary, query=query, **settings)
+            )
             return handler
 
         return declare

@@ -5,20 +5,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.hub.dispatch import call, hub_of, run
-from prime_cli.hub.routes.parameters import Flag, Number, Real, Text
 from prime_cli.hub.routes.requests import read_body
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import sample_batches, sample_queries
 from prime_cli.wire.codec import encode
-from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage
-
-_PAGE = Number("page", "Page number, starting at 1", default=1, least=1, most=2**31 // 1000)
-_LIMIT = Number("limit", "Number of items per page", default=100, least=1, most=1000)
-_ABOVE = Real("reward_above", "Only samples with a reward above this value")
-_BELOW = Real("reward_below", "Only samples with a reward below this value")
-_ERRORS = Flag("errors_only", "Only samples that ended with an error")
-_SEARCH = Text("search", "Only samples that contain this text")
-
+from prime_cli.wire.evaluations import BatchReceipt, SampleBatch, SamplePage, SampleQuery
 
 router = Router(enveloped=False)
 
@@ -33,33 +24,16 @@ async def push(request: Request) -> BatchReceipt:
     return await call(request, sample_batches.push_samples, evaluation_id, content)
 
 
-@router.get(
-    _SAMPLES,
-    "List samples",
-    answers=SamplePage,
-    query=(_PAGE, _LIMIT, _ABOVE, _BELOW, _ERRORS, _SEARCH),
-)
-async def list_(request: Request) -> Response:
-    query = sample_queries.SampleQuery(
-        page=_PAGE.read(request),
-        limit=_LIMIT.read(request),
-        above=_ABOVE.read(request),
-        below=_BELOW.read(request),
-        errors_only=_ERRORS.read(request),
-        search=_SEARCH.read(request),
-    )
-    evaluation_id = request.path_params["id"]
-    return SamplesAnswer(
-        await call(request, sample_queries.find_samples, evaluation_id, query), query
-    )
+@router.get(_SAMPLES, "List samples", answers=SamplePage)
+async def list_(request: Request, query: SampleQuery) -> Response:
+    found = await call(request, sample_queries.find_samples, request.path_params["id"], query)
+    return SamplesAnswer(found, query)
 
 
 class SamplesAnswer(Response):
     """A SamplePage, sent part by part: one of large samples would not fit into memory."""
 
-    def __init__(
-        self, found: sample_queries.SampleSlice, query: sample_queries.SampleQuery
-    ) -> None:
+    def __init__(self, found: sample_queries.SampleSlice, query: SampleQuery) -> None:
         self._found = found
         more = query.page * query.limit < found.total
         frame = SamplePage(

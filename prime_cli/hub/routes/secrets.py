@@ -3,7 +3,6 @@
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.parameters import Number, Text
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environment_secrets, owner_secrets
 from prime_cli.wire.secrets import (
@@ -14,6 +13,7 @@ from prime_cli.wire.secrets import (
     SecretChange,
     SecretLink,
     SecretPage,
+    SecretQuery,
     Variable,
     VariableChange,
 )
@@ -22,22 +22,12 @@ router = Router(needs_key=True)
 
 # --- Secrets of an owner ---
 
-_TEAM = Text("teamId", "Use this team instead of the caller")
-_OFFSET = Number("offset", "Number of items to skip", default=0, least=0, most=2**31 - 1)
-_LIMIT = Number("limit", "Maximum number of items", default=100, least=1, most=1000)
-
 _ONE = "/secrets/{secret_id}"
 
 
-@router.get(
-    "/secrets",
-    "List the secrets of the caller or a team",
-    query=(_TEAM, _OFFSET, _LIMIT),
-    enveloped=False,
-)
-async def list_secrets(request: Request) -> SecretPage:
-    team, offset, limit = _TEAM.read(request), _OFFSET.read(request), _LIMIT.read(request)
-    return await call(request, owner_secrets.list_secrets, team, offset=offset, limit=limit)
+@router.get("/secrets", "List the secrets of the caller or a team", enveloped=False)
+async def list_secrets(request: Request, query: SecretQuery) -> SecretPage:
+    return await call(request, owner_secrets.list_secrets, query)
 
 
 @router.post("/secrets", "Create a secret")

@@ -20,14 +20,20 @@ from prime_cli.hub.search_index import VisibilitySet, search_words, tag_token
 from prime_cli.hub.services.access import (
     PRIVATE,
     PUBLIC,
-    read_visibility,
     select_environments,
     visible_to,
 )
 from prime_cli.hub.services.paging import Slice, cut, read_cursor, walk, write_cursor
 from prime_cli.hub.services.search import Clauses, complete, is_hit, newest_hits
 from prime_cli.wire.codec import decode
-from prime_cli.wire.environments import EnvironmentItem, EnvironmentMetadata, EnvironmentPage, Owner
+from prime_cli.wire.environments import (
+    EnvironmentItem,
+    EnvironmentMetadata,
+    EnvironmentPage,
+    EnvironmentQuery,
+    Owner,
+)
+from prime_cli.wire.queries import SortOrder
 
 # --- Visibility sets ---
 
@@ -74,7 +80,7 @@ def _count(connection: Connection, sets: list[VisibilitySet]) -> dict[Visibility
 
 
 @dataclass(frozen=True)
-class EnvironmentFilter:
+class Conditions:
     """What environments must have, all of it; `words` None for whatever they say."""
 
     words: tuple[str, ...] | None = None
@@ -91,7 +97,7 @@ def find(
     connection: Connection,
     caller: Caller,
     sets: dict[VisibilitySet, int],
-    wanted: EnvironmentFilter,
+    wanted: Conditions,
     columns: Select[Any],
 ) -> list[Row[Any]]:
     """`columns` of every environment that is found in the sets, in no order.
@@ -127,32 +133,11 @@ def _starred_by(caller: Caller, found: Select[Any]) -> Select[Any]:
 _MOST_WORDS = 16
 
 
-@dataclass(frozen=True)
-class CatalogueQuery:
-    """What a list is asked for. Several tags, or several words to search for, must all be there;
-    a word is looked for at the beginning of words in name, owner, description and tags.
-
-    A page is at an `offset`, or goes on at the `cursor` that the page before has given.
-    """
-
-    owner: str | None = None
-    visibility: str | None = None
-    search: str | None = None
-    tags: tuple[str, ...] = ()
-    starred_only: bool = False
-    mine_only: bool = False
-    sort_by: str = "created_at"
-    descending: bool = True
-    limit: int = 20
-    offset: int = 0
-    cursor: str | None = None
-
-
-def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> EnvironmentPage:
+def list_environments(hub: Hub, caller: Caller, query: EnvironmentQuery) -> EnvironmentPage:
     """One page of what the caller may see; environments without a version are left out.
 
     Searches, and lists of a tag, hold the 1,000 environments that were listed last, and count no
-    more. Raises UsageError for an order or cursor that is none, and for too deep an offset.
+    more. Raises UsageError for an invalid cursor, and for too deep an offset.
     """
     part = _slice(query)
     wanted = _wanted(query)
@@ -162,7 +147,7 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
             caller,
             owner=query.owner,
             mine_only=query.mine_only,
-            visibility=read_visibility(query.visibility),
+            visibility=query.visibility and query.visibility.upper(),
         )
         if wanted.everything:
             rows, total = walk(connection, sets, part), sum(sets.values())
@@ -175,21 +160,22 @@ def list_environments(hub: Hub, caller: Caller, query: CatalogueQuery) -> Enviro
     return EnvironmentPage(items, total_count=total, next_cursor=more)
 
 
-def _slice(query: CatalogueQuery) -> Slice:
+def _slice(query: EnvironmentQuery) -> Slice:
+    descending = query.sort_order is SortOrder.DESC
     after = None
     if query.cursor:
-        after = read_cursor(query.cursor, query.sort_by, descending=query.descending)
-    return Slice(query.sort_by, query.descending, query.limit, query.offset, after)
+        after = read_cursor(query.cursor, query.sort_by, descending=descending)
+    return Slice(query.sort_by, descending, query.limit, query.offset, after)
 
 
-def _wanted(query: CatalogueQuery) -> EnvironmentFilter:
+def _wanted(query: EnvironmentQuery) -> Conditions:
     searched = bool(query.search and query.search.strip())
     words = search_words(query.search or "")
     if len(words) > _MOST_WORDS:
         raise UsageError(
             f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
         )
-    return EnvironmentFilter(
+    return Conditions(
         words=tuple(words) if searched else None, tags=query.tags, starred=query.starred_only
     )
 

@@ -7,13 +7,13 @@ from sqlalchemy import exists, or_, select
 
 from prime_cli.archive.members import Member
 from prime_cli.archive.unpack import inspect_archive, read_member
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, versions
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.versions import find_version
-from prime_cli.wire.environments import InspectEntry, Inspection
+from prime_cli.wire.environments import InspectEntry, Inspection, InspectQuery
 
 # --- Downloads ---
 
@@ -58,17 +58,10 @@ def find_sources(hub: Hub, caller: Caller, ref: EnvRef) -> PublishedFile:
 
 # --- Inspection ---
 
-DEFAULT_BYTES = 100_000
-MOST_BYTES = 500_000
 
-
-def inspect_sources(
-    hub: Hub, caller: Caller, ref: EnvRef, *, path: str = "", max_bytes: int = DEFAULT_BYTES
-) -> Inspection:
-    """The entries of a folder, or the beginning of a file; raises NotFound or UsageError."""
-    if not 1 <= max_bytes <= MOST_BYTES:
-        raise UsageError(f"`max_bytes` must be between 1 and {MOST_BYTES}")
-    path = path.strip("/")
+def inspect_sources(hub: Hub, caller: Caller, ref: EnvRef, query: InspectQuery) -> Inspection:
+    """The entries of a folder, or the beginning of a file; raises NotFound."""
+    path = query.path.strip("/")
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         version = find_version(connection, environment, ref.wire_version)
@@ -77,7 +70,7 @@ def inspect_sources(
         members = inspect_archive(file, limits=limits)
         if any(member.path == path for member in members):
             file.seek(0)
-            found = read_member(file, path, max_bytes=max_bytes, limits=limits)
+            found = read_member(file, path, max_bytes=query.max_bytes, limits=limits)
             return Inspection(
                 kind="file",
                 path=path,

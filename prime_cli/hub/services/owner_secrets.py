@@ -17,7 +17,15 @@ from prime_cli.hub.services.access import (
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.owners import TEAM, USER, owner_id
 from prime_cli.hub.tokens import new_id
-from prime_cli.wire.secrets import Done, NewSecret, Secret, SecretChange, SecretPage, VariableChange
+from prime_cli.wire.secrets import (
+    Done,
+    NewSecret,
+    Secret,
+    SecretChange,
+    SecretPage,
+    SecretQuery,
+    VariableChange,
+)
 
 # --- Shared ---
 
@@ -78,18 +86,20 @@ def shown(row: Row[Any], owner: Row[Any]) -> Secret:
 # --- Secrets ---
 
 
-def list_secrets(
-    hub: Hub, caller: Caller, team_id: str | None, *, offset: int, limit: int
-) -> SecretPage:
+def list_secrets(hub: Hub, caller: Caller, query: SecretQuery) -> SecretPage:
     """The secrets of the caller or of a team, by name; values stay here."""
     with hub.database.write() as connection:
-        owner = owner_of(hub, connection, caller, team_id)
+        owner = owner_of(hub, connection, caller, query.team_id)
         mine = secrets.c.owner_id == owner.id, secrets.c.environment_id.is_(None)
         rows = connection.execute(
-            select(secrets).where(*mine).order_by(secrets.c.name).offset(offset).limit(limit)
+            select(secrets)
+            .where(*mine)
+            .order_by(secrets.c.name)
+            .offset(query.offset)
+            .limit(query.limit)
         ).all()
         total = connection.execute(select(func.count()).where(*mine)).scalar_one()
-    return SecretPage([shown(row, owner) for row in rows], total, offset, limit)
+    return SecretPage([shown(row, owner) for row in rows], total, query.offset, query.limit)
 
 
 def create_secret(hub: Hub, caller: Caller, secret: NewSecret) -> Secret:

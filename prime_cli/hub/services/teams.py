@@ -27,6 +27,7 @@ from prime_cli.hub.services.users import (
 )
 from prime_cli.hub.tokens import new_team_id
 from prime_cli.wire.accounts import Member, MemberPage, Team, TeamItem, TeamPage
+from prime_cli.wire.queries import PageQuery
 
 Role = Literal["ADMIN", "MEMBER"]
 ADMIN: Role = "ADMIN"
@@ -129,7 +130,7 @@ def list_teams(hub: Hub) -> list[TeamItem]:
     ]
 
 
-def list_own_teams(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) -> TeamPage:
+def list_own_teams(hub: Hub, caller: Caller, query: PageQuery) -> TeamPage:
     """One page of the teams that the caller is in, and that the key is good for."""
     users = owners.alias("users")
     mine = (
@@ -139,18 +140,16 @@ def list_own_teams(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 10
         .where(users.c.slug == caller.slug, owners.c.slug.in_(caller.reads))
     )
     with hub.database.read() as connection:
-        rows, total = _page(connection, mine, owners.c.slug, offset, limit)
+        rows, total = _page(connection, mine, owners.c.slug, query)
     return TeamPage(
         [Team(row.id, row.name or row.slug, row.slug, row.role, row.created_at) for row in rows],
         total,
-        offset,
-        limit,
+        query.offset,
+        query.limit,
     )
 
 
-def list_members(
-    hub: Hub, caller: Caller, team_id: str, *, offset: int = 0, limit: int = 100
-) -> MemberPage:
+def list_members(hub: Hub, caller: Caller, team_id: str, query: PageQuery) -> MemberPage:
     """One page of a team's members; raises NotFound for a team that the caller is not in."""
     with hub.database.read() as connection:
         team = find_own_team(connection, caller, team_id)
@@ -159,11 +158,11 @@ def list_members(
             .join(members, members.c.user_id == owners.c.id)
             .where(members.c.team_id == team.id)
         )
-        rows, total = _page(connection, inside, owners.c.slug, offset, limit)
+        rows, total = _page(connection, inside, owners.c.slug, query)
     data = [
         Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at) for row in rows
     ]
-    return MemberPage(data, total, offset, limit)
+    return MemberPage(data, total, query.offset, query.limit)
 
 
 def _create(hub: Hub, connection: Connection, caller: Caller, slug: str, name: str) -> str:
@@ -197,10 +196,10 @@ def _read_role(text: str) -> Role:
 
 
 def _page(
-    connection: Connection, query: Select[Any], order: ColumnElement[Any], offset: int, limit: int
+    connection: Connection, wanted: Select[Any], order: ColumnElement[Any], query: PageQuery
 ) -> tuple[list[Row[Any]], int]:
-    total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
-    rows = connection.execute(query.order_by(order).offset(offset).limit(limit)).all()
+    total = connection.execute(select(func.count()).select_from(wanted.subquery())).scalar_one()
+    rows = connection.execute(wanted.order_by(order).offset(query.offset).limit(query.limit)).all()
     return list(rows), total
 
 

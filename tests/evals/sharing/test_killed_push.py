@@ -15,6 +15,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.rows import Row
+from prime_cli.wire.evaluations import EvaluationQuery
 from tests.evals.sharing.pushing import change_environment
 from tests.helpers.cli import COMMAND
 from tests.helpers.hubs import publish
@@ -105,7 +106,7 @@ def test_push_that_is_killed_and_repeated_gives_each_sample_once(
             process.kill()
         met[accepted(folder)] += 1
         finish_push(served, folder)
-        assert hub.evaluations.list(limit=1).total == number + 2
+        assert hub.evaluations.list(EvaluationQuery(limit=1)).total == number + 2
         pushed = json.loads((folder.path / "push.json").read_bytes())["pushes"][0]
         assert rewards(rows_of_evaluation(hub, pushed["evaluation_id"])) == rewards(iter(ROWS))
         assert hub.evaluations.get(pushed["evaluation_id"]).status == "COMPLETED"

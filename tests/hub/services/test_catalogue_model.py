@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, update
@@ -12,11 +13,18 @@ from sqlalchemy import insert, update
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, stars, versions
 from prime_cli.hub.search_index import document_words, search_words
-from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.settings import HubSettings
 from prime_cli.wire.codec import encode
-from prime_cli.wire.environments import EnvironmentMetadata, EnvironmentPage
+from prime_cli.wire.environments import (
+    EnvironmentMetadata,
+    EnvironmentPage,
+    EnvironmentQuery,
+    SortKey,
+    Visibility,
+)
+from prime_cli.wire.queries import SortOrder
 from tests.helpers.database import database_of
 
 OWNERS = ("ada", "bob", "team-x")
@@ -50,15 +58,15 @@ environment = st.builds(
     second=st.integers(0, 3),
 )
 query = st.builds(
-    CatalogueQuery,
+    EnvironmentQuery,
     owner=st.sampled_from([None, None, "ada", "bob", "nobody"]),
-    visibility=st.sampled_from([None, None, "public", "PRIVATE"]),
+    visibility=st.sampled_from([None, None, *Visibility]),
     search=st.none() | st.sampled_from([*TEXTS, " ", "_", "che", "ada game", '"', "quiz* ^"]),
     tags=st.lists(st.sampled_from([*TAGS, "GAME"]), max_size=2).map(tuple),
     starred_only=st.booleans(),
     mine_only=st.booleans(),
-    sort_by=st.sampled_from(["name", "created_at", "updated_at", "stars"]),
-    descending=st.booleans(),
+    sort_by=st.sampled_from(SortKey),
+    sort_order=st.sampled_from(SortOrder),
     limit=st.integers(1, 4),
 )
 
@@ -111,11 +119,13 @@ def keep(hub: Hub, number: int, one: Environment) -> Environment:
     return Environment(**{**one.__dict__, "name": f"{one.name}-{number}", "id": made})
 
 
-def expected(kept: list[Environment], query: CatalogueQuery) -> list[str]:
+def expected(kept: list[Environment], query: EnvironmentQuery) -> list[str]:
     """The ids of all pages in their order."""
     found = [one for one in kept if _seen(one) and _fits(one, query) and _says(one, query)]
     places = sorted((_key(one, query.sort_by), one.id) for one in found)
-    return [each for _, each in (reversed(places) if query.descending else places)]
+    return [
+        each for _, each in (reversed(places) if query.sort_order is SortOrder.DESC else places)
+    ]
 
 
 def _key(one: Environment, order: str) -> Any:
@@ -128,7 +138,7 @@ def _seen(one: Environment) -> bool:
     return one.published and (not one.private or one.owner in CALLER.reads)
 
 
-def _fits(one: Environment, query: CatalogueQuery) -> bool:
+def _fits(one: Environment, query: EnvironmentQuery) -> bool:
     return (
         query.owner in (None, one.owner)
         and (not query.mine_only or one.owner in CALLER.reads)
@@ -138,7 +148,7 @@ def _fits(one: Environment, query: CatalogueQuery) -> bool:
     )
 
 
-def _says(one: Environment, query: CatalogueQuery) -> bool:
+def _says(one: Environment, query: EnvironmentQuery) -> bool:
     if not (query.search or "").strip():
         return True
     looked_for = search_words(query.search or "")
@@ -164,14 +174,14 @@ def ids(page: EnvironmentPage) -> list[str]:
     return [item.id for item in page.data]
 
 
-def with_changes(query: CatalogueQuery, **changes: Any) -> CatalogueQuery:
-    return CatalogueQuery(**{**query.__dict__, **changes})
+def with_changes(query: EnvironmentQuery, **changes: Any) -> EnvironmentQuery:
+    return msgspec.structs.replace(query, **changes)
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(environment, max_size=8), st.lists(query, min_size=1, max_size=5))
 def test_pages_hold_what_a_search_from_end_to_end_finds(
-    wanted: list[Environment], queries: list[CatalogueQuery]
+    wanted: list[Environment], queries: list[EnvironmentQuery]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         hub = open_empty(folder)
@@ -199,7 +209,7 @@ def test_pages_hold_what_a_search_from_end_to_end_finds(
     query,
 )
 def test_cursor_gives_all_that_was_there_once_while_more_is_added(
-    before: list[Environment], later: list[Environment], query: CatalogueQuery
+    before: list[Environment], later: list[Environment], query: EnvironmentQuery
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         hub = open_empty(folder)

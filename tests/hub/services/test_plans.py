@@ -12,10 +12,12 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services.artifacts import drop_abandoned
-from prime_cli.hub.services.environment_list import CatalogueQuery, list_environments
+from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.environments import get_detail, set_star
 from prime_cli.hub.services.package_index import list_projects, refresh_index
 from prime_cli.hub.settings import HubSettings
+from prime_cli.wire.environments import EnvironmentQuery, SortKey, Visibility
+from prime_cli.wire.queries import SortOrder
 from tests.helpers.database import sqlite_only
 from tests.hub.pushing import Push, open_app
 
@@ -29,7 +31,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Hub:
     folder = tmp_path_factory.mktemp("hub")
     client: httpx.Client = open_app(folder, "ada")
     Push(client, name="chess", metadata={"tags": ["game"], "description": "Boards"}).run()
-    Push(client, name="mine", visibility="PRIVATE").run()
+    Push(client, name="mine", visibility=Visibility.PRIVATE).run()
     return open_hub(HubSettings(data=folder, owner="ada"))
 
 
@@ -68,12 +70,13 @@ def assert_looks_up(plans: Plans) -> None:
 
 
 @pytest.mark.parametrize("descending", [True, False])
-@pytest.mark.parametrize("order", ["name", "created_at", "updated_at", "stars"])
+@pytest.mark.parametrize("order", SortKey)
 @pytest.mark.parametrize("owner", [None, "ada"])
 def test_list_is_read_in_its_order(
-    hub: Hub, order: str, descending: bool, owner: str | None
+    hub: Hub, order: SortKey, descending: bool, owner: str | None
 ) -> None:
-    query = CatalogueQuery(sort_by=order, descending=descending, owner=owner, limit=1)
+    direction = SortOrder.DESC if descending else SortOrder.ASC
+    query = EnvironmentQuery(sort_by=order, sort_order=direction, owner=owner, limit=1)
     cursor = list_environments(hub, ADA, query).next_cursor
     assert cursor
     with Plans(hub) as plans:
@@ -81,7 +84,7 @@ def test_list_is_read_in_its_order(
         list_environments(
             hub,
             ADA,
-            CatalogueQuery(sort_by=order, descending=descending, owner=owner, cursor=cursor),
+            EnvironmentQuery(sort_by=order, sort_order=direction, owner=owner, cursor=cursor),
         )
     assert_looks_up(plans)
     steps = plans.steps()
@@ -92,14 +95,14 @@ def test_list_is_read_in_its_order(
 @pytest.mark.parametrize(
     "query",
     [
-        CatalogueQuery(search="board"),
-        CatalogueQuery(search="chess ga", tags=("game",), sort_by="stars"),
-        CatalogueQuery(tags=("game",)),
-        CatalogueQuery(starred_only=True, search="chess"),
-        CatalogueQuery(mine_only=True, visibility="PRIVATE"),
+        EnvironmentQuery(search="board"),
+        EnvironmentQuery(search="chess ga", tags=("game",), sort_by=SortKey.STARS),
+        EnvironmentQuery(tags=("game",)),
+        EnvironmentQuery(starred_only=True, search="chess"),
+        EnvironmentQuery(mine_only=True, visibility=Visibility.PRIVATE),
     ],
 )
-def test_filter_looks_up_what_it_needs(hub: Hub, query: CatalogueQuery) -> None:
+def test_filter_looks_up_what_it_needs(hub: Hub, query: EnvironmentQuery) -> None:
     with Plans(hub) as plans:
         list_environments(hub, ADA, query)
     assert_looks_up(plans)

@@ -38,12 +38,13 @@ from prime_cli.wire.disks import (
     price_of,
 )
 from prime_cli.wire.pods import Ended
+from prime_cli.wire.queries import PageQuery
 
 MOST_DISKS = 100
 """Disks of one user that are there, which also outlive the pods that a script made."""
 
 
-def list_disks(hub: Hub, caller: Caller, *, offset: int, limit: int) -> DiskPage:
+def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
     """One page of the disks of the caller and of the caller's teams, the newest first."""
     require_user(caller)
     look_again(hub, caller)
@@ -51,9 +52,13 @@ def list_disks(hub: Hub, caller: Caller, *, offset: int, limit: int) -> DiskPage
     with hub.database.read() as connection:
         total = connection.execute(select(func.count()).select_from(mine.subquery())).scalar_one()
         order = disks.c.created_at.desc(), disks.c.id
-        rows = connection.execute(mine.order_by(*order).offset(offset).limit(limit)).all()
+        rows = connection.execute(
+            mine.order_by(*order).offset(query.offset).limit(query.limit)
+        ).all()
         attached = attached_pods(connection, [row.id for row in rows])
-    return DiskPage([shown(row, attached.get(row.id, ())) for row in rows], total, offset, limit)
+    return DiskPage(
+        [shown(row, attached.get(row.id, ())) for row in rows], total, query.offset, query.limit
+    )
 
 
 def get_disk(hub: Hub, caller: Caller, disk_id: str) -> Disk:

@@ -1,7 +1,6 @@
 """Available offers of all providers, filtered for a request."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeVar
 
@@ -17,8 +16,10 @@ from prime_cli.wire.codec import decode
 from prime_cli.wire.offers import (
     DiskOffer,
     DiskOfferPage,
+    DiskOfferQuery,
     GpuOffer,
     OfferPage,
+    OfferQuery,
     OffersByType,
     Summary,
 )
@@ -27,76 +28,42 @@ T = TypeVar("T")
 Offer = TypeVar("Offer", GpuOffer, DiskOffer)
 
 
-@dataclass(frozen=True)
-class OfferFilter:
-    """What an offer must be; what is empty or None leaves it open.
-
-    `disks` are ids: an offer must be where all of these disks are.
-    """
-
-    regions: tuple[str, ...] = ()
-    gpu_count: int | None = None
-    gpu_type: str | None = None
-    socket: str | None = None
-    security: str | None = None
-    data_center_id: str | None = None
-    cloud_id: str | None = None
-    disks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Slice:
-    """A page, from 1, of `size` offers."""
-
-    page: int = 1
-    size: int = 100
-
-    def of(self, offers: Sequence[T]) -> list[T]:
-        """The offers of this page."""
-        start = (self.page - 1) * self.size
-        return list(offers[start : start + self.size])
-
-
 def is_cluster(offer: GpuOffer) -> bool:
     """Whether an offer is of several machines: of those alone is said how they are connected."""
     return offer.interconnect_type is not None
 
 
-def list_offers(
-    hub: Hub, caller: Caller, wanted: OfferFilter, part: Slice, *, clusters: bool
-) -> OfferPage:
+def list_offers(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OfferPage:
     """One page of the machines, or of the clusters, in an order that stays.
 
     Raises NotFound for a disk, and the first failure where every provider fails.
     """
-    found = _find(hub, caller, wanted, clusters=clusters)
-    return OfferPage(part.of(found), len(found))
+    found = _find(hub, caller, query, clusters=clusters)
+    return OfferPage(_page(found, query), len(found))
 
 
-def list_by_type(
-    hub: Hub, caller: Caller, wanted: OfferFilter, part: Slice, *, clusters: bool
-) -> OffersByType:
+def list_by_type(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OffersByType:
     """The same by `gpu_type`, as releases of the official client up to 0.4.11 ask."""
     by_type: OffersByType = {}
-    for offer in part.of(_find(hub, caller, wanted, clusters=clusters)):
+    for offer in _page(_find(hub, caller, query, clusters=clusters), query):
         by_type.setdefault(offer.gpu_type, []).append(offer)
     return by_type
 
 
-def list_disk_offers(hub: Hub, _caller: Caller, wanted: OfferFilter, part: Slice) -> DiskOfferPage:
+def list_disk_offers(hub: Hub, _caller: Caller, query: DiskOfferQuery) -> DiskOfferPage:
     """One page of the kinds of disks; raises what `list_offers` raises."""
     offers = gather(hub, lambda provider: provider.disk_offers())
     found = sorted(
-        (offer for _, offer in offers if _is_wanted(offer, wanted)),
+        (offer for _, offer in offers if _is_at_place(offer, query)),
         key=lambda offer: (offer.provider, offer.cloud_id or "", offer.data_center or ""),
     )
-    return DiskOfferPage(part.of(found), len(found))
+    return DiskOfferPage(_page(found, query), len(found))
 
 
 def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
     """The cheapest price of each kind, by type of machine and number of GPUs."""
     summary: Summary = {}
-    for offer in _find(hub, caller, OfferFilter(), clusters=clusters):
+    for offer in _find(hub, caller, OfferQuery(), clusters=clusters):
         counts = summary.setdefault(offer.gpu_type, {})
         cheapest = counts.setdefault(str(offer.gpu_count), {"cheapest": {}})["cheapest"]
         regular = "spotPrice" if offer.is_spot else "onDemand"
@@ -128,15 +95,20 @@ def gather(
     return found
 
 
-def _find(hub: Hub, caller: Caller, wanted: OfferFilter, *, clusters: bool) -> list[GpuOffer]:
-    places = _places(hub, caller, wanted.disks)
+def _page(offers: Sequence[T], query: OfferQuery | DiskOfferQuery) -> list[T]:
+    start = (query.page - 1) * query.page_size
+    return list(offers[start : start + query.page_size])
+
+
+def _find(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> list[GpuOffer]:
+    places = _places(hub, caller, query.disks)
     return sorted(
         (
             offer
             for _, offer in gather(hub, lambda provider: provider.offers())
             if is_cluster(offer) == clusters
-            and _is_wanted(offer, wanted)
-            and _has_gpus(offer, wanted)
+            and _is_at_place(offer, query)
+            and _has_gpus(offer, query)
             and all(_is_at(offer, place) for place in places)
         ),
         key=_place_in_list,
@@ -156,19 +128,18 @@ def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
     )
 
 
-def _is_wanted(offer: GpuOffer | DiskOffer, wanted: OfferFilter) -> bool:
-    return (not wanted.regions or offer.region in wanted.regions) and _are_equal(
-        (wanted.security, offer.security),
-        (wanted.data_center_id, offer.data_center),
-        (wanted.cloud_id, offer.cloud_id),
+def _is_at_place(offer: GpuOffer | DiskOffer, query: OfferQuery | DiskOfferQuery) -> bool:
+    return (not query.regions or offer.region in query.regions) and _are_equal(
+        (query.data_center_id, offer.data_center), (query.cloud_id, offer.cloud_id)
     )
 
 
-def _has_gpus(offer: GpuOffer, wanted: OfferFilter) -> bool:
+def _has_gpus(offer: GpuOffer, query: OfferQuery) -> bool:
     return _are_equal(
-        (wanted.gpu_count, offer.gpu_count),
-        (wanted.gpu_type, offer.gpu_type),
-        (wanted.socket, offer.socket),
+        (query.gpu_count, offer.gpu_count),
+        (query.gpu_type, offer.gpu_type),
+        (query.socket, offer.socket),
+        (query.security, offer.security),
     )
 
 

@@ -25,10 +25,25 @@ from prime_cli.hub.services.compute.pod_views import (
 )
 from prime_cli.hub.services.compute.providers import provider_named
 from prime_cli.hub.services.compute.refresh import refresh
-from prime_cli.wire.pods import Endable, PastPage, Pod, PodLog, PodPage, PodStates
+from prime_cli.wire.pods import (
+    Endable,
+    PastPage,
+    PastPodQuery,
+    PastSortKey,
+    Pod,
+    PodLog,
+    PodPage,
+    PodStates,
+)
+from prime_cli.wire.queries import PageQuery, SortOrder
+
+_PAST_ORDERS: dict[PastSortKey, ColumnElement[Any]] = {
+    PastSortKey.TERMINATED_AT: pods.c.terminated_at,
+    PastSortKey.CREATED_AT: pods.c.created_at,
+}
 
 
-def list_pods(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) -> PodPage:
+def list_pods(hub: Hub, caller: Caller, query: PageQuery) -> PodPage:
     """One page of the pods that are there, the newest first, after a look at all of them."""
     require_user(caller)
     wanted = (visible_to(caller), is_live())
@@ -36,11 +51,15 @@ def list_pods(hub: Hub, caller: Caller, *, offset: int = 0, limit: int = 100) ->
     with hub.database.read() as connection:
         total = connection.execute(select(func.count()).select_from(pods).where(*wanted))
         newest = (pods.c.created_at.desc(), pods.c.id)
-        page = select_pods().where(*wanted).order_by(*newest).offset(offset).limit(limit)
+        page = (
+            select_pods().where(*wanted).order_by(*newest).offset(query.offset).limit(query.limit)
+        )
         rows = connection.execute(page).all()
         attached = find_attached(connection, rows)
         count = total.scalar_one()
-    return PodPage([describe_pod(hub, row, attached) for row in rows], count, offset, limit)
+    return PodPage(
+        [describe_pod(hub, row, attached) for row in rows], count, query.offset, query.limit
+    )
 
 
 def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
@@ -71,27 +90,20 @@ def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
     return PodStates([describe_state(hub, row) for row in found if row is not None])
 
 
-def list_past(
-    hub: Hub,
-    caller: Caller,
-    *,
-    by_creation: bool = False,
-    descending: bool = True,
-    offset: int = 0,
-    limit: int = 100,
-) -> PastPage:
+def list_past(hub: Hub, caller: Caller, query: PastPodQuery) -> PastPage:
     """One page of the pods that have ended, by when they did, or when they were made."""
     require_user(caller)
     _look_at(hub, visible_to(caller), is_live())
     wanted = (visible_to(caller), pods.c.terminated_at.is_not(None))
-    column = pods.c.created_at if by_creation else pods.c.terminated_at
-    key: ColumnElement[Any] = column.desc() if descending else column.asc()
-    page = select_pods().where(*wanted).order_by(key, pods.c.id).offset(offset).limit(limit)
+    column = _PAST_ORDERS[query.sort_by]
+    key = column.desc() if query.sort_order is SortOrder.DESC else column.asc()
+    ended = select_pods().where(*wanted).order_by(key, pods.c.id)
+    page = ended.offset(query.offset).limit(query.limit)
     with hub.database.read() as connection:
         count = connection.execute(select(func.count()).select_from(pods).where(*wanted))
         total = count.scalar_one()
         rows = connection.execute(page).all()
-    return PastPage([describe_past(row) for row in rows], total, offset, limit)
+    return PastPage([describe_past(row) for row in rows], total, query.offset, query.limit)
 
 
 def read_log(hub: Hub, caller: Caller, pod_id: str, *, lines: int) -> PodLog:

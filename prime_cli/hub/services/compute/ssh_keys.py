@@ -13,6 +13,7 @@ from prime_cli.hub.db.tables import ssh_keys
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.owners import check_label, find_owner, owner_id
+from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
 MOST_KEYS = 100
@@ -20,17 +21,17 @@ MOST_KEYS = 100
 _NEWEST_FIRST = (ssh_keys.c.created_at.desc(), ssh_keys.c.id)
 
 
-def list_keys(hub: Hub, caller: Caller, *, offset: int, limit: int) -> SshKeyPage:
+def list_keys(hub: Hub, caller: Caller, query: PageQuery) -> SshKeyPage:
     """One page of the caller's keys, the primary one first, then the newest; raises NotAllowed."""
     _require_own(caller, writing=False)
     with hub.database.read() as connection:
         mine = _of(connection, caller)
         order = (ssh_keys.c.is_primary.desc(), *_NEWEST_FIRST)
         rows = connection.execute(
-            select(ssh_keys).where(mine).order_by(*order).offset(offset).limit(limit)
+            select(ssh_keys).where(mine).order_by(*order).offset(query.offset).limit(query.limit)
         ).all()
         total = connection.execute(select(func.count()).where(mine)).scalar_one()
-    return SshKeyPage([_shown(row) for row in rows], total, offset, limit)
+    return SshKeyPage([_shown(row) for row in rows], total, query.offset, query.limit)
 
 
 def add_key(hub: Hub, caller: Caller, upload: KeyUpload) -> SshKey:

@@ -1,6 +1,5 @@
 """Finished evaluations of one environment: each one, and grouped by version and model."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, desc, func, select
@@ -10,20 +9,16 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.access import visible_to
-from prime_cli.wire.evaluations import COMPLETED, EvaluationHistory, HistoryGroup, HistoryPoint
+from prime_cli.wire.evaluations import (
+    COMPLETED,
+    EvaluationHistory,
+    HistoryGroup,
+    HistoryPoint,
+    HistoryQuery,
+)
 
 _MOST_GROUPS = 1000
 _SAMPLES = func.sum(evaluations.c.sample_count)
-
-
-@dataclass(frozen=True)
-class HistoryQuery:
-    """Which evaluations are asked for."""
-
-    model_name: str | None = None
-    version: str | None = None
-    skip: int = 0
-    limit: int = 100
 
 
 def list_history(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> EvaluationHistory:

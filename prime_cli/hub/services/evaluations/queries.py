@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, select
@@ -19,6 +18,7 @@ from prime_cli.wire.evaluations import (
     EvaluatedEnvironment,
     EvaluationDetail,
     EvaluationPage,
+    EvaluationQuery,
     EvaluationSummary,
     EvaluationTicket,
     FinalizeResult,
@@ -138,18 +138,6 @@ def _type_of(row: Row[Any]) -> str:
 
 
 # --- Queries ---
-
-
-@dataclass(frozen=True)
-class EvaluationQuery:
-    """What a list is asked for; an environment's name is `name` or `owner/name`."""
-
-    environment_id: str | None = None
-    environment_name: str | None = None
-    suite_id: str | None = None
-    team_id: str | None = None
-    skip: int = 0
-    limit: int = 50
 
 
 def get_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationDetail:

@@ -12,33 +12,13 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import samples
 from prime_cli.hub.services.evaluations.access import find_evaluation
 from prime_cli.wire.codec import encode
+from prime_cli.wire.evaluations import SampleQuery
 
 # --- Pages of samples ---
 
 _PART_BYTES = 4 * 1024 * 1024
 
 _SELECT: Select[Any] = select(samples.c.number, samples.c.size)
-
-
-@dataclass(frozen=True)
-class SampleQuery:
-    """Which samples are asked for: all, or those that every filter lets through.
-
-    A reward is between the bounds, which are outside; `search` stands somewhere in the JSON.
-    """
-
-    page: int = 1
-    limit: int = 100
-    above: float | None = None
-    below: float | None = None
-    errors_only: bool = False
-    search: str | None = None
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether not all samples are asked for."""
-        bounds = self.above is not None or self.below is not None
-        return bounds or self.errors_only or self.search is not None
 
 
 @dataclass(frozen=True)
@@ -109,10 +89,10 @@ def _filtered(
 
 def _conditions(query: SampleQuery) -> list[ColumnElement[bool]]:
     wanted: list[ColumnElement[bool]] = []
-    if query.above is not None:
-        wanted.append(samples.c.reward > query.above)
-    if query.below is not None:
-        wanted.append(samples.c.reward < query.below)
+    if query.reward_above is not None:
+        wanted.append(samples.c.reward > query.reward_above)
+    if query.reward_below is not None:
+        wanted.append(samples.c.reward < query.reward_below)
     if query.errors_only:
         wanted.append(samples.c.failed)
     if query.search is not None:

@@ -1,0 +1,277 @@
+"""Queries of lists: one record that command, client, route and service read alike.
+
+A query is a frozen Struct. A field that carries a `Param` travels in the query string; one that
+carries an `Option` (`core.options`) can be set on the command line:
+
+    search: Annotated[str | None, Option("With this text."), Param("Only with this text")] = None
+
+The client writes it with `write_query`, the hub reads it with `read_query`, and `/openapi.json` is
+made of `parameters_of`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_TRUE = frozenset({"true", "1", "yes"})
+_REAL_NUMBER = re.compile(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,4})?")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Param:
+    """What a field is in a query string, and its limits; its type says how it is read.
+
+    `help` defaults to that of the field's Option, and `name` to the field's. `longest` bounds each
+    text in characters and `repeats` how often one may be given; `least` and `most` bound a number,
+    and `hint` says what to do instead of exceeding them. Values of an enumeration are read exactly
+    unless `any_case`; then they are written in capitals. An empty text is as left out; where one
+    may be given several times, only with `skips_empty`.
+    """
+
+    help: str | None = None
+    name: str | None = None
+    longest: int = 1000
+    repeats: int = 50
+    least: int = 0
+    most: int = 2**31 - 1
+    hint: str | None = None
+    any_case: bool = False
+    skips_empty: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A field of a query, as text: one that is given once, at most `longest` characters.
+
+    What is empty is as left out.
+    """
+
+    field: str
+    kind: Any
+    default: Any
+    param: Param
+    help: str
+
+    @property
+    def name(self) -> str:
+        """The name in the query string."""
+        return self.param.name or self.field
+
+    def read(self, texts: Sequence[str]) -> Any:
+        """The value for what was given under the name, the last counts; raises UsageError."""
+        return self.check(texts[-1]) if texts and texts[-1] else self.default
+
+    def write(self, value: Any) -> str | int | Sequence[str] | None:
+        """What to send for `value`; None for nothing."""
+        return None if value is None else str(value)
+
+    def check(self, text: str) -> Any:
+        """`text`, if it may stand here; raises UsageError."""
+        if len(text) > self.param.longest:
+            raise self.error(f"`{self.name}` has more than {self.param.longest} characters")
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the value."""
+        return {"type": "string", "maxLength": self.param.longest}
+
+    def error(self, sentence: str, hint: str | None = None) -> UsageError:
+        """An error that names the parameter."""
+        return UsageError(sentence, hint=hint, param=self.name)
+
+
+class ChoiceParameter(Parameter):
+    """One of the values of an enumeration."""
+
+    def write(self, value: Any) -> str | None:
+        """Its value, in capitals if `any_case`."""
+        if value is None:
+            return None
+        return str(value).upper() if self.param.any_case else str(value)
+
+    def check(self, text: str) -> StrEnum:
+        """The member that `text` means."""
+        choices = {self.write(each): each for each in self.kind}
+        member: StrEnum | None = choices.get(text.upper() if self.param.any_case else text)
+        if member is None:
+            hint = f"write one of {', '.join(map(str, choices))}"
+            raise self.error(f"`{text[:_SHOWN]}` is not a value of `{self.name}`", hint)
+        return member
+
+    def schema(self) -> dict[str, Any]:
+        """An enumeration, which JSON Schema cannot say of texts in any case."""
+        if self.param.any_case:
+            return super().schema()
+        return {"type": "string", "enum": [str(each) for each in self.kind]}
+
+
+class TextsParameter(Parameter):
+    """A text that may be given several times; all count."""
+
+    def read(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The texts in their order."""
+        if len(texts) > self.param.repeats:
+            raise self.error(f"`{self.name}` is given more than {self.param.repeats} times")
+        return tuple(self.check(text) for text in texts if text or not self.param.skips_empty)
+
+    def write(self, value: Any) -> Sequence[str] | None:
+        """All of them."""
+        return tuple(value) or None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of all values."""
+        return {"type": "array", "items": super().schema(), "maxItems": self.param.repeats}
+
+
+class FlagParameter(Parameter):
+    """Yes or no. Python clients also write `True`; what is not yes is no."""
+
+    def read(self, texts: Sequence[str]) -> bool:
+        """Whether it is yes."""
+        return bool(texts) and texts[-1].lower() in _TRUE
+
+    def write(self, value: Any) -> str | None:
+        """Only a yes is sent."""
+        return "true" if value else None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the value."""
+        return {"type": "boolean", "default": False}
+
+
+class NumberParameter(Parameter):
+    """A whole number between `least` and `most`; 0 for one that may be None."""
+
+    def read(self, texts: Sequence[str]) -> int | None:
+        """The number."""
+        number: int | None = self.check(texts[-1]) if texts else self.default
+        return None if self.default is None and number == 0 else number
+
+    def check(self, text: str) -> int:
+        """The number that `text` is."""
+        least, most = self.param.least, self.param.most
+        number = int(text) if _WHOLE_NUMBER.fullmatch(text) else None
+        if number is None or not least <= number <= most:
+            raise self.error(
+                f"`{self.name}` must be a whole number from {least} to {most}, "
+                f"not `{text[:_SHOWN]}`",
+                self.param.hint,
+            )
+        return number
+
+    def write(self, value: Any) -> int | None:
+        """The number."""
+        return None if value is None else int(value)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the value."""
+        return {
+            "type": "integer",
+            "default": self.default or 0,
+            "minimum": self.param.least,
+            "maximum": self.param.most,
+        }
+
+
+class RealParameter(Parameter):
+    """A number that may have a fraction."""
+
+    def check(self, text: str) -> float:
+        """The number that `text` is."""
+        if not _REAL_NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            raise self.error(f"`{self.name}` must be a finite number, not `{text[:_SHOWN]}`")
+        return float(text)
+
+    def write(self, value: Any) -> str | None:
+        """Every digit of it."""
+        return None if value is None else repr(float(value))
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the value."""
+        return {"type": "number"}
+
+
+# --- Pages ---
+
+
+class SortOrder(StrEnum):
+    """Up or down."""
+
+    ASC = "asc"
+    DESC = "desc"
+
+
+Offset = Annotated[int, Param("Number of items to skip")]
+Limit = Annotated[int, Param("Maximum number of items", least=1, most=1000)]
+
+
+class PageQuery(msgspec.Struct, frozen=True):
+    """A page of a list without filters."""
+
+    offset: Offset = 0
+    limit: Limit = 100
+
+
+# --- Queries ---
+
+
+@cache
+def parameters_of(query: type) -> tuple[Parameter, ...]:
+    """The parameters of a query, in the order of its fields."""
+    hints = get_type_hints(query, include_extras=True)
+    found = (_parameter(each, hints[each.name]) for each in msgspec.structs.fields(query))
+    return tuple(each for each in found if each is not None)
+
+
+def read_query(query: type[T], texts_of: Callable[[str], Sequence[str]]) -> T:
+    """The query whose parameters have the texts that `texts_of` gives; raises UsageError."""
+    return query(**{each.field: each.read(texts_of(each.name)) for each in parameters_of(query)})
+
+
+def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str] | None]:
+    """What to send for a query; None for what is left out."""
+    return {
+        each.name: each.write(getattr(query, each.field)) for each in parameters_of(type(query))
+    }
+
+
+_KINDS: dict[type, type[Parameter]] = {
+    str: Parameter,
+    bool: FlagParameter,
+    int: NumberParameter,
+    float: RealParameter,
+}
+
+
+def _parameter(field: Any, hint: Any) -> Parameter | None:
+    """The parameter of a field of a Struct; None where it has no `Param`."""
+    if get_origin(hint) is not Annotated:
+        return None
+    kind, *metadata = get_args(hint)
+    param = next((each for each in metadata if isinstance(each, Param)), None)
+    if param is None:
+        return None
+    option = next((each for each in metadata if isinstance(each, Option)), None)
+    kind = next((each for each in get_args(kind) if each not in (NoneType, ...)), kind)
+    described = param.help or (option.help if option is not None else "")
+    return _class_of(hint, kind)(field.name, kind, field.default, param, described)
+
+
+def _class_of(hint: Any, kind: type) -> type[Parameter]:
+    if get_origin(get_args(hint)[0]) is tuple:
+        return TextsParameter
+    return ChoiceParameter if issubclass(kind, StrEnum) else _KINDS[kind]
