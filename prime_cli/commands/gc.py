@@ -7,8 +7,13 @@ import typer
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.formatting import pluralize
-from prime_cli.pods.gc import find_local_files, find_orphans, remove_local_files, terminate_orphans
 from prime_cli.pods.lookup import has_extensions
+from prime_cli.pods.terminate import (
+    find_local_files,
+    find_orphans,
+    remove_local_files,
+    terminate_orphans,
+)
 from prime_cli.session import Session
 from prime_cli.wire.pods import Leak
 

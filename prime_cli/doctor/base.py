@@ -1,4 +1,4 @@
-"""What a check sees, and what it reports: one sentence, and what to do about it."""
+"""The input of a check, and its findings: a sentence each, and how to fix it."""
 
 import os
 import sys
@@ -22,10 +22,10 @@ Status = Literal["ok", "warning", "failed", "skipped"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One line of `prime doctor`; `fix` is the next step where something is to be done.
+    """One line of `prime doctor`; `fix` is the next step, if one is needed.
 
-    `failed` is what keeps commands from working, `warning` what may, `skipped` what could not be
-    looked at. No sentence ever holds a key.
+    `failed` keeps commands from working, `warning` may, `skipped` could not be checked. No sentence
+    contains a key.
     """
 
     name: str
@@ -35,27 +35,27 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def ok(name: str, sentence: str) -> Finding:
-    """Nothing is to be done."""
+    """Nothing to do."""
     return Finding(name, "ok", sentence)
 
 
 def warned(name: str, sentence: str, fix: str) -> Finding:
-    """Something that some commands will stumble over."""
+    """A problem for some commands."""
     return Finding(name, "warning", sentence, fix)
 
 
 def failed(name: str, sentence: str, fix: str) -> Finding:
-    """Something that commands fail by."""
+    """A problem that makes commands fail."""
     return Finding(name, "failed", sentence, fix)
 
 
 def skipped(name: str, sentence: str) -> Finding:
-    """Something that cannot be looked at here, and why."""
+    """What cannot be checked here, and why."""
     return Finding(name, "skipped", sentence)
 
 
 def worst(findings: list[Finding]) -> Status:
-    """`failed` where anything failed, else `warning` where anything was warned of, else `ok`."""
+    """`failed` if anything failed, else `warning` if there is a warning, else `ok`."""
     found = {finding.status for finding in findings}
     return "failed" if "failed" in found else "warning" if "warning" in found else "ok"
 
@@ -67,12 +67,12 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class System:
-    """The folder `here`, the variables, and the settings or why they cannot be read.
+    """What is checked: the current folder, the environment variables, the settings.
 
-    `transport` replaces the sockets to hubs, `box` gives the hub in this process.
-    `encodings` are those of stdout and stderr, as they are before anything is written. `limit`
-    bounds each subject, in seconds; `script` gives the completion script for a shell, None where
-    nobody types.
+    Without `config`, `trouble` says why it cannot be read. `transport` replaces the sockets to
+    hubs, `box` opens the embedded hub. `encodings` are those of stdout and stderr. `limit` bounds
+    each check, in seconds; `script` renders the completion script of a shell, None outside of
+    commands.
     """
 
     here: Path
@@ -97,15 +97,15 @@ def this_system(
     box: "Callable[[], HubClient] | None" = None,
     script: Callable[[str], str] | None = None,
 ) -> System:
-    """The system of this process; `settings` gives them, or raises why there are none.
+    """The system of this process; `settings` loads the configuration, or raises.
 
-    `offline` holds where they cannot be read. Raises StorageFailed without any home.
+    `offline` applies if it raises. Raises StorageFailed without a home folder.
     """
     config, trouble = None, None
     try:
         config = settings()
     except PrimeError as error:
-        trouble = error  # a check of its own
+        trouble = error  # reported by `check_settings`
     streams = {"stdout": sys.stdout, "stderr": sys.stderr}
     return System(
         here=Path.cwd(),

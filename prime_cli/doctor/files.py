@@ -1,4 +1,4 @@
-"""File permissions, what crashed processes left behind, and completion scripts."""
+"""Settings, file permissions, what crashed processes left behind, and completion scripts."""
 
 import os
 import shlex
@@ -8,7 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from prime_cli.core.errors import Conflict, PrimeError
+from prime_cli.core.config import Config
+from prime_cli.core.config.contexts import URL_VARIABLES, read_table
+from prime_cli.core.credentials.store import KEY_VARIABLE, read_entries
+from prime_cli.core.errors import Conflict, PrimeError, UsageError
 from prime_cli.core.file_locks import try_lock
 from prime_cli.core.formatting import first_few, pluralize
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
@@ -21,7 +24,7 @@ _PERMISSIONS = "modes"
 
 _SECRET = ("credentials.toml", "config.json", "hub/secret.key")
 
-"""They hold keys; `config.json` is the official client's."""
+"""They contain keys; `config.json` is the official client's."""
 
 _PRIVATE = ("config.toml", "hub", "hub/hub.db")
 
@@ -29,11 +32,11 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_permissions(system: System) -> list[Finding]:
-    """Failed where a key can be read by others, a warning where anything else can be."""
+    """Failed if others can read a key, a warning if they can read anything else."""
     if sys.platform == "win32":
-        return [skipped(_PERMISSIONS, "Windows has no modes; the home folder is the user's own")]
+        return [skipped(_PERMISSIONS, "Windows has no file modes; the home folder is private")]
     if not system.home.exists():
-        return [ok(_PERMISSIONS, f"{system.home} is not there yet")]
+        return [ok(_PERMISSIONS, f"{system.home} does not exist yet")]
     foreign = [path for path in _present(system.home) if path.stat().st_uid != os.getuid()]
     if foreign:
         user, paths = os.getuid(), shlex.join(map(str, foreign))
@@ -44,8 +47,8 @@ def check_permissions(system: System) -> list[Finding]:
 
 def _judge(home: Path) -> Finding:
     if not home.stat().st_mode & _OTHERS:
-        # What is in a closed folder is closed, whatever its own mode.
-        return ok(_PERMISSIONS, f"{home} is closed to others")
+        # Nothing in a private folder is readable, whatever its own mode.
+        return ok(_PERMISSIONS, f"{home} is private")
     open_ones = [path for path in _present(home) if path.stat().st_mode & _OTHERS]
     secrets = [path for path in open_ones if path in {home / name for name in _SECRET}]
     folders = [path for path in open_ones if path.is_dir()]
@@ -56,7 +59,9 @@ def _judge(home: Path) -> Finding:
         if paths
     )
     if secrets:
-        return failed(_PERMISSIONS, f"Others can read {first_few(secrets)}, with a key within", fix)
+        return failed(
+            _PERMISSIONS, f"Others can read {first_few(secrets)}, which contains a key", fix
+        )
     return warned(_PERMISSIONS, f"Others can read {first_few(open_ones)}", fix)
 
 
@@ -73,22 +78,22 @@ def _verb(paths: list[Path]) -> str:
 
 _OLD = 24 * 3600
 
-"""Seconds after which nobody is still writing what is half there."""
+"""Seconds after which a partial file is no longer being written."""
 
 _MOST_NAMED = 3
 
 
 def check_leftovers(system: System) -> list[Finding]:
-    """One finding each for locks, for runs below this folder and for the halves in prime's home."""
-    return [_locks(system.home), _runs(system.here), _halves(system.home, time.time())]
+    """Findings for locks, for runs below this folder and for partial files in prime's home."""
+    return [_locks(system.home), _runs(system.here), _partial_files(system.home, time.time())]
 
 
 def _locks(home: Path) -> Finding:
     held = [path.name for path in sorted(home.glob("*.lock")) if _is_held(path)]
     if not held:
-        return ok("locks", "None is held, and none can outlive its holder")
+        return ok("locks", "No lock is held, and none can outlive its process")
     sentence = f"Another process holds {', '.join(held)} in {home}"
-    return warned("locks", sentence, "wait for it to end; `ps` shows other commands of prime")
+    return warned("locks", sentence, "wait for it to end; `ps` shows other prime commands")
 
 
 def _is_held(path: Path) -> bool:
@@ -96,7 +101,7 @@ def _is_held(path: Path) -> bool:
         with path.open("r+b") as file:
             return not try_lock(file)
     except OSError:
-        return False  # not ours to open: told by the check of modes
+        return False  # not ours to open: reported by `check_permissions`
 
 
 def _runs(here: Path) -> Finding:
@@ -104,24 +109,24 @@ def _runs(here: Path) -> Finding:
     stopped = [run.run_id for run in runs if run.status == STOPPED]
     if stopped:
         sentence = (
-            f"{pluralize(len(stopped), 'run')} here ended without a word: {first_few(stopped)}"
+            f"{pluralize(len(stopped), 'run')} here stopped unexpectedly: {first_few(stopped)}"
         )
-        fix = "run the same command again with `--resume`, or `rm -r` what nobody wants"
+        fix = "run the same command again with `--resume`, or remove them with `rm -r`"
         return warned("runs", sentence, fix)
     going = sum(run.status == RUNNING for run in runs)
-    return ok("runs", f"{going} under way here" if going else "None here was broken off")
+    return ok("runs", f"{going} in progress here" if going else "No run here was interrupted")
 
 
-def _halves(home: Path, now: float) -> Finding:
+def _partial_files(home: Path, now: float) -> Finding:
     old = [path for path in _candidates(home) if _age(path, now) > _OLD]
     if not old:
-        return ok("halves", f"Nothing half written is left in {home}")
-    told = first_few([path.name for path in old], _MOST_NAMED)
+        return ok("halves", f"No partial files in {home}")
+    shown = first_few([path.name for path in old], _MOST_NAMED)
     names = shlex.join(str(path) for path in old[:_MOST_NAMED])
     more = " …" if len(old) > _MOST_NAMED else ""
     return warned(
         "halves",
-        f"{pluralize(len(old), 'half-written thing')} left in {home}: {told}",
+        f"{pluralize(len(old), 'partial file')} left in {home}: {shown}",
         f"`rm -r {names}`{more}",
     )
 
@@ -129,7 +134,7 @@ def _halves(home: Path, now: float) -> Finding:
 def _candidates(home: Path) -> Iterator[Path]:
     for folder in (home, home / "hub", home / "cache", home / "locks"):
         yield from folder.glob(".*.tmp")
-    # Made beside the digest that they would have been published under.
+    # Created beside the digest of the finished interpreter.
     yield from (home / "interpreters").glob(".????????????????????????????????.*")
 
 
@@ -144,17 +149,17 @@ _COMPLETION = "completion"
 
 _SHELLS = ("bash", "zsh", "fish")
 
-"""PowerShell would have to be started to be asked where its profile is."""
+"""Not PowerShell, which would have to be started to find its profile."""
 
 
 def check_completion(system: System) -> list[Finding]:
-    """One warning for each shell whose script is older than this prime, or is not read."""
+    """A warning for each shell whose script is outdated or not loaded."""
     if system.script is None:
-        return [skipped(_COMPLETION, "Nobody types here")]
+        return [skipped(_COMPLETION, "Not in an interactive session")]
     try:
         home = Path.home()
     except RuntimeError:
-        return [skipped(_COMPLETION, "There is no home folder for a shell's files")]
+        return [skipped(_COMPLETION, "No home folder")]
     stale, installed = [], []
     for shell in _SHELLS:
         there = completion_paths(shell, home=home, prime_home=system.home, environ=system.environ)
@@ -163,12 +168,12 @@ def check_completion(system: System) -> list[Finding]:
         try:
             changes = plan_installation(there, system.script(shell))
         except Conflict:
-            continue  # somebody else's
+            continue  # not written by prime
         except PrimeError as error:
             stale.append(warned(_COMPLETION, error.message, error.hint or "make it readable"))
             continue
         if changes:
-            what = "does not read its script" if changes[0].is_users else "is not this prime's"
+            what = "is not loaded" if changes[0].is_users else "is outdated"
             sentence = f"Completion for {shell} {what}"
             stale.append(warned(_COMPLETION, sentence, f"`prime completion install {shell}`"))
         installed.append(shell)
@@ -176,4 +181,74 @@ def check_completion(system: System) -> list[Finding]:
         return stale
     if installed:
         return [ok(_COMPLETION, f"Installed for {', '.join(installed)}")]
-    return [ok(_COMPLETION, "Not installed; `prime completion install` does that")]
+    return [ok(_COMPLETION, "Not installed; install it with `prime completion install`")]
+
+
+def check_settings(system: System) -> list[Finding]:
+    """Whether the settings can be read, and the hub of the context."""
+    if system.config is None:
+        trouble = system.trouble
+        sentence = trouble.message if trouble else "The settings cannot be read"
+        return [failed("settings", sentence, (trouble and trouble.hint) or "fix config.toml")]
+    context = system.config.context
+    where = context.base_url or "the embedded hub"
+    return [ok("settings", f"The context is `{context.name}` ({context.source}): {where}")]
+
+
+_OVERRIDES = "shadowing"
+
+_OURS = ("PRIME_CONTEXT", *URL_VARIABLES, KEY_VARIABLE)
+
+
+def check_overrides(system: System) -> list[Finding]:
+    """A warning for each variable that overrides a setting, or has no effect."""
+    found = [*_empty(system)]
+    if system.config is not None:
+        found += [*_key(system, system.config), *_context(system.config)]
+    return found or [ok(_OVERRIDES, "No variable overrides a setting")]
+
+
+def _empty(system: System) -> Iterator[Finding]:
+    for name in _OURS:
+        if system.environ.get(name) == "":
+            yield warned(_OVERRIDES, f"{name} is empty and ignored", f"`unset {name}`")
+
+
+def _key(system: System, config: Config) -> Iterator[Finding]:
+    context = config.context
+    if not system.environ.get(KEY_VARIABLE):
+        return
+    if not context.takes_key_variable:
+        yield warned(
+            _OVERRIDES,
+            f"{KEY_VARIABLE} is set, but not for `{context.name}`, and is not sent there",
+            f"`prime login --context {context.name}` saves one for it"
+            if context.base_url
+            else f"`unset {KEY_VARIABLE}`, or name its hub with PRIME_API_BASE_URL",
+        )
+        return
+    if context.name in _kept(config):
+        yield warned(
+            _OVERRIDES,
+            f"{KEY_VARIABLE} overrides the key saved for `{context.name}`",
+            f"`unset {KEY_VARIABLE}` to use the saved key",
+        )
+
+
+def _context(config: Config) -> Iterator[Finding]:
+    written = read_table(config.file).get("context")
+    by_variable = config.context.source in _OURS
+    if by_variable and isinstance(written, str) and written != config.context.name:
+        source = config.context.source
+        yield warned(
+            _OVERRIDES,
+            f"{source} selects `{config.context.name}`, but config.toml says `{written}`",
+            f"`unset {source}` to use `{written}`",
+        )
+
+
+def _kept(config: Config) -> set[str]:
+    try:
+        return set(read_entries(config.home.value))
+    except UsageError:
+        return set()  # reported by `check_key`

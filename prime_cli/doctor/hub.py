@@ -1,4 +1,4 @@
-"""The current hub, its clock, the key for it, and the pods that run there."""
+"""The hub of the context: whether it answers, its clock, the key for it, and its pods."""
 
 from datetime import timedelta
 
@@ -17,47 +17,47 @@ from prime_cli.pods.lookup import has_extensions
 
 SECONDS = 3.0
 
-"""How long a hub may take: one that is up answers this in a fraction of it."""
+"""Time limit for the answer of a hub."""
 
 NOTICED = timedelta(minutes=1)
 
-"""Beyond it "the newest" and "as of that day" may mean something else here than there."""
+"""Beyond it dates and "newest" may differ between here and the hub."""
 
 REFUSED = timedelta(minutes=15)
 
-"""Beyond it buckets refuse signed addresses (RequestTimeTooSkewed of S3)."""
+"""Beyond it S3 refuses signed URLs (RequestTimeTooSkewed)."""
 
 _CLOCK = "clock"
 
-_FIX_CLOCK = "let the system set its clock (NTP), such as `timedatectl set-ntp true`"
+_FIX_CLOCK = "synchronize the clock (NTP), for example with `timedatectl set-ntp true`"
 
 
 def check_hub(system: System) -> list[Finding]:
-    """One request to the hub of the context, or to the upstream of the one in the box."""
+    """Send one request to the hub of the context, or to the upstream of the embedded hub."""
     config = system.config
     if config is None:
-        return [skipped("hub", "Not asked: the settings cannot be read")]
+        return [skipped("hub", "Not checked: the settings cannot be read")]
     own = config.context.base_url
     url = own or config.upstream
     if url is None:
         return [
-            ok("hub", "In this process, with no other hub to ask"),
-            skipped(_CLOCK, "There is no hub to compare with"),
+            ok("hub", "The embedded hub, without an upstream"),
+            skipped(_CLOCK, "No hub to compare with"),
         ]
     if system.offline:
-        return [skipped(name, "Not asked: prime is offline") for name in ("hub", _CLOCK)]
+        return [skipped(name, "Not checked: prime is offline") for name in ("hub", _CLOCK)]
     try:
         answered = probe(url, key=_key_for(config), transport=system.transport, seconds=SECONDS)
     except (Unreachable, UsageError) as error:
-        return [_unreachable(error, config), skipped(_CLOCK, "No hub told the time")]
+        return [_unreachable(error, config), skipped(_CLOCK, "No hub answered")]
     return [_judge(answered, url, config), judge_clock(answered, system)]
 
 
 def judge_clock(answered: ProbeResult, system: System) -> Finding:
-    """How far this clock is from the hub's, which tells whole seconds."""
+    """The difference between this clock and the hub's, which has whole seconds."""
     if answered.date is None:
-        return skipped(_CLOCK, "The hub did not tell the time")
-    # It wrote its date at some moment between the question and the answer.
+        return skipped(_CLOCK, "The hub did not send its time")
+    # The hub wrote its date between the request and the response.
     middle = system.clock() - timedelta(seconds=answered.seconds / 2)
     apart = abs(middle - answered.date)
     slack = timedelta(seconds=1 + answered.seconds / 2)
@@ -72,13 +72,14 @@ def judge_clock(answered: ProbeResult, system: System) -> Finding:
 
 def _judge(answered: ProbeResult, url: str, config: Config) -> Finding:
     own = config.context.base_url is not None
-    who = url if own else f"In this process; its upstream {url}"
+    who = url if own else f"The embedded hub; its upstream {url}"
     if answered.status >= 500:  # noqa: PLR2004 - server errors begin here
-        told = f"{who} answers with status {answered.status}"
-        return (failed if own else warned)("hub", told, "try again later, or ask who runs it")
+        sentence = f"{who} answers with status {answered.status}"
+        fix = "try again later, or ask the operator of the hub"
+        return (failed if own else warned)("hub", sentence, fix)
     if answered.with_key and answered.status in (401, 403):
-        return failed("hub", f"{who} does not take the key", "`prime login`")
-    knows = " and knows the key" if answered.with_key and answered.status == 200 else ""  # noqa: PLR2004
+        return failed("hub", f"{who} rejects the key", "`prime login`")
+    knows = " and accepts the key" if answered.with_key and answered.status == 200 else ""  # noqa: PLR2004
     return ok("hub", f"{who} answers in {answered.seconds:.1f} s{knows}")
 
 
@@ -87,15 +88,15 @@ def _unreachable(error: PrimeError, config: Config) -> Finding:
         if isinstance(error, UsageError):
             return failed("hub", error.message, "see `proxy` and `certificates`")
         return failed("hub", error.message, error.hint or "see `prime config show`")
-    fix = "nothing local needs it; `prime config set upstream none` stops asking"
-    return warned("hub", f"In this process; its upstream: {error.message}", fix)
+    fix = "local commands do not need it; disable it with `prime config set upstream none`"
+    return warned("hub", f"The embedded hub; its upstream: {error.message}", fix)
 
 
 def _key_for(config: Config) -> str | None:
     try:
         return find_credential(config).key
     except PrimeError:
-        return None  # told by the check of the key
+        return None  # reported by `check_key`
 
 
 def _span(apart: timedelta) -> str:
@@ -105,13 +106,13 @@ def _span(apart: timedelta) -> str:
 
 _NOBODY = "prime doctor"
 
-"""An account that no key is kept under."""
+"""An account without a key."""
 
 
 def check_key(system: System) -> list[Finding]:
     """One finding for the key, one for the keyring."""
     if system.config is None:
-        return [skipped("key", "Not looked for: the settings cannot be read"), _keyring(system)]
+        return [skipped("key", "Not checked: the settings cannot be read"), _keyring(system)]
     return [_key(system, system.config), _keyring(system)]
 
 
@@ -122,31 +123,31 @@ def _key(system: System, config: Config) -> Finding:
         fix = f"unlock the keyring, or `prime login --context {context.name}` again"
         return failed("key", credential.trouble, fix)
     if credential.key and sends_unencrypted(context.base_url or ""):
-        told = f"The key for `{context.name}` goes to {context.base_url} unencrypted"
-        return warned("key", told, "name the hub by https://, or keep to a network you trust")
+        sentence = f"The key for `{context.name}` is sent to {context.base_url} unencrypted"
+        return warned("key", sentence, "use https://, or a network that you trust")
     if credential.key:
         return ok("key", f"A key for `{context.name}` comes from {credential.source}")
     if context.base_url is None:
-        return ok("key", "The hub in this process needs none")
-    fix = "`prime login`, or set PRIME_API_KEY; public environments need none"
-    return warned("key", f"There is none for `{context.name}`", fix)
+        return ok("key", "The embedded hub needs no key")
+    fix = "`prime login`, or set PRIME_API_KEY; public environments need no key"
+    return warned("key", f"No key for `{context.name}`", fix)
 
 
 def _keyring(system: System) -> Finding:
-    """Whether keys would be kept in one: it is asked for a key that nobody has."""
+    """Whether the keyring works: read a key that does not exist."""
     if reason := keyrings.unavailable_reason(system.environ):
-        return ok("keyring", f"Keys are kept in a file: {reason}")
+        return ok("keyring", f"Keys are saved in a file: {reason}")
     try:
         keyrings.load_key(_NOBODY)
     except keyrings.NoKeyring as error:
-        fix = "nothing, if a file (0600) will do; else unlock or install one"
-        return warned("keyring", f"Keys are kept in a file: {error}", fix)
-    return ok("keyring", "It answers")
+        fix = "unlock or install a keyring; or do nothing, if a file (0600) is fine"
+        return warned("keyring", f"Keys are saved in a file: {error}", fix)
+    return ok("keyring", "The keyring works")
 
 
 PODS_SECONDS = 3.0
 
-"""How long each answer may take; there are three of them at most."""
+"""Time limit for each of at most three requests."""
 
 _MOST_PODS = 1000
 
@@ -154,27 +155,27 @@ _NAME = "pods"
 
 
 def check_pods(system: System) -> list[Finding]:
-    """The pods of the current hub, as far as its first page goes; nothing is started or ended."""
+    """The pods on the first page of the hub; nothing is changed."""
     config = system.config
     if config is None:
-        return [skipped(_NAME, "Not asked: the settings cannot be read")]
+        return [skipped(_NAME, "Not checked: the settings cannot be read")]
     if system.offline:
-        return [skipped(_NAME, "Not asked: prime is offline")]
+        return [skipped(_NAME, "Not checked: prime is offline")]
     hub = _pods_client(system, config)
     if hub is None:
-        return [ok(_NAME, "None runs: the hub in this process was not used yet")]
-    return [_ask(system, hub)]
+        return [ok(_NAME, "None is running: the embedded hub has not been used yet")]
+    return [_check_pods(system, hub)]
 
 
-def _ask(system: System, hub: HubClient) -> Finding:
+def _check_pods(system: System, hub: HubClient) -> Finding:
     try:
         return _judge_pods(system, hub)
     except NotFound:
-        return skipped(_NAME, f"{hub.host} rents no machines")
+        return skipped(_NAME, f"{hub.host} has no pods")
     except NotAllowed:
-        return skipped(_NAME, f"{hub.host} tells them to its users alone")
+        return skipped(_NAME, f"{hub.host} shows pods only to its users")
     except PrimeError as error:
-        return skipped(_NAME, f"The hub did not say: {error.message}")
+        return skipped(_NAME, f"The hub did not answer: {error.message}")
 
 
 def _pods_client(system: System, config: Config) -> HubClient | None:
@@ -196,16 +197,14 @@ def _judge_pods(system: System, hub: HubClient) -> Finding:
     running = [pod for pod in map(listed, page.data) if pod.runs]
     late = sum(_is_late(system, pod) for pod in running)
     leaks = hub.pods.sweep(dry_run=True, seconds=PODS_SECONDS).leaks if has_extensions(hub) else []
-    told = "None runs"
+    count = "None is running"
     if running:
-        verb = "runs" if len(running) == 1 else "run"
-        told = f"{pluralize(len(running), 'pod')} {verb}, at {hourly(hourly_price(running))}"
+        count = f"{pluralize(len(running), 'pod')} running, at {hourly(hourly_price(running))}"
     if not leaks and not late:
-        return ok(_NAME, told)
-    # A leak may be a pod past its deadline, and hubs that cannot be swept tell none.
-    without_need = max(len(leaks), late)
-    needs = "is" if without_need == 1 else "are"
-    return warned(_NAME, f"{told}; {without_need} {needs} there without need", "`prime gc`")
+        return ok(_NAME, count)
+    # A leak may be a pod past its deadline, and some hubs report no leaks.
+    orphaned = max(len(leaks), late)
+    return warned(_NAME, f"{count}; {orphaned} orphaned or past the deadline", "`prime gc`")
 
 
 def _is_late(system: System, pod: ListedPod) -> bool:

@@ -1,11 +1,15 @@
-"""Disk space, encodings and the sandbox of this machine."""
+"""Disk space, encodings, sandbox, proxies and certificates of this machine."""
 
 import locale
 import os
 import shutil
+import ssl
 import sys
 import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_bytes
@@ -16,42 +20,39 @@ _DISK = "disk"
 
 LITTLE = 2_000_000_000
 
-"""What one environment with its packages may take, of which some bring numeric libraries."""
+"""One environment may take this much: some have numeric libraries."""
 
 TOO_LITTLE = 200_000_000
 
 
 def check_disk(system: System) -> list[Finding]:
-    """One finding for each of home, this folder and the temporary folder that is not well.
-
-    Places on one disk are told once.
-    """
-    places = {"home": system.home, "here": system.here, "tmp": Path(tempfile.gettempdir())}
+    """A finding for each disk of home, this folder and the temporary folder."""
+    folders = {"home": system.home, "here": system.here, "tmp": Path(tempfile.gettempdir())}
     disks: dict[int, list[str]] = {}
     found: list[Finding] = []
-    for word, path in places.items():
+    for word, path in folders.items():
         there = _existing(path)
         if not os.access(there, os.W_OK):
             found.append(failed(_DISK, f"{there} ({word}) cannot be written", _elsewhere(word)))
         disks.setdefault(there.stat().st_dev, []).append(word)
     for words in disks.values():
-        there = _existing(places[words[0]])
+        there = _existing(folders[words[0]])
         found.append(judge_disk(words, there, shutil.disk_usage(there).free))
     return found
 
 
 def judge_disk(words: list[str], path: Path, free: int) -> Finding:
-    """What `free` bytes on the disk of `path` are good for."""
+    """Whether `free` bytes on the disk of `path` are enough."""
     sentence = f"{format_bytes(free)} free on the disk of {path} ({', '.join(words)})"
     if free < TOO_LITTLE:
         return failed(_DISK, sentence, f"free some space, or {_elsewhere(words[0])}")
     if free < LITTLE:
-        return warned(_DISK, sentence, "`uv cache prune` frees what nothing uses any more")
+        return warned(_DISK, sentence, "free unused packages with `uv cache prune`")
     return ok(_DISK, sentence)
 
 
 def _existing(path: Path) -> Path:
-    """`path`, or the nearest folder above that is there, which it would be made in."""
+    """`path`, or its nearest existing parent."""
     return next((each for each in (path, *path.parents) if each.exists()), Path(path.anchor))
 
 
@@ -66,7 +67,7 @@ _ENCODING = "encoding"
 
 
 def check_encoding(system: System) -> list[Finding]:
-    """A warning where something cannot hold every character, which is then shown as `?`."""
+    """A warning for encodings without some characters, which are printed as `?`."""
     known = {
         **system.encodings,
         "file names": sys.getfilesystemencoding(),
@@ -75,26 +76,136 @@ def check_encoding(system: System) -> list[Finding]:
     narrow = {what: name for what, name in known.items() if not is_unicode(name)}
     if not narrow:
         return [ok(_ENCODING, "UTF-8 everywhere")]
-    told = ", ".join(f"{what}: {name}" for what, name in narrow.items())
-    sentence = f"Not every character can be written ({told})"
+    listed = ", ".join(f"{what}: {name}" for what, name in narrow.items())
+    sentence = f"Some characters cannot be written ({listed})"
     step = "`set PYTHONUTF8=1`" if sys.platform == "win32" else "`export PYTHONUTF8=1`"
     return [warned(_ENCODING, sentence, f"{step}, or choose a UTF-8 locale")]
 
 
 def is_unicode(name: str) -> bool:
-    """Whether the encoding holds every character."""
+    """Whether the encoding has every character."""
     return name.lower().replace("_", "-").startswith("utf")
 
 
 _SANDBOX = "sandbox"
 
 
-def check_sandbox(_place: System) -> list[Finding]:
-    """Tried, not guessed: a program is run within. A warning, since `--sandbox` alone needs it."""
+def check_sandbox(_system: System) -> list[Finding]:
+    """Run a program in the sandbox; only a warning, since only `--sandbox` needs it."""
     if sys.platform != "linux":
-        return [skipped(_SANDBOX, "`--sandbox` exists for Linux alone")]
+        return [skipped(_SANDBOX, "`--sandbox` is supported on Linux only")]
     try:
         found = find_sandbox(Path(tempfile.gettempdir()), network=False)
     except UsageError as error:
         return [warned(_SANDBOX, error.message, error.hint or "install bubblewrap")]
     return [ok(_SANDBOX, f"{found.program} works")]
+
+
+# --- Network ---
+# Variables as prime (httpx) and uv read them.
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_LOOPBACK = ("localhost", "127.0.0.1")
+_NOT_READ = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+def check_network(system: System) -> list[Finding]:
+    """A finding for proxies, without their passwords, and one for certificates."""
+    return [judge_proxies(system.environ), judge_certificates(system.environ)]
+
+
+def judge_proxies(environ: Mapping[str, str]) -> Finding:
+    """Whether the proxies can be used, and exempt local servers."""
+    proxies = {name: value for name in _PROXIES if (value := _either(environ, name))}
+    if not proxies:
+        return ok("proxy", "No proxy is set")
+    for name in (*_PROXIES, "NO_PROXY"):
+        upper, lower = environ.get(name), environ.get(name.lower())
+        if upper and lower and upper != lower:
+            # httpx reads the lower-case one, uv the other.
+            sentence = f"{name} and {name.lower()} differ; prime reads one and uv the other"
+            return warned("proxy", sentence, f"`unset {name.lower()}`")
+    for name, value in proxies.items():
+        if trouble := _trouble(name, value):
+            return trouble
+    shown = ", ".join(f"{name} is {_shown(value)}" for name, value in proxies.items())
+    if left := [host for host in _LOOPBACK if not _is_exempt(host, environ)]:
+        return warned(
+            "proxy",
+            f"{shown}, also for {' and '.join(left)}",
+            f"`export NO_PROXY={','.join([*_given(environ), *left])}`",
+        )
+    return ok("proxy", f"{shown}, except for this machine")
+
+
+def judge_certificates(environ: Mapping[str, str]) -> Finding:
+    """Whether the configured certificate authorities can be read."""
+    file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    if file:
+        return _judge_file(file)
+    if folder:
+        if not Path(folder).is_dir():
+            return failed(
+                "certificates",
+                f"SSL_CERT_DIR ({folder}) is not a folder",
+                "fix the path, or `unset SSL_CERT_DIR`",
+            )
+        return ok("certificates", f"Those in {folder} (SSL_CERT_DIR)")
+    other = next((name for name in _NOT_READ if environ.get(name)), None)
+    if other is not None:
+        sentence = f"{other} is set, but neither prime nor uv reads it"
+        return warned("certificates", sentence, f'`export SSL_CERT_FILE="${other}"`')
+    return ok("certificates", "The default authorities")
+
+
+def _judge_file(file: str) -> Finding:
+    name = "certificates"
+    try:
+        context = ssl.create_default_context(cafile=file)
+    except ssl.SSLError as error:
+        sentence = f"SSL_CERT_FILE ({file}) contains no certificates: {error.reason or error}"
+        return failed(name, sentence, "use a PEM file, or `unset SSL_CERT_FILE`")
+    except OSError as error:
+        sentence = f"SSL_CERT_FILE ({file}) cannot be read: {error.strerror}"
+        return failed(name, sentence, "fix the path, or `unset SSL_CERT_FILE`")
+    count = len(context.get_ca_certs())
+    return ok(name, f"{count} authorities from {file} (SSL_CERT_FILE)")
+
+
+def _trouble(name: str, value: str) -> Finding | None:
+    parts = _split(value)
+    if parts is None or not parts.hostname or parts.scheme not in _SCHEMES:
+        sentence = f"{name} is not a proxy URL"
+        return failed("proxy", sentence, f"write it as `{name}=http://host:port`, or unset it")
+    if parts.scheme.startswith("socks") and find_spec("socksio") is None:
+        sentence = f"{name} names a SOCKS proxy, which prime cannot use without another package"
+        return failed("proxy", sentence, "`pip install 'httpx[socks]'`")
+    return None
+
+
+def _either(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name.lower()) or environ.get(name) or ""
+
+
+def _split(value: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _shown(value: str) -> str:
+    parts = _split(value)
+    host = parts.hostname if parts else None
+    return f"{host}:{parts.port}" if parts and parts.port else str(host)
+
+
+def _given(environ: Mapping[str, str]) -> list[str]:
+    return [word for word in _either(environ, "NO_PROXY").replace(" ", "").split(",") if word]
+
+
+def _is_exempt(host: str, environ: Mapping[str, str]) -> bool:
+    return any(word in ("*", host) for word in _given(environ))

@@ -24,7 +24,7 @@ _OFFICIAL = "prime"
 
 
 def check_python(system: System) -> list[Finding]:
-    """Where this prime runs; warns of half an upgrade, the official client, another on PATH."""
+    """Find a partial upgrade, the official client in this environment, another prime on PATH."""
     version = ".".join(map(str, sys.version_info[:3]))
     inside = sys.prefix != sys.base_prefix
     venv = f" of {sys.prefix}" if inside else ", outside of a virtual environment"
@@ -34,8 +34,8 @@ def check_python(system: System) -> list[Finding]:
         return [
             warned(
                 _PYTHON,
-                f"{sentence}, where prime {installed} was installed",
-                "install it again, in one piece: `uv pip install --reinstall prime-cli`",
+                f"{sentence}, but prime {installed} is installed",
+                "reinstall it: `uv pip install --reinstall prime-cli`",
             )
         ]
     official = official_client()
@@ -62,7 +62,7 @@ def check_python(system: System) -> list[Finding]:
 
 
 def official_client() -> str | None:
-    """The version of the official client, where it is installed over or under this prime."""
+    """The version of the official client, if installed in the same environment."""
     try:
         found = metadata.distribution(_OFFICIAL)
     except metadata.PackageNotFoundError:
@@ -72,12 +72,12 @@ def official_client() -> str | None:
 
 
 def other_prime(prefix: Path, path: str | None) -> Path | None:
-    """The `prime` that a shell would start, where it does not belong to `prefix`."""
+    """The `prime` on `path`, unless it belongs to `prefix`."""
     found = shutil.which("prime", path=path)
     if found is None:
         return None
     starter = Path(found)
-    # uv and pipx put a link elsewhere that leads into the environment.
+    # uv and pipx link to it from another folder.
     own = _scripts(prefix).resolve()
     folders = {starter.parent.resolve(), starter.resolve().parent}
     return None if own in folders else starter
@@ -91,7 +91,7 @@ def _installed_version() -> str | None:
     try:
         return metadata.version(_DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        return None  # run from its sources
+        return None  # not installed: running from source
 
 
 _UV = "uv"
@@ -101,8 +101,8 @@ _SECONDS = 5.0
 _VERSION = re.compile(r"uv (\d+(?:\.\d+)+)")
 
 
-def check_uv(_place: System) -> list[Finding]:
-    """Whether it is there, starts, and is as new as prime asks for."""
+def check_uv(_system: System) -> list[Finding]:
+    """Whether uv is installed, starts, and is recent enough."""
     try:
         path = find_uv()
         ended = run([path, "--version"], timeout=_SECONDS)
@@ -117,10 +117,10 @@ def check_uv(_place: System) -> list[Finding]:
 
 
 def judge_uv(version: str, path: str) -> Finding:
-    """Whether this version is what prime's own metadata asks for."""
+    """Whether this version satisfies prime's own requirement."""
     wanted = _required_uv()
     if wanted is not None and not wanted.specifier.contains(version, prereleases=True):
-        sentence = f"uv {version} at {path} is not what prime needs ({wanted.specifier})"
+        sentence = f"uv {version} at {path} is too old: prime needs {wanted.specifier}"
         return warned(_UV, sentence, f"`pip install '{wanted}'`")
     return ok(_UV, f"uv {version} at {path}")
 
@@ -140,7 +140,7 @@ _LIBRARY = "verifiers"
 
 
 def check_workspace(system: System) -> list[Finding]:
-    """Which one it is and why; whether its Python runs and is new enough."""
+    """The workspace and how it was found; whether its Python runs and is recent enough."""
     found = find_workspace(here=system.here, environ=system.environ)
     if not found.exists:
         return [_missing(found, system)]
@@ -150,8 +150,8 @@ def check_workspace(system: System) -> list[Finding]:
         return [
             failed(
                 _WORKSPACE,
-                f"{found.python} ({found.found_by}) is not a Python that runs",
-                f"remove {found.folder}; `prime env install` makes a new one",
+                f"{found.python} ({found.found_by}) is not a working Python",
+                f"remove {found.folder}; `prime env install` creates a new one",
             )
         ]
     sentence = f"{found.folder} with Python {version} ({_why(found)})"
@@ -160,8 +160,8 @@ def check_workspace(system: System) -> list[Finding]:
         return [
             warned(
                 _WORKSPACE,
-                f"{sentence}, where {_LIBRARY} needs {wanted}",
-                f"remove it and make a newer one: `uv venv {found.folder}`",
+                f"{sentence}, but {_LIBRARY} needs {wanted}",
+                f"replace it: `uv venv --clear {found.folder}`",
             )
         ]
     return [_beside(found, system, sentence) or ok(_WORKSPACE, sentence)]
@@ -171,17 +171,17 @@ def _missing(found: Workspace, system: System) -> Finding:
     if found.folder is not None and found.folder.exists():
         return failed(
             _WORKSPACE,
-            f"{found.folder} has no Python: what it was made with is gone",
-            f"remove {found.folder}; `prime env install` makes a new one",
+            f"{found.folder} has no working Python: its base interpreter is gone",
+            f"remove {found.folder}; `prime env install` creates a new one",
         )
     active = system.environ.get("VIRTUAL_ENV")
     if active and not executable_in(Path(active)).exists():
-        return warned(_WORKSPACE, f"VIRTUAL_ENV is {active}, which is not there", "`deactivate`")
-    return ok(_WORKSPACE, f"None yet: `prime env install` makes {found.folder}")
+        return warned(_WORKSPACE, f"VIRTUAL_ENV ({active}) does not exist", "`deactivate`")
+    return ok(_WORKSPACE, f"None yet: `prime env install` creates {found.folder}")
 
 
 def _beside(found: Workspace, system: System, sentence: str) -> Finding | None:
-    """A warning where another environment lies here and is passed over."""
+    """A warning if this folder has another environment, which is not used."""
     near = system.here / ".venv"
     if found.found_by != "VIRTUAL_ENV" or not executable_in(near).exists():
         return None
@@ -197,7 +197,7 @@ def _why(found: Workspace) -> str:
 
 
 def _required_python() -> str | None:
-    """What the verifiers beside prime asks of its Python, None where there is none."""
+    """The `Requires-Python` of the verifiers in this environment; None without it."""
     try:
         return metadata.metadata(_LIBRARY)["Requires-Python"]
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""All checks at once, each in bounded time."""
+"""Run all checks concurrently, each with a time limit."""
 
 import threading
 import time
@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress
-from prime_cli.doctor import files, hub, machine, network, python, settings
+from prime_cli.doctor import files, hub, machine, python
 from prime_cli.doctor.base import Finding, System, failed
 
 Check = Callable[[System], Sequence[Finding]]
 
 CHECKS: dict[str, Check] = {
-    "settings": settings.check_settings,
-    "shadowing": settings.check_overrides,
+    "settings": files.check_settings,
+    "shadowing": files.check_overrides,
     "python": python.check_python,
     "workspace": python.check_workspace,
     "uv": python.check_uv,
@@ -21,14 +21,14 @@ CHECKS: dict[str, Check] = {
     "key": hub.check_key,
     "pods": hub.check_pods,
     "modes": files.check_permissions,
-    "network": network.check_network,
+    "network": machine.check_network,
     "encoding": machine.check_encoding,
     "sandbox": machine.check_sandbox,
     "disk": machine.check_disk,
     "leftovers": files.check_leftovers,
     "completion": files.check_completion,
 }
-"""In the order in which they are told."""
+"""In the order of the report."""
 
 
 def examine(
@@ -36,19 +36,19 @@ def examine(
 ) -> list[Finding]:
     """The findings of all checks, in their order.
 
-    They run side by side. One that takes longer than `system.limit` is left behind and told as
-    failed, and so is one that raises.
+    They run concurrently. A check that raises, or takes longer than `system.limit`, is reported as
+    failed.
     """
     chosen = CHECKS if checks is None else checks
     answers: dict[str, Sequence[Finding]] = {}
     threads = [_start(name, check, system, answers) for name, check in chosen.items()]
     deadline = time.monotonic() + system.limit
-    with progress.task("Looking at this machine", total=len(threads), unit="checks") as task:
+    with progress.task("Checking this machine", total=len(threads), unit="checks") as task:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
             task.advance()
-    told = dict(answers)
-    return [found for name in chosen for found in told.get(name) or [_late(name, system)]]
+    done = dict(answers)
+    return [found for name in chosen for found in done.get(name) or [_late(name, system)]]
 
 
 def _start(
@@ -58,17 +58,17 @@ def _start(
         try:
             answers[name] = check(system)
         except PrimeError as error:
-            answers[name] = [failed(name, error.message, error.hint or "correct that first")]
-        except Exception as error:  # noqa: BLE001 what one check meets must not hide the others
+            answers[name] = [failed(name, error.message, error.hint or "fix that first")]
+        except Exception as error:  # noqa: BLE001 - a bug in one check must not hide the others
             sentence = f"The check itself failed ({type(error).__name__})"
-            answers[name] = [failed(name, sentence, "report it, with what `prime doctor` prints")]
+            answers[name] = [failed(name, sentence, "report it, with the output of `prime doctor`")]
 
-    # A daemon is not waited for at the end of the process either.
+    # A daemon thread does not delay the exit of the process.
     thread = threading.Thread(target=run, name=f"check-{name}", daemon=True)
     thread.start()
     return thread
 
 
 def _late(name: str, system: System) -> Finding:
-    sentence = f"Whatever this asks did not answer within {system.limit:g} seconds"
-    return failed(name, sentence, "see whether a disk or a service of this machine hangs")
+    sentence = f"No answer within {system.limit:g} seconds"
+    return failed(name, sentence, "find out which disk or service of this machine hangs")

@@ -10,8 +10,8 @@ from pathlib import Path
 from prime_cli.core.errors import ResolveFailed, UsageError
 from prime_cli.core.process import run
 from prime_cli.core.progress import Progress
-from prime_cli.runtime.python_choice import PythonChoice
 from prime_cli.runtime.pythons import executable_in, python_at, version_fits
+from prime_cli.runtime.search_plan import PythonChoice
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _PROJECT_FILE = "pyproject.toml"

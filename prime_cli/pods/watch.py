@@ -2,14 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import NotFound, Offline, Unreachable
+from prime_cli.core.errors import (
+    NotFound,
+    Offline,
+    PartialResult,
+    PodFailed,
+    PrimeError,
+    Unreachable,
+)
+from prime_cli.core.formatting import format_duration
+from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.disks import ListedDisk
 from prime_cli.pods.history import HistoryMatch
-from prime_cli.pods.listing import ListedPod
+from prime_cli.pods.listing import ListedPod, updated
+from prime_cli.wire import pods as wire
 from prime_cli.wire.pods import TERMINATED, Pod
 
 POLL_SECONDS = 5.0
@@ -123,3 +134,112 @@ def _read(hub: HubClient, found: Pod | HistoryMatch, lines: int) -> list[str]:
 
 def _piece(lines: list[str]) -> LogChunk:
     return LogChunk("".join(f"{line}\n" for line in lines))
+
+
+WAIT_SECONDS = 1800
+"""Clouds take minutes as a rule; an image that has to be pulled first takes longer."""
+_POLL_SECONDS = 3.0
+_POLL_SECONDS_HERE = 0.5
+
+_ENDED = frozenset({wire.TERMINATED, wire.DELETING, wire.STOPPED, wire.FINISHED})
+_INSTALLATION_FAILED = frozenset({wire.ERROR, wire.TERMINATED})
+_LOG_LINES = 20
+
+
+def wait_until_up(
+    hub: HubClient,
+    pod: Pod,
+    progress: Progress,
+    *,
+    seconds: float = WAIT_SECONDS,
+    seen: Callable[[Pod], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Pod:
+    """The pod once it is ACTIVE and all is installed; `seen` is given each state on the way.
+
+    Raises PodFailed with the reason and the end of the log, PartialResult when it is not up in
+    time (it goes on, and is billed), Unreachable after five times without an answer of the hub.
+    """
+    until = clock() + seconds
+    last = pod
+    with progress.task(f"Waiting for {pod.title}") as task:
+        pause = _POLL_SECONDS_HERE if hub.in_process else _POLL_SECONDS
+        for now in poll(_asking(hub, pod), seconds=pause, sleep=sleep):
+            seen(now)
+            _tell(now, last, task, progress)
+            _require_hope(hub, now)
+            if now.shown_status == wire.ACTIVE:
+                return now
+            last = now
+            if clock() >= until:
+                break
+    raise PartialResult(
+        f"`{pod.title}` is {last.shown_status} after {format_duration(seconds)}; it goes on, "
+        "and is billed",
+        hint=f"see how it is with `prime pods status {pod.id}`, end it with "
+        f"`prime pods terminate {pod.id}`",
+    )
+
+
+def read_pod(hub: HubClient, pod: Pod) -> Pod:
+    """The pod as it is now; raises PodFailed for one that the hub does not know any more."""
+    states = hub.pods.states([pod.id])
+    if states and states[0].status != wire.ACTIVE:
+        return updated(pod, states[0])
+    try:
+        known = hub.pods.get(pod.id)
+    except NotFound as error:
+        raise PodFailed(
+            f"`{pod.title}` was ended before it was up",
+            hint="`prime pods history` shows what it came to",
+        ) from error
+    return updated(known, states[0]) if states else known
+
+
+def _asking(hub: HubClient, pod: Pod) -> Callable[[], Pod]:
+    """`read_pod`; where the hub does not answer at first, the pod is as it was when it was made."""
+    known: list[Pod] = [pod]
+
+    def ask() -> Pod:
+        try:
+            return read_pod(hub, pod)
+        except Offline:
+            raise
+        except Unreachable:
+            if not known:
+                raise
+            return known.pop()
+        finally:
+            known.clear()
+
+    return ask
+
+
+def progress_text(pod: Pod) -> str:
+    """Its status, and how far its installation is: `INSTALLING 40%`."""
+    status = pod.shown_status
+    known = pod.installation_progress is not None and status != wire.ACTIVE
+    return f"{status} {pod.installation_progress}%" if known else status
+
+
+def _tell(now: Pod, before: Pod, task: Task, progress: Progress) -> None:
+    task.update(note=progress_text(now))
+    if now.shown_status != before.shown_status:
+        progress.say(f"`{now.title}` is {now.shown_status}")
+
+
+def _require_hope(hub: HubClient, pod: Pod) -> None:
+    failed = pod.status == wire.ERROR or pod.installation_status in _INSTALLATION_FAILED
+    if not failed and pod.status not in _ENDED:
+        return
+    reason = pod.installation_failure or ("no reason is given" if failed else "somebody ended it")
+    end = f"; `prime pods terminate {pod.id}` ends it" if failed else ""
+    log = ""
+    with suppress(PrimeError):  # the reason is worth more than its log
+        log = hub.pods.log(pod.id, _LOG_LINES)
+    raise PodFailed(
+        f"`{pod.title}` did not come up ({pod.status}): {reason}",
+        detail="\n".join(log.splitlines()[-_LOG_LINES:]) or None,
+        hint=f"the whole log: `prime pods logs {pod.id}`{end}",
+    )

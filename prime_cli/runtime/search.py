@@ -14,10 +14,9 @@ from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import bundled_lock, import_name
-from prime_cli.runtime.python_choice import PythonChoice
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolveRequest, Unresolvable, resolve
-from prime_cli.runtime.search_plan import InterpreterRequest, SearchStep, plan_steps
+from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
 from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock
 

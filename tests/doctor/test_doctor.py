@@ -32,7 +32,7 @@ def test_a_check_that_hangs_is_left_behind(tmp_path: Path) -> None:
     found = examine(system(tmp_path, limit=0.2), Silent(), {"slow": hang, "fine": _fine})
     gate.set()
     assert [(each.name, each.status) for each in found] == [("slow", "failed"), ("fine", "ok")]
-    assert "did not answer within 0.2 seconds" in found[0].sentence
+    assert "No answer within 0.2 seconds" in found[0].sentence
 
 
 def test_a_check_that_breaks_is_told_without_what_it_held(tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ def test_a_hub_that_answers_is_fine_without_a_key(tmp_path: Path) -> None:
 def test_a_key_that_is_refused_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIME_API_KEY", "prime_sk_planted")
     found = one(check_hub(system(tmp_path, transport=answering(401))), "hub")
-    assert told(found) == ("failed", f"{URL} does not take the key", "`prime login`")
+    assert told(found) == ("failed", f"{URL} rejects the key", "`prime login`")
     found = one(check_hub(system(tmp_path, transport=answering(200))), "hub")
-    assert found.sentence.endswith("s and knows the key")
+    assert found.sentence.endswith("s and accepts the key")
 
 
 @pytest.mark.usefixtures("served")
@@ -96,7 +96,7 @@ def test_no_hub_is_asked_offline_or_where_there_is_none(
     assert [each.status for each in check_hub(system(tmp_path))] == ["ok", "skipped"]
     monkeypatch.setenv("PRIME_UPSTREAM", URL)
     found = check_hub(system(tmp_path, offline=True))
-    assert {each.sentence for each in found} == {"Not asked: prime is offline"}
+    assert {each.sentence for each in found} == {"Not checked: prime is offline"}
 
 
 @pytest.mark.parametrize(

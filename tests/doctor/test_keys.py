@@ -9,9 +9,8 @@ import pytest
 
 from prime_cli.core.credentials import Storage, save_credential
 from prime_cli.core.errors import UsageError
-from prime_cli.doctor.files import check_permissions
+from prime_cli.doctor.files import check_overrides, check_permissions, check_settings
 from prime_cli.doctor.hub import check_key
-from prime_cli.doctor.settings import check_overrides, check_settings
 from tests.doctor.systems import one, system, told
 from tests.helpers.keyrings import Locked, Working
 
@@ -65,11 +64,11 @@ def test_the_hub_in_the_box_needs_no_key(tmp_path: Path) -> None:
 
 def test_a_keyring_that_answers_and_one_that_does_not(tmp_path: Path, ring: Working) -> None:
     there = system(tmp_path, {"PYTHON_KEYRING_BACKEND": "own"})
-    assert told(one(check_key(there), "keyring")) == ("ok", "It answers", None)
+    assert told(one(check_key(there), "keyring")) == ("ok", "The keyring works", None)
     keyring.set_keyring(Locked())
     found = one(check_key(there), "keyring")
     assert found.status == "warning"
-    assert found.sentence == "Keys are kept in a file: the keyring is locked"
+    assert found.sentence == "Keys are saved in a file: the keyring is locked"
 
 
 def test_settings_that_cannot_be_read_fail_with_their_own_hint(tmp_path: Path) -> None:
@@ -90,18 +89,18 @@ def test_variables_that_hide_what_is_written_are_told(
                 patch.setenv(name, value)
             return [each.sentence for each in check_overrides(system(tmp_path, environ))]
 
-    assert sentences() == ["No variable hides what is written down"]
+    assert sentences() == ["No variable overrides a setting"]
     assert sentences(PRIME_CONTEXT="local") == [
-        "PRIME_CONTEXT chooses `local`, where config.toml says `team`"
+        "PRIME_CONTEXT selects `local`, but config.toml says `team`"
     ]
     assert sentences(PRIME_CONTEXT="team", PRIME_API_KEY=KEY) == [
-        "PRIME_API_KEY is set, but is no key of `team` and is not sent there"
+        "PRIME_API_KEY is set, but not for `team`, and is not sent there"
     ]
     save_credential(team, "team", URL, KEY, Storage.FILE)
     assert sentences(PRIME_API_BASE_URL=URL, PRIME_API_KEY=KEY) == [
-        "PRIME_API_KEY is used instead of the key that is kept for `team`"
+        "PRIME_API_KEY overrides the key saved for `team`"
     ]
-    assert "PRIME_API_KEY is set to nothing, and so is not seen" in sentences(PRIME_API_KEY="")
+    assert "PRIME_API_KEY is empty and ignored" in sentences(PRIME_API_KEY="")
 
 
 @posix
@@ -121,5 +120,5 @@ def test_keys_that_others_can_read_fail(team: Path, tmp_path: Path) -> None:
     found = one(check_permissions(system(tmp_path)))
     file = team / "credentials.toml"
     assert found.status == "failed"
-    assert found.sentence == f"Others can read {file}, with a key within"
+    assert found.sentence == f"Others can read {file}, which contains a key"
     assert found.fix == f"`chmod 700 {team}`; `chmod 600 {file}`"

@@ -14,7 +14,9 @@ from prime_cli.doctor.machine import (
     check_encoding,
     check_sandbox,
     is_unicode,
+    judge_certificates,
     judge_disk,
+    judge_proxies,
 )
 from prime_cli.doctor.python import (
     check_python,
@@ -29,6 +31,7 @@ from prime_cli.runtime.pythons import executable_in
 from prime_cli.shells.detection import completion_paths
 from prime_cli.shells.installation import MADE_BY, apply_change, plan_installation
 from tests.doctor.systems import one, system, told
+from tests.helpers.certificates import make_certificate
 from tests.helpers.tools import needs_bubblewrap
 from tests.runs.saving import save_run
 
@@ -78,7 +81,8 @@ def test_a_link_into_the_environment_is_the_same_prime(tmp_path: Path) -> None:
 
 def test_a_workspace_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     found = one(check_workspace(system(tmp_path)))
-    assert told(found) == ("ok", f"None yet: `prime env install` makes {tmp_path / '.venv'}", None)
+    sentence = f"None yet: `prime env install` creates {tmp_path / '.venv'}"
+    assert told(found) == ("ok", sentence, None)
 
 
 def test_a_workspace_is_named_with_its_python(tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_a_workspace_whose_python_is_gone_fails(tmp_path: Path) -> None:
     environ = {"UV_PROJECT_ENVIRONMENT": str(tmp_path / "env")}
     (tmp_path / "env").mkdir()
     found = one(check_workspace(system(tmp_path, environ)))
-    assert (found.status, "has no Python" in found.sentence) == ("failed", True)
+    assert (found.status, "has no working Python" in found.sentence) == ("failed", True)
     found = one(check_workspace(system(tmp_path, {"VIRTUAL_ENV": str(tmp_path / "gone")})))
     assert (found.status, found.fix) == ("warning", "`deactivate`")
 
@@ -148,10 +152,10 @@ def test_runs_that_were_killed_are_told_and_living_ones_are_not(tmp_path: Path) 
     folder = save_run(tmp_path, status=RUNNING)
     with writing(folder):
         found = one(check_leftovers(system(tmp_path)), "runs")
-        assert told(found)[:2] == ("ok", "1 under way here")
+        assert told(found)[:2] == ("ok", "1 in progress here")
     found = one(check_leftovers(system(tmp_path)), "runs")
     assert found.status == "warning"
-    assert found.sentence == f"1 run here ended without a word: {folder.run_id}"
+    assert found.sentence == f"1 run here stopped unexpectedly: {folder.run_id}"
 
 
 def test_a_lock_is_told_as_long_as_somebody_holds_it(tmp_path: Path, home: Path) -> None:
@@ -175,7 +179,7 @@ def test_completion_of_an_earlier_prime_is_told(tmp_path: Path, home: Path) -> N
     def look(script: str) -> tuple[str, str, str | None]:
         return told(one(check_completion(system(tmp_path, script=lambda _: script))))
 
-    assert look("now")[:2] == ("ok", "Not installed; `prime completion install` does that")
+    assert look("now")[:2] == ("ok", "Not installed; install it with `prime completion install`")
     fish = completion_paths("fish", home=home, prime_home=home / ".prime", environ={})
     before = f"# {MADE_BY}\nbefore\n"
     for change in plan_installation(fish, before):
@@ -183,6 +187,60 @@ def test_completion_of_an_earlier_prime_is_told(tmp_path: Path, home: Path) -> N
     assert look(before)[:2] == ("ok", "Installed for fish")
     assert look(f"# {MADE_BY}\nnow\n") == (
         "warning",
-        "Completion for fish is not this prime's",
+        "Completion for fish is outdated",
         "`prime completion install fish`",
     )
+
+
+PROXY = {"HTTPS_PROXY": "http://ada:hunter2@proxy.example.org:3128"}
+
+
+def test_without_proxies_there_is_nothing_to_say() -> None:
+    assert judge_proxies({}).status == "ok"
+    assert judge_proxies({"NO_PROXY": "localhost"}).status == "ok"
+
+
+def test_a_proxy_is_shown_without_its_password() -> None:
+    found = judge_proxies({**PROXY, "NO_PROXY": "localhost,127.0.0.1"})
+    assert found.sentence == "HTTPS_PROXY is proxy.example.org:3128, except for this machine"
+    assert "hunter2" not in str(judge_proxies(PROXY))
+
+
+def test_this_machine_must_not_be_reached_through_a_proxy() -> None:
+    found = judge_proxies({**PROXY, "NO_PROXY": "example.org, localhost"})
+    assert found.status == "warning"
+    assert found.fix == "`export NO_PROXY=example.org,localhost,127.0.0.1`"
+    assert judge_proxies({**PROXY, "no_proxy": "*"}).status == "ok"
+
+
+def test_two_spellings_with_two_values_are_told() -> None:
+    found = judge_proxies({**PROXY, "https_proxy": "http://other:1"})
+    assert (found.status, found.fix) == ("warning", "`unset https_proxy`")
+
+
+@pytest.mark.parametrize("value", ["ftp://proxy:1", "http://", "http://proxy:port", "http://[::1"])
+def test_what_is_no_proxy_fails(value: str) -> None:
+    found = judge_proxies({"HTTP_PROXY": value})
+    assert (found.status, found.sentence) == ("failed", "HTTP_PROXY is not a proxy URL")
+
+
+def test_authorities_are_counted(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    found = judge_certificates({"SSL_CERT_FILE": str(certificate.cert)})
+    assert found.status == "ok"
+    assert str(certificate.cert) in found.sentence
+
+
+@pytest.mark.parametrize("content", [None, "", "no PEM"])
+def test_authorities_that_cannot_be_read_fail(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    found = judge_certificates({"SSL_CERT_FILE": str(file)})
+    assert (found.status, str(file) in found.sentence) == ("failed", True)
+
+
+def test_a_variable_of_other_tools_is_told() -> None:
+    found = judge_certificates({"REQUESTS_CA_BUNDLE": "/etc/ca.pem"})
+    assert (found.status, found.fix) == ("warning", '`export SSL_CERT_FILE="$REQUESTS_CA_BUNDLE"`')
+    assert judge_certificates({"SSL_CERT_DIR": "/nowhere"}).status == "failed"

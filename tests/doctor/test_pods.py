@@ -37,14 +37,14 @@ def look(yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 
 def test_no_pod_is_fine(look: Callable[[], Finding]) -> None:
-    assert told(look()) == ("ok", "None runs", None)
+    assert told(look()) == ("ok", "None is running", None)
 
 
 def test_pods_that_run_are_told_with_their_price(look: Callable[[], Finding], yard: Yard) -> None:
     yard.rent(**wish(name="first"))
-    assert look().sentence == "1 pod runs, at $1.65/h"
+    assert look().sentence == "1 pod running, at $1.65/h"
     yard.rent(**wish(name="second"))
-    assert told(look()) == ("ok", "2 pods run, at $3.30/h", None)
+    assert told(look()) == ("ok", "2 pods running, at $3.30/h", None)
 
 
 def test_what_is_there_without_need_is_a_warning_and_stays_there(
@@ -53,7 +53,8 @@ def test_what_is_there_without_need_is_a_warning_and_stays_there(
     pod = yard.rent(**wish(name="web"))
     yard.machines.fail(yard.tag(pod), "no A100 was left")
     finding = look()
-    assert told(finding) == ("warning", "None runs; 1 is there without need", "`prime gc`")
+    sentence = "None is running; 1 orphaned or past the deadline"
+    assert told(finding) == ("warning", sentence, "`prime gc`")
     assert len(yard.machines.seen) == 1
 
 
@@ -62,12 +63,12 @@ def test_a_hub_does_not_tell_strangers(
 ) -> None:
     monkeypatch.setenv("PRIME_API_BASE_URL", URL)
     finding = one(check_pods(system(tmp_path, transport=AppTransport(yard.house.app))))
-    assert told(finding) == ("skipped", "hub.local tells them to its users alone", None)
+    assert told(finding) == ("skipped", "hub.local shows pods only to its users", None)
 
 
 @pytest.mark.parametrize(
     ("status", "sentence"),
-    [(404, "hub.local rents no machines"), (500, "The hub did not say: ")],
+    [(404, "hub.local has no pods"), (500, "The hub did not answer: ")],
 )
 def test_a_hub_that_does_not_say_is_skipped_after_one_request(
     status: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,7 +88,7 @@ def test_a_hub_that_does_not_say_is_skipped_after_one_request(
 
 def test_under_offline_nobody_is_asked(tmp_path: Path) -> None:
     finding = one(check_pods(system(tmp_path, offline=True)))
-    assert told(finding) == ("skipped", "Not asked: prime is offline", None)
+    assert told(finding) == ("skipped", "Not checked: prime is offline", None)
 
 
 def test_a_hub_in_the_box_that_nobody_used_is_not_made(tmp_path: Path, home: Path) -> None:
@@ -100,7 +101,7 @@ def test_a_hub_in_the_box_is_asked_in_this_process(tmp_path: Path, home: Path) -
     data = home / ".prime" / "hub"
     mark_published(data)
     finding = one(check_pods(system(tmp_path, box=lambda: open_hub(data))))
-    assert told(finding) == ("ok", "None runs", None)
+    assert told(finding) == ("ok", "None is running", None)
 
 
 def test_a_deadline_that_has_passed_counts_where_a_hub_cannot_be_swept(
@@ -123,5 +124,5 @@ def test_a_deadline_that_has_passed_counts_where_a_hub_cannot_be_swept(
 
     now = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
     here = system(tmp_path, transport=httpx.MockTransport(answer), clock=lambda: now)
-    sentence = "1 pod runs, at $2.00/h; 1 is there without need"
+    sentence = "1 pod running, at $2.00/h; 1 orphaned or past the deadline"
     assert told(one(check_pods(here))) == ("warning", sentence, "`prime gc`")

@@ -73,9 +73,7 @@ BARS = {
     ("api/evaluations.py", "Pushing samples"): _RUNS,
     ("api/transfers.py", "Downloading "): _BYTES,
     ("api/transfers.py", "Uploading "): _BYTES,
-    ("doctor/run.py", "Looking at this machine"): (
-        f"{_BARS}::test_looking_at_this_machine_is_shown"
-    ),
+    ("doctor/run.py", "Checking this machine"): (f"{_BARS}::test_looking_at_this_machine_is_shown"),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,

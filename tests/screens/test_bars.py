@@ -118,7 +118,7 @@ def test_looking_at_this_machine_is_shown(tmp_path: Path) -> None:
     with Terminal("doctor", "--offline", cwd=tmp_path, columns=40) as terminal:
         assert terminal.end() in (0, 1), terminal.text
         assert terminal.is_clean
-    assert any(line.startswith("Looking at this machine") for line in lines(terminal))
+    assert any(line.startswith("Checking this machine") for line in lines(terminal))
     assert "Looking at" not in terminal.text
 
 

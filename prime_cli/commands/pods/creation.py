@@ -18,7 +18,7 @@ from prime_cli.pods.lookup import shortest_name
 from prime_cli.pods.offer_rows import place_of
 from prime_cli.pods.ssh.identity import find_identity, key_exists, public_line
 from prime_cli.pods.ssh_keys import register_key
-from prime_cli.pods.wait import wait_until_up
+from prime_cli.pods.watch import wait_until_up
 from prime_cli.session import Session
 from prime_cli.wire.pods import Pod
 

@@ -30,7 +30,7 @@ LONG = {
     "eval push {other}": "Pushing samples",
     "eval get {evaluation} --save": "Fetching {evaluation}",
     "cache verify": "Verifying",
-    "doctor --offline": "Looking at this machine",
+    "doctor --offline": "Checking this machine",
     "hub backup new.tar --data {served}": "Copying tables",
     f"hub restore {{backup}} {_NEW}": "Restoring tables",
     f"hub migrate {_NEW}": "Migrating",
