@@ -35,7 +35,8 @@ class Command(TyperCommand):
         ]:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
-        _write_panels(formatter, "Options", options)
+        order = getattr(self.callback, "panel_order", ())
+        _write_panels(formatter, "Options", options, order=order)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -83,6 +83,16 @@ def hub_options(*others: OptionField | str) -> Callable[[Function], Function]:
     return common_options(*others, OUTPUT, QUIET, CONTEXT, OFFLINE)
 
 
+def panel_order(*titles: str) -> Callable[[Function], Function]:
+    """List the options of a command below these headings first, in this order."""
+
+    def mark(function: Function) -> Function:
+        function.panel_order = titles  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def open_session(ctx: typer.Context) -> Session:
     """The session of this invocation, set to what its common options say."""
     session: Session = ctx.find_root().obj

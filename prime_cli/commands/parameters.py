@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from inspect import Parameter
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -33,6 +34,7 @@ def expand_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(**values, **built)
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__dict__.update(function.__dict__)
     call.__signature__ = _signature(function, parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call
@@ -91,9 +93,20 @@ def _typer_option(field: OptionField) -> Any:
     )
 
 
+def option_of(record: type, name: str, **changes: Any) -> Any:
+    """The Typer option of one field, for a command that has only some of a record's.
+
+    `changes` are attributes of its `Option` that are other ones there.
+    """
+    field = next(each for each in option_fields(record) if each.name == name)
+    return _typer_option(replace(field, option=replace(field.option, **changes)))
+
+
 def _typer_kind(field: OptionField) -> tuple[Any, Any]:
     """The type and default for Typer, which reads an option that may be repeated as a list."""
     default = Parameter.empty if field.required else field.default
+    if field.option.parse is not None:
+        return (list[str] if _item_of_tuple(field) else str) | None, None
     item = _item_of_tuple(field)
     if item is None:
         return field.kind, default
@@ -113,6 +126,8 @@ def _item_of_tuple(field: OptionField) -> Any | None:
 
 def _field_value(field: OptionField, value: Any) -> Any:
     """What the field holds for what Typer read."""
+    if field.option.parse is not None:
+        return field.option.parse(value) if value or value == "" else field.default
     if _item_of_tuple(field) is None:
         return value
     return tuple(value) if value else field.default

@@ -9,6 +9,7 @@ files read the same fields with `option_fields`.
 """
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -20,7 +21,9 @@ class Option:
 
     `names` default to `--` and the field's name; `--x/--no-x` also offers the opposite.
     `least` and `most` are inclusive bounds of a number. `show_default` is False, or words that
-    the help shows as the default. `variable` names an environment variable that sets it.
+    the help shows as the default. `variable` names an environment variable that sets it. `parse`
+    makes the field's value of the text on the command line (of all texts where it may be
+    repeated), and raises UsageError.
     """
 
     help: str
@@ -33,6 +36,7 @@ class Option:
     show_default: bool | str = True
     case_sensitive: bool = True
     variable: str | None = None
+    parse: Callable[[Any], Any] | None = None
 
 
 REQUIRED: Any = dataclasses.MISSING

@@ -97,8 +97,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does; holds no key.
 
     `endpoint` is the base URL, or `builtin`. `sampling` is what every call carries. `concurrency`
-    counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together. Those
-    of the last group cannot change a score; all others can.
+    counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together.
+    `options` are flags without a field of their own, by name, where they are not the default.
     """
 
     environment: PlannedEnvironment
@@ -107,8 +107,8 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     num_examples: int
     rollouts_per_example: int
     sampling: dict[str, Any]
-    env_args: dict[str, Any]
-    extra_args: dict[str, Any]
+    env_args: dict[str, Any] = {}
+    extra_args: dict[str, Any] = {}
     independent_scoring: bool = False
     seed: int | None = None
     verifiers: str | None = None
@@ -128,6 +128,11 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     token_budget: int | None = None
     deadlines: Deadlines = Deadlines()
     cache: bool = False
+    options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """One of `options`."""
+        return default if self.options is msgspec.UNSET else self.options.get(name, default)
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -150,7 +155,13 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         for label, values in (("Sampling", self.sampling), ("Arguments", self.env_args)):
             if values:
                 lines.append((label, msgspec.json.encode(values).decode()))
+        options = {} if self.options is msgspec.UNSET else self.options
+        lines += [(_label(name), str(value)) for name, value in options.items()]
         return lines
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize()
 
 
 def resume_command(run_id: str, plan: EvalPlan) -> str:

@@ -33,10 +33,11 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     `survey` asks for a Survey, `watch_network` for a Network event also where a name is only looked
     up. `only_gateway` refuses connections to anything else; without `has_network` there are none.
     `saved` is a file of rollouts that are scored in place of running any (v0); with `run_rest` the
-    others are run. `withheld` names variables of the user's that look like secrets, `left_out`
-    others that are not given: what the code asks for of them becomes AskedVariable events. Seconds:
-    `timeout_s` for one rollout with its scoring, `score_s` for its scoring, `blocked_s` for code
-    that never awaits; None is no limit.
+    others are run. `options` are flags of `prime eval run` without a field of their own, by name.
+    `withheld` names variables of the user's that look like secrets, `left_out` others that are not
+    given: what the code asks for of them becomes AskedVariable events. Seconds: `timeout_s` for one
+    rollout with its scoring, `score_s` for its scoring, `blocked_s` for code that never awaits;
+    None is no limit.
     """
 
     module: str
@@ -79,6 +80,7 @@ class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True)
     uv: str | None = None
     withheld: list[str] = []
     left_out: list[str] = []
+    options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):

@@ -1,7 +1,7 @@
 """Records of options: their help and parsing are those of hand-written parameters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from prime_cli.commands.base import PLAIN, Command
-from prime_cli.commands.parameters import expand_options
+from prime_cli.commands.options import panel_order
+from prime_cli.commands.parameters import expand_options, option_of
 from prime_cli.core.options import Option
 
 
@@ -167,6 +168,48 @@ def test_a_struct_is_a_record_and_two_records_share_a_command() -> None:
     assert code == 0
     assert paint == Paint("east")
     assert roof == Roof((1, 2), 45.0)
+
+
+def test_a_field_may_hold_what_its_text_stands_for() -> None:
+    def split(texts: list[str]) -> tuple[str, ...]:
+        return tuple(size for text in texts for size in text.split(","))
+
+    @dataclass(frozen=True)
+    class Order:
+        length: Annotated[int | None, Option("In mm.", parse=len)] = None
+        sizes: Annotated[tuple[str, ...], Option("Sizes.", names=("--size",), parse=split)] = ()
+
+    def place(ctx: typer.Context, order: Order) -> None:
+        ctx.obj(order)
+
+    assert _run(place, "--length abc --size 1,2 --size 3")[0] == [Order(3, ("1", "2", "3"))]
+    assert _run(place, "")[0] == [Order()]
+
+
+def test_an_option_of_a_record_may_stand_alone_and_be_another_one_there() -> None:
+    name = Annotated[str, option_of(Paint, "name", names=("--title",), help="Of it.")]
+
+    def show(ctx: typer.Context, name: name = "none") -> None:
+        ctx.obj(name)
+
+    assert _run(show, "--title teal")[0] == ["teal"]
+    assert "Of it." in _run(show, "--help")[2]
+
+
+def test_headings_come_in_the_order_that_a_command_has_for_them() -> None:
+    fields = [(f"option_{n}", bool, False) for n in range(30)]
+    kinds = [
+        (name, Annotated[kind, Option("It.", panel="Odd" if n % 2 else "Even")], default)
+        for n, (name, kind, default) in enumerate(fields)
+    ]
+    record = make_dataclass("record", kinds, frozen=True)
+
+    @panel_order("Odd", "Even")
+    def show(options: record) -> None:  # type: ignore[valid-type]
+        pass
+
+    text = _run(show, "--help")[2]
+    assert text.index("\nOptions:") < text.index("\nOdd:") < text.index("\nEven:")
 
 
 def test_two_options_of_one_name_are_refused_when_the_command_is_read() -> None:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.options import YES, PythonOpt, hub_options, open_session
+from prime_cli.commands.parameters import option_of
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.envs.project import Project
 from prime_cli.envs.upload import WheelExaminer
@@ -18,7 +18,8 @@ from prime_cli.evals.env_check.check import (
     check_environment,
 )
 from prime_cli.evals.env_check.findings import require_passed
-from prime_cli.evals.planning.request import given_variables, parse_object
+from prime_cli.evals.planning.parsers import given_variables, parse_object
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.check_reports import CheckReport, in_words, summarize
@@ -67,11 +68,11 @@ def check(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The longest rollout.")
     ] = ROLLOUT_SECONDS,
-    env_args: options.EnvArgsOpt = None,
-    env_var: options.EnvVarOpt = None,
-    verifiers: options.VerifiersOpt = None,
+    env_args: Annotated[str | None, option_of(EvalRequest, "env_args")] = None,
+    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
+    verifiers: Annotated[str | None, option_of(EvalRequest, "verifiers")] = None,
     python: PythonOpt = None,
-    hub: options.HubOnlyOpt = False,
+    hub: Annotated[bool, option_of(EvalRequest, "hub_only")] = False,
 ) -> None:
     """Check the quality of an environment.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.eval.run_options import DatasetOptions
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import (
     OFFLINE,
@@ -50,8 +50,8 @@ def export(
         ),
     ] = MOST_TRANSCRIPTS,
     force: ForceOpt = False,
-    save_to_hf_hub: options.SaveToHubOpt = False,
-    hf_hub_dataset_name: options.DatasetNameOpt = None,
+    *,
+    dataset: DatasetOptions,
     public: Annotated[
         bool, typer.Option("--public", help="With -H: let everybody see a new data set.")
     ] = False,
@@ -71,11 +71,13 @@ def export(
     """
     session = open_session(ctx)
     saved = find_run(run, Path.cwd())
-    if save_to_hf_hub:
+    if dataset.save_to_hf_hub:
         _refuse_beside_push(to, out)
-        push_as_dataset(session, saved, hf_hub_dataset_name, environ=os.environ, public=public)
+        push_as_dataset(
+            session, saved, dataset.hf_hub_dataset_name, environ=os.environ, public=public
+        )
         return
-    if public or hf_hub_dataset_name:
+    if public or dataset.hf_hub_dataset_name:
         raise UsageError("`--public` and `-D` are for a push", hint="add `-H` to push a data set")
     form = format_for(out, to)
     place = out or default_path(saved, form, Path.cwd())

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from prime_cli.commands.eval import gate_options
-from prime_cli.commands.eval import run_options as options
+from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
 from prime_cli.commands.options import hub_options, open_session
+from prime_cli.commands.parameters import option_of
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
 from prime_cli.evals.gate.thresholds import (
@@ -21,6 +21,7 @@ from prime_cli.evals.gate.thresholds import (
     check_limits,
     judge,
 )
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.retries import AskedAgain
@@ -44,29 +45,22 @@ class Gates:
         return self != Gates(Thresholds())
 
 
-def prepare_gates(
-    session: Session,
-    *,
-    fail_under: float | None,
-    baseline: str | None,
-    max_drop: float | None,
-    junit: Path | None,
-    github_summary: bool | None,
-) -> Gates:
+def prepare_gates(session: Session, limits: GateOptions, reports: ReportOptions) -> Gates:
     """Read the baseline and check every limit.
 
     Raises UsageError for limits that cannot be meant and where scipy is missing, NotFound for a
     baseline that is not there.
     """
-    check_limits(fail_under, max_drop, baseline)
-    github = summary_file(github_summary, os.environ)
+    check_limits(limits.fail_under, limits.max_drop, limits.baseline)
+    github = summary_file(reports.github_summary, os.environ)
     side = None
-    if baseline is not None:
+    if limits.baseline is not None:
         from prime_cli.evals.gate.thresholds import read_baseline
 
         require_statistics("Comparing with a baseline")
-        side = read_baseline(baseline, Path.cwd(), lambda: session.hub)
-    return Gates(Thresholds(fail_under, max_drop, side), junit, github)
+        side = read_baseline(limits.baseline, Path.cwd(), lambda: session.hub)
+    thresholds = Thresholds(limits.fail_under, limits.max_drop, side)
+    return Gates(thresholds, reports.junit, github)
 
 
 def apply_gates(gates: Gates, session: Session, folder: Path, summary: Summary) -> GateResult:
@@ -109,12 +103,10 @@ def gate(
         str | None,
         typer.Argument(help="A run's id or its folder.", show_default="the newest here"),
     ] = None,
-    fail_under: gate_options.FailUnderOpt = None,
-    baseline: gate_options.BaselineOpt = None,
-    max_drop: gate_options.MaxDropOpt = None,
-    max_error_rate: options.ErrorRateOpt = 0.0,
-    junit: gate_options.JunitOpt = None,
-    github_summary: gate_options.GithubSummaryOpt = None,
+    *,
+    limits: GateOptions,
+    max_error_rate: Annotated[float, option_of(EvalRequest, "max_error_rate")] = 0.0,
+    reports: ReportOptions,
 ) -> None:
     """Check a saved evaluation against limits.
 
@@ -130,14 +122,7 @@ def gate(
     See also: `prime eval compare`, `prime eval run`.
     """
     session = open_session(ctx)
-    gates = prepare_gates(
-        session,
-        fail_under=fail_under,
-        baseline=baseline,
-        max_drop=max_drop,
-        junit=junit,
-        github_summary=github_summary,
-    )
+    gates = prepare_gates(session, limits, reports)
     saved = find_run(run, Path.cwd())
     with session.progress.task(f"Reading {saved.folder.run_id}"):
         summary = saved.summary()

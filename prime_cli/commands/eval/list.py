@@ -9,7 +9,7 @@ from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.planning.request import parse_names
+from prime_cli.evals.planning.parsers import parse_names
 from prime_cli.models.prices import format_usd
 from prime_cli.runs.listing import RunItem, list_runs
 from prime_cli.session import Session

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from prime_cli.commands.eval.run_options import ResumeOptions
 from prime_cli.core.errors import UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.evals.planning.cost import Estimate, estimate
@@ -25,30 +26,28 @@ from prime_cli.session import Session
 
 
 def prepare_run(
-    session: Session, request: EvalRequest, places: LookupContext, *, resume: str | None, new: bool
+    session: Session, request: EvalRequest, places: LookupContext, options: ResumeOptions
 ) -> tuple[PreparedRun, SavedRun | None]:
-    """What is to be run, and the run that it goes on with, if any.
-
-    `resume` is None where the flag was not given, and empty where it named no run.
-    """
-    if resume is not None and new:
-        raise UsageError("`--resume` and `--new` exclude each other")
-    require_resume(request, resume)
+    """What is to be run, and the run that it goes on with, if any."""
+    check_resume(request, options)
+    resume = options.resume
     if resume:
         return _prepare_named(session, request, places, resume)
     if not request.environment:
         raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(places))
     prepared = prepare(request, places, os.environ, session.progress)
-    if new:
+    if options.new:
         return prepared, None
     if resume is None:
         return prepared, _offered(session, prepared, places)
     return _find(session, request, prepared, places)
 
 
-def require_resume(request: EvalRequest, resume: str | None) -> None:
-    """Raise UsageError for what only a resume can do."""
-    if resume is None and request.retry_errors:
+def check_resume(request: EvalRequest, options: ResumeOptions) -> None:
+    """Raise UsageError for options that exclude each other, and for what only a resume can do."""
+    if options.resume is not None and options.new:
+        raise UsageError("`--resume` and `--new` exclude each other")
+    if options.resume is None and request.retry_errors:
         raise UsageError(
             "`--retry-errors` asks again for rollouts of a run that is there",
             hint="name it: `prime eval run --resume RUN --retry-errors`",

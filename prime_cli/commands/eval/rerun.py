@@ -1,18 +1,20 @@
 """`prime eval rerun` and `prime eval rescore`."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from prime_cli.commands.eval import run_options as options
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import YES, hub_options, open_session
+from prime_cli.commands.parameters import option_of
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
-from prime_cli.evals.planning.request import EvalRequest, given_variables, parse_object
+from prime_cli.evals.planning.parsers import given_variables, parse_object
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.runs.plan import resume_command
@@ -92,6 +94,17 @@ def _reward(value: float | None) -> str:
     return "error" if value is None else f"{value:.4g}"
 
 
+_Pace = Annotated[
+    int | None,
+    option_of(
+        EvalRequest,
+        "max_concurrent",
+        names=("--max-concurrent", "-c"),
+        show_default="as in the run",
+    ),
+]
+
+
 @hub_options(YES)
 def rerun(
     ctx: typer.Context,
@@ -102,20 +115,20 @@ def rerun(
             help="A run's id or folder, or an evaluation of the hub by id.",
         ),
     ],
-    model: options.ModelOpt = None,
-    max_concurrent: options.PaceOpt = None,
-    api_base_url: options.BaseUrlOpt = None,
-    api_key_var: options.KeyVarOpt = None,
-    endpoints_path: options.EndpointsOpt = None,
-    provider: options.ProviderOpt = None,
-    header: options.HeaderOpt = None,
-    env_var: options.EnvVarOpt = None,
-    max_cost: options.MaxCostOpt = None,
-    token_budget: options.TokenBudgetOpt = None,
-    cache: options.CacheOpt = False,
-    sandbox: options.SandboxOpt = False,
-    allow_net: options.AllowNetOpt = False,
-    only_gateway: options.OnlyGatewayOpt = False,
+    model: Annotated[str | None, option_of(EvalRequest, "model")] = None,
+    max_concurrent: _Pace = None,
+    api_base_url: Annotated[str | None, option_of(EvalRequest, "base_url")] = None,
+    api_key_var: Annotated[str | None, option_of(EvalRequest, "key_var")] = None,
+    endpoints_path: Annotated[Path | None, option_of(EvalRequest, "endpoints_path")] = None,
+    provider: Annotated[str | None, option_of(EvalRequest, "provider")] = None,
+    header: Annotated[list[str] | None, option_of(EvalRequest, "headers")] = None,
+    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
+    max_cost: Annotated[float | None, option_of(EvalRequest, "max_cost")] = None,
+    token_budget: Annotated[int | None, option_of(EvalRequest, "token_budget")] = None,
+    cache: Annotated[bool, option_of(EvalRequest, "cache")] = False,
+    sandbox: Annotated[bool, option_of(EvalRequest, "sandbox")] = False,
+    allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
+    only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run on the packages and data of today.")
     ] = False,
@@ -181,18 +194,18 @@ def rescore(
     example: Annotated[
         list[int] | None, typer.Option("--example", min=0, help="Only this one; repeatable.")
     ] = None,
-    env_args: options.EnvArgsOpt = None,
+    env_args: Annotated[str | None, option_of(EvalRequest, "env_args")] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="Let the environment go through the turns again.")
     ] = False,
-    max_concurrent: options.PaceOpt = None,
-    env_var: options.EnvVarOpt = None,
-    endpoints_path: options.EndpointsOpt = None,
-    max_cost: options.MaxCostOpt = None,
-    cache: options.CacheOpt = False,
-    sandbox: options.SandboxOpt = False,
-    allow_net: options.AllowNetOpt = False,
-    only_gateway: options.OnlyGatewayOpt = False,
+    max_concurrent: _Pace = None,
+    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
+    endpoints_path: Annotated[Path | None, option_of(EvalRequest, "endpoints_path")] = None,
+    max_cost: Annotated[float | None, option_of(EvalRequest, "max_cost")] = None,
+    cache: Annotated[bool, option_of(EvalRequest, "cache")] = False,
+    sandbox: Annotated[bool, option_of(EvalRequest, "sandbox")] = False,
+    allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
+    only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Score on the packages and data of today.")
     ] = False,

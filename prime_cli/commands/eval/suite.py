@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.commands.eval.leaderboard import show_leaderboard
-from prime_cli.commands.eval.prepare_run import require_resume
+from prime_cli.commands.eval.prepare_run import check_resume
 from prime_cli.commands.eval.push import push_at_end
+from prime_cli.commands.eval.run_options import ResumeOptions
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
-from prime_cli.core.errors import NotFound, PartialResult, UsageError
+from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.suites.budget import budget_for, resume_command
@@ -31,9 +32,8 @@ def run_suite(
     session: Session,
     request: EvalRequest,
     places: LookupContext,
+    options: ResumeOptions,
     *,
-    resume: str | None,
-    new: bool,
     push: bool,
     given: Mapping[str, str],
 ) -> None:
@@ -44,11 +44,9 @@ def run_suite(
     path = Path(request.environment)
     if not path.is_file():
         raise NotFound(f"There is no {path}", hint="name the TOML file of a suite")
-    if resume is not None and new:
-        raise UsageError("`--resume` and `--new` exclude each other")
-    require_resume(request, resume)
+    check_resume(request, options)
     suite = load_suite(path).overridden(request)
-    folder, before = _folder(session, suite, places.cwd, resume)
+    folder, before = _folder(session, suite, places.cwd, options.resume)
     record = begin_record(suite, folder, before)
     budget = budget_for(suite.limits, record, places.cwd)
     session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")

@@ -30,7 +30,7 @@ from prime_cli.evals.planning.locate import (
     locate,
     obtain_environment,
 )
-from prime_cli.evals.planning.request import with_always_allowed
+from prime_cli.evals.planning.parsers import with_always_allowed
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import PROBES, Probe

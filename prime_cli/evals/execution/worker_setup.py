@@ -11,6 +11,7 @@ from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.context import RunContext, WorkerAccess
 from prime_cli.evals.planning.prepare import PreparedRun
+from prime_cli.evals.planning.request import worker_fields
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
@@ -82,11 +83,6 @@ def make_spec(
         base_url=base_url,
         token=token,
         generation=cast(Literal["v0", "v1"], interpreter.generation),
-        args=plan.env_args,
-        extra=plan.extra_args,
-        sampling=plan.sampling,
-        n=plan.num_examples,
-        r=plan.rollouts_per_example,
         concurrency=work.concurrency,
         done=work.done,
         attempts={f"{e}.{r}": number for (e, r), number in work.attempts.items()},
@@ -94,19 +90,16 @@ def make_spec(
         fingerprint=work.fingerprint,
         seed=plan.seed,
         socket=None if socket is None else str(socket),
-        only_gateway=plan.only_gateway,
         has_network=socket is None or plan.allow_net,
-        state_columns=list(plan.state_columns),
-        max_retries=plan.max_retries,
         call_retries=0,  # the gateway has retried before it answers with a failure
         timeout_s=plan.deadlines.rollout_seconds,
         score_s=plan.deadlines.scoring_seconds,
         blocked_s=plan.deadlines.blocked_seconds,
-        independent_scoring=plan.independent_scoring,
         answers=plan.model in (ORACLE, PROBES),  # of 100,000 examples they are megabytes
         uv=str(Path(find_uv()).parent),
         withheld=_printable(variables.secret),
         left_out=_printable(variables.others),
+        **worker_fields(plan),
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.errors import UsageError
 from prime_cli.envs.pyproject import FILENAME
-from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.runs.plan import ALL, CONCURRENCY, EvalPlan, PlannedEnvironment
+from prime_cli.evals.planning.request import EvalRequest, plan_fields
+from prime_cli.runs.plan import ALL, EvalPlan, PlannedEnvironment
 
 _LARGEST = 1_000_000
 """Bytes of a pyproject.toml that are read out of a wheel."""
@@ -90,34 +90,18 @@ def make_plan(
 
     Raises UsageError for numbers that cannot be meant.
     """
+    decided = {
+        "num_examples": _first(defaults.num_examples, NUM_EXAMPLES),
+        "rollouts_per_example": _first(defaults.rollouts_per_example, ROLLOUTS_PER_EXAMPLE),
+    } | plan_fields(request)
     plan = EvalPlan(
         environment=environment,
         model=model,
         endpoint=endpoint,
-        num_examples=_first(request.num_examples, defaults.num_examples, NUM_EXAMPLES),
-        rollouts_per_example=_first(
-            request.rollouts_per_example, defaults.rollouts_per_example, ROLLOUTS_PER_EXAMPLE
-        ),
         sampling=_sampling(request, defaults),
-        env_args=request.env_args or {},
-        extra_args=request.extra_args or {},
-        independent_scoring=request.independent_scoring,
-        verifiers=request.verifiers,
-        python=request.python,
-        state_columns=request.state_columns,
-        concurrency=_first(request.max_concurrent, CONCURRENCY),
-        max_retries=request.max_retries,
-        max_error_rate=request.max_error_rate,
-        fail_fast=request.fail_fast is not False,
         headers=header_names,
-        env_vars=request.env_vars,
-        sandbox=request.sandbox,
-        allow_net=request.allow_net,
-        only_gateway=request.only_gateway,
-        max_cost=request.max_cost,
-        token_budget=request.token_budget,
         deadlines=request.deadlines,
-        cache=request.cache,
+        **decided,
     )
     _check(plan)
     return plan

@@ -14,9 +14,10 @@ from prime_cli.evals.planning.locate import (
     locate,
     obtain_environment,
 )
+from prime_cli.evals.planning.parsers import with_always_allowed
 from prime_cli.evals.planning.plan import make_plan
 from prime_cli.evals.planning.replay import open_recording, sized_to_recording
-from prime_cli.evals.planning.request import EvalRequest, model_flags_of, with_always_allowed
+from prime_cli.evals.planning.request import EvalRequest, model_flags_of
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.preflight import check_endpoint

@@ -1,101 +1,258 @@
-"""What the user asked for, flag by flag, before anything is decided."""
+"""The table of `prime eval run`: each row is a flag, with all that follows from it."""
 
-import io
-import json
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import parse_duration
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.options import Option, option_fields
+from prime_cli.evals.planning.parsers import parse_names, parse_object, parse_span
 from prime_cli.runs.manifest import ModelFlags
-from prime_cli.runs.plan import DEFAULTS, Deadlines
+from prime_cli.runs.plan import Deadlines, EvalPlan
+
+_MODEL = "Model and sampling"
+_ENVIRONMENT = "Environment"
+_LIMITS = "Limits and errors"
+_RESUME = "Resume"
+_RESULTS = "Results"
+
+OPTIONS = "options"
+"""The field of a plan, and of what a worker gets, that holds flags without a field of their own."""
+
+
+@dataclass(frozen=True)
+class Flag(Option):
+    """A flag of `prime eval run`: an option, and what a plan, a suite and a worker make of it.
+
+    `plan` is the field of an EvalPlan that the value decides; None leaves no trace there. It is
+    taken over as it is, unless the plan is `computed` from several. A resume must not change what
+    is `fixed`. `suite` are the fields of a suite's file that set it: the flag's long name where it
+    is not said, none where it is empty. `worker` is the field of the worker's spec that it is sent
+    in. A flag with neither field of its own has OPTIONS for `plan` and, if sent, for `worker`.
+    """
+
+    plan: str | None = None
+    computed: bool = False
+    fixed: bool = True
+    suite: tuple[str, ...] | None = None
+    worker: str | None = None
+
+
+def _json(flag: str) -> Any:
+    return partial(parse_object, flag=flag)
+
+
+def _span(flag: str) -> Any:
+    return partial(parse_span, flag=flag)
 
 
 @dataclass(frozen=True)
 class EvalRequest:
-    """The flags of `prime eval run`; None and empty mean that a flag was not given."""
+    """What the user asked for, flag by flag; None and empty mean that a flag was not given."""
 
-    environment: str
-    model: str | None = None
-    num_examples: int | None = None
-    rollouts_per_example: int | None = None
-    max_concurrent: int | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    sampling: dict[str, Any] | None = None
-    env_args: dict[str, Any] | None = None
-    extra_args: dict[str, Any] | None = None
-    base_url: str | None = None
-    key_var: str | None = None
-    endpoints_path: Path | None = None
-    provider: str | None = None
-    headers: tuple[str, ...] = ()
-    env_vars: tuple[str, ...] = ()
-    state_columns: tuple[str, ...] = ()
-    independent_scoring: bool = False
-    max_retries: int = 0
-    max_error_rate: float = 0.0
-    fail_fast: bool | None = None
-    verifiers: str | None = None
-    python: str | None = None
-    hub_only: bool = False
-    sandbox: bool = False
-    allow_net: bool = False
-    only_gateway: bool = False
-    max_cost: float | None = None
-    token_budget: int | None = None
-    deadlines: Deadlines = DEFAULTS
-    cache: bool = False
-    tags: tuple[str, ...] = ()
-    note: str | None = None
-    retry_errors: bool = False
-    verbose: bool = False
+    environment: str = ""
+
+    # fmt: off
+    # One row each, as wide as the page: the table is read as a whole.
+    model: Annotated[str | None, Flag(
+        "A model, or an alias of the endpoint registry.", names=("--model", "-m"),
+        metavar="MODEL", plan="model", computed=True, suite=("model", "endpoint_id")
+    )] = None
+    num_examples: Annotated[int | None, Flag(
+        "Examples to use; -1 is all.", names=("--num-examples", "-n"), show_default="5",
+        plan="num_examples", worker="n"
+    )] = None
+    rollouts_per_example: Annotated[int | None, Flag(
+        "Rollouts per example.", names=("--rollouts-per-example", "-r"), show_default="3",
+        plan="rollouts_per_example", worker="r"
+    )] = None
+    max_concurrent: Annotated[int | None, Flag(
+        "Maximum number of concurrent rollouts.",
+        names=("--max-concurrent", "--max-concurrent-requests", "-c"), show_default="32",
+        panel=_LIMITS, plan="concurrency", fixed=False
+    )] = None
+    max_tokens: Annotated[int | None, Flag(
+        "Maximum tokens per completion.", names=("--max-tokens", "-t"), panel=_MODEL,
+        plan="sampling", computed=True
+    )] = None
+    temperature: Annotated[float | None, Flag(
+        "Sampling temperature.", names=("--temperature", "-T"), panel=_MODEL, plan="sampling",
+        computed=True
+    )] = None
+    sampling: Annotated[dict[str, Any] | None, Flag(
+        "Sampling; wins over -t and -T.", names=("--sampling-args", "-S"), metavar="JSON",
+        panel=_MODEL, parse=_json("-S/--sampling-args"), plan="sampling", computed=True,
+        worker="sampling"
+    )] = None
+    env_args: Annotated[dict[str, Any] | None, Flag(
+        "Arguments of load_environment.", names=("--env-args", "-a"), metavar="JSON",
+        panel=_ENVIRONMENT, parse=_json("-a/--env-args"), plan="env_args", suite=("args",),
+        worker="args"
+    )] = None
+    extra_args: Annotated[dict[str, Any] | None, Flag(
+        "Attributes to set on the loaded environment.", names=("--extra-env-kwargs", "-x"),
+        metavar="JSON", panel=_ENVIRONMENT, parse=_json("-x/--extra-env-kwargs"),
+        plan="extra_args", worker="extra"
+    )] = None
+    base_url: Annotated[str | None, Flag(
+        "An OpenAI-compatible server.", names=("--api-base-url", "-b"), metavar="URL",
+        panel=_MODEL, plan="endpoint", computed=True
+    )] = None
+    key_var: Annotated[str | None, Flag(
+        "The variable that holds its key.", names=("--api-key-var", "-k"), metavar="NAME",
+        panel=_MODEL
+    )] = None
+    endpoints_path: Annotated[Path | None, Flag(
+        "A registry: endpoints.toml or endpoints.py.", names=("--endpoints-path", "-e"),
+        metavar="FILE", panel=_MODEL, plan="endpoint", computed=True
+    )] = None
+    provider: Annotated[str | None, Flag(
+        "A known service, such as openrouter.", names=("--provider", "-p"), panel=_MODEL,
+        plan="endpoint", computed=True
+    )] = None
+    headers: Annotated[tuple[str, ...], Flag(
+        "Header to send with every model call; repeatable.", names=("--header",),
+        metavar="'NAME: VALUE'", panel=_MODEL, plan="headers", computed=True,
+        suite=("header", "headers")
+    )] = ()
+    env_vars: Annotated[tuple[str, ...], Flag(
+        "Pass a variable to the environment; repeatable.", names=("--env-var",),
+        metavar="NAME[=VALUE]", panel=_ENVIRONMENT, plan="env_vars", suite=("env_vars",)
+    )] = ()
+    env_file: Annotated[Path | None, Flag(
+        "Pass a .env file to the environment.", metavar="FILE", panel=_ENVIRONMENT, suite=()
+    )] = None
+    state_columns: Annotated[tuple[str, ...], Flag(
+        "State to keep with each row.", names=("--state-columns", "-C"), metavar="NAME,…",
+        panel=_ENVIRONMENT, parse=parse_names, plan="state_columns", worker="state_columns"
+    )] = ()
+    independent_scoring: Annotated[bool, Flag(
+        "Score each rollout without its group.", names=("--independent-scoring", "-i"),
+        panel=_ENVIRONMENT, plan="independent_scoring", worker="independent_scoring"
+    )] = False
+    max_retries: Annotated[int, Flag(
+        "Retries of a rollout without an answer.", panel=_LIMITS, plan="max_retries",
+        fixed=False, worker="max_retries"
+    )] = 0
+    max_error_rate: Annotated[float, Flag(
+        "Share of errored rollouts above which to exit 3.", panel=_LIMITS, plan="max_error_rate",
+        fixed=False
+    )] = 0.0
+    fail_fast: Annotated[bool | None, Flag(
+        "Stop when the first rollouts all fail alike.", names=("--fail-fast/--no-fail-fast",),
+        show_default="fail-fast", panel=_LIMITS, plan="fail_fast", fixed=False
+    )] = None
+    max_cost: Annotated[float | None, Flag(
+        "Stop at this cost.", metavar="USD", plan="max_cost", fixed=False, suite=()
+    )] = None
+    token_budget: Annotated[int | None, Flag(
+        "Stop after this many tokens.", metavar="N", panel=_LIMITS, plan="token_budget",
+        fixed=False, suite=()
+    )] = None
+    call_timeout: Annotated[int | None, Flag(
+        "Deadline of one try of a model call.", metavar="SPAN", show_default="30m",
+        panel=_LIMITS, parse=_span("--call-timeout"), plan="deadlines", computed=True,
+        fixed=False
+    )] = None
+    score_timeout: Annotated[int | None, Flag(
+        "Deadline of scoring a rollout.", metavar="SPAN",
+        show_default="1h, or 10m where it never awaits", panel=_LIMITS,
+        parse=_span("--score-timeout"), plan="deadlines", computed=True, fixed=False
+    )] = None
+    rollout_timeout: Annotated[int | None, Flag(
+        "Deadline of a whole rollout.", names=("--rollout-timeout", "--timeout"), metavar="SPAN",
+        show_default="6h", panel=_LIMITS, parse=_span("--rollout-timeout"), plan="deadlines",
+        computed=True, fixed=False, suite=("rollout_timeout", "timeout")
+    )] = None
+    cache: Annotated[bool, Flag(
+        "Cache model responses and reuse them.", panel=_MODEL, plan="cache", fixed=False
+    )] = False
+    retry_errors: Annotated[bool, Flag(
+        "With --resume, rerun all errored rollouts.", panel=_RESUME, suite=()
+    )] = False
+    verifiers: Annotated[str | None, Flag(
+        "Run with this verifiers, such as 0.1.14.", metavar="SPEC", panel=_ENVIRONMENT,
+        plan="verifiers"
+    )] = None
+    python: Annotated[str | None, Flag(
+        "A Python version or interpreter to use.", metavar="PYTHON", panel=_ENVIRONMENT,
+        plan="python"
+    )] = None
+    sandbox: Annotated[bool, Flag(
+        "Run the environment in a bubblewrap sandbox.", panel=_ENVIRONMENT, plan="sandbox",
+        fixed=False
+    )] = False
+    allow_net: Annotated[bool, Flag(
+        "Allow network access in the sandbox.", panel=_ENVIRONMENT, plan="allow_net",
+        fixed=False
+    )] = False
+    only_gateway: Annotated[bool, Flag(
+        "Refuse connections that bypass the gateway.", panel=_ENVIRONMENT, plan="only_gateway",
+        fixed=False, worker="only_gateway"
+    )] = False
+    hub_only: Annotated[bool, Flag(
+        "Use the hub only; ignore local folders.", names=("--hub",), panel=_ENVIRONMENT,
+        suite=()
+    )] = False
+    tags: Annotated[tuple[str, ...], Flag(
+        "Tag the run; repeatable.", names=("--tag",), metavar="TAG", panel=_RESULTS,
+        parse=parse_names, suite=("tags",)
+    )] = ()
+    note: Annotated[str | None, Flag(
+        "Attach a note to the run.", metavar="TEXT", panel=_RESULTS
+    )] = None
+    # fmt: on
+
+    @property
+    def deadlines(self) -> Deadlines:
+        """The three deadlines together."""
+        return Deadlines(self.call_timeout, self.score_timeout, self.rollout_timeout)
 
 
-def parse_object(text: str | None, flag: str) -> dict[str, Any] | None:
-    """The JSON object given to `flag`, None when it was not given.
-
-    Raises UsageError that names the flag and, for broken JSON, the character where it breaks.
-    """
-    if text is None:
-        return None
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UsageError(
-            f"`{flag}` is not JSON: {error.msg} at character {error.pos + 1} of `{text}`",
-            hint=f"quote it for the shell: {_example(flag)}",
-        ) from error
-    if not isinstance(value, dict):
-        raise UsageError(
-            f"`{flag}` must be a JSON object and is {_KINDS[type(value)]}",
-            hint=f"write it as in {_example(flag)}",
-        )
-    return value
+def request_flags() -> Iterator[tuple[str, Any, Flag]]:
+    """The table: (field of EvalRequest, its default, its flag)."""
+    for field in option_fields(EvalRequest):
+        if isinstance(field.option, Flag):
+            yield field.name, field.default, field.option
 
 
-def _example(flag: str) -> str:
-    short, _, _ = flag.partition("/")
-    return f'`{short} \'{{"key": "value"}}\'`'
+def plan_fields(request: EvalRequest) -> dict[str, Any]:
+    """What `request` decides of a plan by itself; what was not given is left to the plan."""
+    found: dict[str, Any] = {}
+    for name, default, flag in request_flags():
+        value = getattr(request, name)
+        if flag.plan is None or flag.computed or value == default:
+            continue
+        if flag.plan == OPTIONS:
+            found.setdefault(OPTIONS, {})[name] = value
+        else:
+            found[flag.plan] = value
+    return found
 
 
-_KINDS: dict[type, str] = {
-    list: "a list",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a truth value",
-    type(None): "null",
-}
+def completed_by(request: EvalRequest, plan: EvalPlan) -> dict[str, Any]:
+    """The fields of `request` that were not given, as `plan` has them."""
+    found: dict[str, Any] = {}
+    for name, default, flag in request_flags():
+        if flag.plan is None or flag.computed or getattr(request, name) != default:
+            continue
+        value = plan.option(name, default) if flag.plan == OPTIONS else getattr(plan, flag.plan)
+        found[name] = value
+    return found
 
 
-def parse_names(values: list[str]) -> tuple[str, ...]:
-    """Names from a repeatable flag that also takes a comma-separated list, as vf-eval's `-C`."""
-    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+def worker_fields(plan: EvalPlan) -> dict[str, Any]:
+    """The fields of a worker's spec that flags set."""
+    found: dict[str, Any] = {}
+    for name, default, flag in request_flags():
+        if flag.worker == OPTIONS:
+            value = plan.option(name, default)
+            if value != default:
+                found.setdefault(OPTIONS, {})[name] = value
+        elif flag.worker is not None and flag.plan is not None:
+            found[flag.worker] = getattr(plan, flag.plan)
+    return found
 
 
 def model_flags_of(request: EvalRequest) -> ModelFlags:
@@ -108,94 +265,3 @@ def model_flags_of(request: EvalRequest) -> ModelFlags:
         endpoints_path=None if path is None else str(path.absolute()),
         provider=request.provider,
     )
-
-
-def parse_deadlines(call: str | None, scoring: str | None, rollout: str | None) -> Deadlines:
-    """The deadlines of three flags: `90s`, `30m`, `2h`, or plain seconds as vf-eval has them.
-
-    Raises UsageError that names the flag.
-    """
-    return Deadlines(
-        _parse(call, "--call-timeout"),
-        _parse(scoring, "--score-timeout"),
-        _parse(rollout, "--rollout-timeout"),
-    )
-
-
-def _parse(text: str | None, flag: str) -> int | None:
-    if text is None:
-        return None
-    try:
-        seconds = parse_duration(f"{text}s" if text.strip().isdigit() else text)
-    except UsageError as error:
-        raise UsageError(f"`{flag}`: {error.message}", hint=error.hint) from error
-    if seconds < 1:
-        raise UsageError(f"`{flag} {text}` must be at least one second")
-    return seconds
-
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-@dataclass(frozen=True)
-class GivenVariables:
-    """The `names` that the environment may read, and `values` of those that came with one."""
-
-    names: tuple[str, ...] = ()
-    values: dict[str, str] = field(default_factory=dict)
-
-
-def given_variables(words: Iterable[str], file: Path | None = None) -> GivenVariables:
-    """What `--env-var NAME,…`, `--env-var NAME=VALUE` and `--env-file FILE` give; the words win.
-
-    Raises UsageError for what names no variable, NotFound and StorageFailed for the file.
-    """
-    found = {} if file is None else read_env_file(file)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if equals:
-            found[_checked(name.strip(), "--env-var")] = value
-        else:
-            found.update((_checked(each, "--env-var"), None) for each in parse_names([word]))
-    values = {name: value for name, value in found.items() if value is not None}
-    return GivenVariables(tuple(found), values)
-
-
-def with_always_allowed(
-    named: tuple[str, ...], allowed: Iterable[str], environ: Mapping[str, str]
-) -> tuple[str, ...]:
-    """`named`, and what config.toml allows for good of what is set in `environ`."""
-    return tuple(dict.fromkeys((*named, *(name for name in allowed if name in environ))))
-
-
-def read_env_file(path: Path) -> dict[str, str | None]:
-    """The assignments of a .env file; a name alone stands for the variable that is set here.
-
-    Raises NotFound, StorageFailed, and UsageError with the line that is no assignment.
-    """
-    from dotenv import dotenv_values
-    from dotenv.parser import parse_stream
-
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}", hint="name a file of lines `NAME=VALUE`")
-    with storage_errors(path):
-        content = path.read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text") from error
-    for binding in parse_stream(io.StringIO(text)):
-        if binding.error:
-            raise UsageError(f"{path} has no assignment in line {binding.original.line}")
-        if binding.key is not None:
-            _checked(binding.key, str(path))
-    return dict(dotenv_values(stream=io.StringIO(text)))
-
-
-def _checked(name: str, source: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"`{source}` does not name a variable",
-            hint="write `NAME` or `NAME=VALUE`, the name with letters, digits and `_`",
-        )
-    return name

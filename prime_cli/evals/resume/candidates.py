@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.planning.request import EvalRequest, completed_by
 from prime_cli.evals.resume.compatibility import content_differences, differences
 from prime_cli.runs.folder import is_being_written, runs_folder
 from prime_cli.runs.manifest import FINISHED, RUNNING, Manifest, ModelFlags
@@ -37,30 +37,15 @@ def request_of_run(request: EvalRequest, manifest: Manifest) -> EvalRequest:
     """`request` with what it leaves open taken from the run; what it says is yet to be compared."""
     plan, environment = manifest.plan, manifest.plan.environment
     request = _with_endpoint(request, manifest.asked or ModelFlags(model=plan.model))
+    deadlines = request.deadlines.over(plan.deadlines)
     return replace(
         request,
         environment=request.environment or environment.ref or environment.path or environment.name,
-        num_examples=_first(request.num_examples, plan.num_examples),
-        rollouts_per_example=_first(request.rollouts_per_example, plan.rollouts_per_example),
-        max_concurrent=_first(request.max_concurrent, plan.concurrency),
         sampling=plan.sampling | _told_sampling(request),
-        env_args=plan.env_args if request.env_args is None else request.env_args,
-        extra_args=plan.extra_args if request.extra_args is None else request.extra_args,
-        env_vars=request.env_vars or plan.env_vars,
-        state_columns=request.state_columns or plan.state_columns,
-        independent_scoring=request.independent_scoring or plan.independent_scoring,
-        max_retries=request.max_retries or plan.max_retries,
-        max_error_rate=request.max_error_rate or plan.max_error_rate,
-        fail_fast=plan.fail_fast if request.fail_fast is None else request.fail_fast,
-        verifiers=request.verifiers or plan.verifiers,
-        python=request.python or plan.python,
-        sandbox=request.sandbox or plan.sandbox,
-        allow_net=request.allow_net or plan.allow_net,
-        only_gateway=request.only_gateway or plan.only_gateway,
-        max_cost=plan.max_cost if request.max_cost is None else request.max_cost,
-        token_budget=plan.token_budget if request.token_budget is None else request.token_budget,
-        cache=request.cache or plan.cache,
-        deadlines=request.deadlines.over(plan.deadlines),
+        call_timeout=deadlines.call,
+        score_timeout=deadlines.scoring,
+        rollout_timeout=deadlines.rollout,
+        **completed_by(request, plan),
     )
 
 
@@ -87,10 +72,6 @@ def _told_sampling(request: EvalRequest) -> dict[str, Any]:
     if request.temperature is not None:
         told["temperature"] = request.temperature
     return told | (request.sampling or {})
-
-
-def _first(given: int | None, before: int) -> int:
-    return before if given is None else given
 
 
 def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:

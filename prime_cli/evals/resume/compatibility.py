@@ -6,27 +6,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.evals.planning.request import OPTIONS, request_flags
 from prime_cli.runs.manifest import InterpreterFacts, Manifest
 from prime_cli.runs.plan import ALL, EvalPlan
 
 MAY_CHANGE = frozenset(
-    {
-        "concurrency",
-        "max_retries",
-        "max_error_rate",
-        "fail_fast",
-        "max_cost",
-        "token_budget",
-        "deadlines",
-        "sandbox",
-        "allow_net",
-        "only_gateway",
-        "cache",
-    }
+    flag.plan for _, _, flag in request_flags() if not flag.fixed and flag.plan != OPTIONS
 )
 """Fields of a plan that decide how and how far a run goes, and not what it scores."""
 
-_COMPARED_OTHERWISE = frozenset({"environment", "num_examples", "rollouts_per_example", "headers"})
+_COMPARED_OTHERWISE = frozenset(
+    {"environment", "num_examples", "rollouts_per_example", "headers", OPTIONS}
+)
 
 UNSET = "unset"
 
@@ -79,6 +70,9 @@ def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
         if name in MAY_CHANGE or name in _COMPARED_OTHERWISE:
             continue
         found += _values(name, getattr(before.plan, name), getattr(plan, name))
+    for name, default, flag in request_flags():
+        if flag.plan == OPTIONS and flag.fixed:
+            found += _values(name, before.plan.option(name, default), plan.option(name, default))
     was, now = _size(before.plan.num_examples, before.examples), _size(plan.num_examples, None)
     if now < was:
         found.append(Difference("num_examples", _shown_size(was), _shown_size(now)))

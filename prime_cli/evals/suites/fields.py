@@ -3,11 +3,12 @@
 import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.planning.request import EvalRequest, parse_deadlines
-from prime_cli.runs.plan import Deadlines
+from prime_cli.core.options import Option, OptionField, option_fields
+from prime_cli.evals.planning.request import EvalRequest, Flag
 
 Check = Callable[[object], bool]
 
@@ -36,55 +37,33 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-_TEXT = (_is_text, "a text")
-_WHOLE = (_is_whole, "a whole number")
-_NUMBER = (_is_number, "a number")
-_TABLE = (_is_table, "a table")
-_FLAG = (_is_flag, "true or false")
-_TEXTS = (_is_texts, "a list of texts")
-
-_FIELDS: dict[str, tuple[str, tuple[Check, str]]] = {
-    "env_id": ("environment", _TEXT),
-    "args": ("env_args", _TABLE),
-    "extra_env_kwargs": ("extra_args", _TABLE),
-    "model": ("model", _TEXT),
-    "endpoint_id": ("model", _TEXT),
-    "provider": ("provider", _TEXT),
-    "api_base_url": ("base_url", _TEXT),
-    "api_key_var": ("key_var", _TEXT),
-    "endpoints_path": ("endpoints_path", _TEXT),
-    "sampling_args": ("sampling", _TABLE),
-    "max_tokens": ("max_tokens", _WHOLE),
-    "temperature": ("temperature", _NUMBER),
-    "num_examples": ("num_examples", _WHOLE),
-    "rollouts_per_example": ("rollouts_per_example", _WHOLE),
-    "max_concurrent": ("max_concurrent", _WHOLE),
-    "max_retries": ("max_retries", _WHOLE),
-    "max_error_rate": ("max_error_rate", _NUMBER),
-    "fail_fast": ("fail_fast", _FLAG),
-    "independent_scoring": ("independent_scoring", _FLAG),
-    "state_columns": ("state_columns", _TEXTS),
-    "header": ("headers", _TEXTS),
-    "headers": ("headers", _TABLE),
-    "env_vars": ("env_vars", _TEXTS),
-    "verifiers": ("verifiers", _TEXT),
-    "python": ("python", _TEXT),
-    "sandbox": ("sandbox", _FLAG),
-    "allow_net": ("allow_net", _FLAG),
-    "only_gateway": ("only_gateway", _FLAG),
-    "cache": ("cache", _FLAG),
-    "tags": ("tags", _TEXTS),
-    "note": ("note", _TEXT),
+_KINDS: dict[Any, tuple[Check, str]] = {
+    str: (_is_text, "a text"),
+    Path: (_is_text, "a text"),
+    int: (_is_whole, "a whole number"),
+    float: (_is_number, "a number"),
+    dict: (_is_table, "a table"),
+    bool: (_is_flag, "true or false"),
+    tuple: (_is_texts, "a list of texts"),
 }
-"""Name in the file (vf-eval's, where it has one): name in EvalRequest, and what it must be."""
+"""What a field of the file must be, by the type of the field of EvalRequest that it sets."""
 
-_DEADLINES = {
-    "call_timeout": "call",
-    "score_timeout": "scoring",
-    "rollout_timeout": "rollout",
-    "timeout": "rollout",
-}
-"""Deadlines: `90s`, `30m`, or plain seconds, as vf-eval's `timeout`."""
+
+def suite_fields() -> dict[str, OptionField]:
+    """What each field of the file sets: vf-eval's names, where it has one."""
+    found = {"env_id": OptionField("environment", str, "", Option(""))}
+    for field in option_fields(EvalRequest):
+        if isinstance(field.option, Flag):
+            found |= dict.fromkeys(_names(field, field.option), field)
+    return found
+
+
+def _names(field: OptionField, flag: Flag) -> tuple[str, ...]:
+    if flag.suite is not None:
+        return flag.suite
+    long = field.names[0].partition("/")[0]
+    return (long.removeprefix("--").replace("-", "_"),)
+
 
 _ALREADY_SO = frozenset("num_workers disable_env_server verbose disable_tui save_results".split())
 """vf-eval's; what they ask for is so already."""
@@ -109,40 +88,57 @@ def request_of(cell: Mapping[str, Any], folder: Path) -> EvalRequest:
     """
     if "model" in cell and "endpoint_id" in cell:
         raise UsageError("`model` and `endpoint_id` exclude each other")
-    found: dict[str, Any] = {}
+    known, found = suite_fields(), dict[str, Any]()
     for name, value in cell.items():
-        if name in _ALREADY_SO or name in _DEADLINES or (name == "args" and not value):
+        if name in _ALREADY_SO or (name == "args" and not value):
             continue
-        target, (fits, words) = _field(name)
-        if not fits(value):
-            raise UsageError(f"`{name}` must be {words}, and is {value!r}")
-        found[target] = _converted(target, value, found, folder)
-    return EvalRequest(**found, deadlines=_deadlines(cell))
+        if name not in known:
+            raise _unknown(name, known)
+        found[known[name].name] = _converted(name, known[name], value, found, folder)
+    return EvalRequest(**found)
 
 
-def _deadlines(cell: Mapping[str, Any]) -> Deadlines:
-    told = {_DEADLINES[name]: str(value) for name, value in cell.items() if name in _DEADLINES}
-    return parse_deadlines(told.get("call"), told.get("scoring"), told.get("rollout"))
-
-
-def _field(name: str) -> tuple[str, tuple[Check, str]]:
-    if name in _FIELDS:
-        return _FIELDS[name]
+def _unknown(name: str, known: Mapping[str, OptionField]) -> UsageError:
     if name in _ELSEWHERE:
-        raise UsageError(f"`{name}` is not a field of a suite", hint=_ELSEWHERE[name])
-    close = difflib.get_close_matches(name, _FIELDS, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(_FIELDS))}"
-    raise UsageError(f"`{name}` is not a field of an evaluation", hint=hint)
+        return UsageError(f"`{name}` is not a field of a suite", hint=_ELSEWHERE[name])
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(known))}"
+    return UsageError(f"`{name}` is not a field of an evaluation", hint=hint)
 
 
-def _converted(target: str, value: Any, found: Mapping[str, Any], folder: Path) -> Any:
-    if target == "headers":
-        if isinstance(value, dict):
-            value = [f"{name}: {text}" for name, text in value.items()]
-        return (*found.get("headers", ()), *value)
-    if target == "endpoints_path":
+def _converted(
+    name: str, field: OptionField, value: Any, found: Mapping[str, Any], folder: Path
+) -> Any:
+    """What `field` holds for what the file says under `name`."""
+    kind = _plain_kind(field)
+    if kind is int and field.option.parse is not None:
+        return field.option.parse(str(value))  # a span of time, or seconds
+    if field.name == "headers":
+        return (*found.get("headers", ()), *_headers(name, value))
+    _check(name, kind, value)
+    if kind is Path:
         return folder / value
-    if target == "environment" and value.startswith("."):
+    if field.name == "environment" and value.startswith("."):
         # As in the file, whatever folder the command is typed in.
         return str(folder / value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _headers(name: str, value: Any) -> list[str]:
+    if name == "header":
+        _check(name, tuple, value)
+        return list(value)
+    _check(name, dict, value)
+    return [f"{header}: {text}" for header, text in value.items()]
+
+
+def _check(name: str, kind: Any, value: object) -> None:
+    fits, words = _KINDS[kind]
+    if not fits(value):
+        raise UsageError(f"`{name}` must be {words}, and is {value!r}")
+
+
+def _plain_kind(field: OptionField) -> Any:
+    """The type without `None` and without what it holds: `dict` of `dict[str, Any] | None`."""
+    kinds = get_args(field.kind) if NoneType in get_args(field.kind) else (field.kind,)
+    return get_origin(kinds[0]) or kinds[0]

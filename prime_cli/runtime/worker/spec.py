@@ -48,6 +48,7 @@ class Spec:
     uv: str | None = None
     withheld: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""

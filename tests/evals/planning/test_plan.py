@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.planning.parsers import parse_names, parse_object
 from prime_cli.evals.planning.plan import EvalDefaults, defaults_from, make_plan
-from prime_cli.evals.planning.request import EvalRequest, parse_names, parse_object
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 
 HUB = PlannedEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2")

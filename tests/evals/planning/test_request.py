@@ -1,81 +1,120 @@
-"""Deadlines as they are written, kept and passed on to a worker."""
+"""Each row of the table of `prime eval run` holds everywhere: help, suite, plan, resume, worker."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.commands.base import load
+from prime_cli.core.errors import UsageError
+from prime_cli.core.options import OptionField, option_fields
 from prime_cli.evals.execution.worker_setup import make_spec
-from prime_cli.evals.planning.request import given_variables, parse_deadlines, with_always_allowed
-from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
+from prime_cli.evals.planning.plan import EvalDefaults, make_plan
+from prime_cli.evals.planning.request import OPTIONS, EvalRequest, Flag
+from prime_cli.evals.resume.candidates import request_of_run
+from prime_cli.evals.resume.compatibility import differences
+from prime_cli.evals.suites.fields import request_of, suite_fields
+from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.plan import EvalPlan
 from tests.evals.live import PLAN, interpreter_in
 
-
-def test_they_are_spans_or_seconds() -> None:
-    assert parse_deadlines("10m", "90", None) == Deadlines(600, 90, None)
-    assert parse_deadlines(None, None, " 2h ") == Deadlines(rollout=7200)
-
-
-@pytest.mark.parametrize("text", ["", "soon", "-5", "1.5h", "0", "0s"])
-def test_what_is_no_span_is_refused_with_its_flag(text: str) -> None:
-    with pytest.raises(UsageError, match="--score-timeout"):
-        parse_deadlines(None, text, None)
+SAMPLES: dict[Any, Any] = {
+    str: "x", int: 7, float: 0.5, bool: True, dict: {"a": 1}, tuple: ("a", "b"), Path: Path("/x"),
+}  # fmt: skip
+"""A value of each kind that no flag has for a default."""
 
 
-def test_a_resume_keeps_what_is_not_asked_for_anew() -> None:
-    assert Deadlines(call=5).over(Deadlines(9, 8, 7)) == Deadlines(5, 8, 7)
+def flag_of(field: OptionField) -> Flag:
+    assert isinstance(field.option, Flag)
+    return field.option
 
 
-def test_the_worker_is_told() -> None:
-    plan = msgspec.structs.replace(PLAN, deadlines=Deadlines(scoring=90, rollout=300))
-    spec = make_spec(plan, interpreter_in(Path()), "http://x/v1", "t")
-    assert (spec.timeout_s, spec.score_s, spec.blocked_s) == (300, 90, 90)
-    spec = make_spec(PLAN, interpreter_in(Path()), "http://x/v1", "t")
-    assert (spec.timeout_s, spec.score_s, spec.blocked_s) == (21600, 3600, 600)
+FIELDS = option_fields(EvalRequest)
+IN_PLAN = [each for each in FIELDS if flag_of(each).plan and not flag_of(each).computed]
+SIZES = ("num_examples", "rollouts_per_example")
+"""They may grow and not shrink."""
 
 
-def test_a_plan_shows_them() -> None:
-    assert ("Deadlines", "call 30m, scoring 1h, rollout 6h") in PLAN.lines()
-    assert str(DEFAULTS) == "call 30m, scoring 1h, rollout 6h"
-    assert [span_text(n) for n in (1, 90, 3600, 90000)] == ["1s", "90s", "1h", "25h"]
+def sample(field: OptionField) -> Any:
+    kind = get_args(field.kind)[0] if type(None) in get_args(field.kind) else field.kind
+    value = SAMPLES[get_origin(kind) or kind]
+    return not field.default if kind is bool else value
 
 
-def test_names_come_with_commas_and_values_keep_theirs() -> None:
-    given = given_variables(["A_KEY,B_KEY", "MODE=strict,fast", "EMPTY="])
-    assert given.names == ("A_KEY", "B_KEY", "MODE", "EMPTY")
-    assert given.values == {"MODE": "strict,fast", "EMPTY": ""}
+def asked(field: OptionField) -> EvalRequest:
+    return replace(EvalRequest("tiny-env"), **{field.name: sample(field)})
 
 
-def test_a_file_is_read_as_everybody_reads_it_and_the_command_line_wins(tmp_path: Path) -> None:
-    file = tmp_path / ".env"
-    file.write_text(
-        "# keys\nexport A_KEY='one # two'\nMODE = \"strict\\nly\"\nBARE\nLAST=x # why\n",
-        encoding="utf-8",
-    )
-    given = given_variables(["LAST=y"], file)
-    assert given.names == ("A_KEY", "MODE", "BARE", "LAST")
-    assert given.values == {"A_KEY": "one # two", "MODE": "strict\nly", "LAST": "y"}
+def plan_of(request: EvalRequest) -> EvalPlan:
+    # `--allow-net` is refused without a sandbox.
+    sandboxed = replace(request, sandbox=request.sandbox or request.allow_net)
+    return make_plan(sandboxed, PLAN.environment, EvalDefaults(), model="m", endpoint="http://x/v1")
 
 
-def test_a_line_that_assigns_nothing_is_named(tmp_path: Path) -> None:
-    file = tmp_path / ".env"
-    file.write_text("A=1\n'open\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="line 2"):
-        given_variables([], file)
+def names(fields: list[OptionField]) -> list[str]:
+    return [each.name for each in fields]
 
 
-@pytest.mark.parametrize("word", ["=x", "A KEY", "A-KEY=1", "sk-pasted-key"])
-def test_what_cannot_be_a_name_is_refused_and_not_repeated(word: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        given_variables([word])
-    assert word not in caught.value.message
+def test_the_command_has_an_option_for_each_row_and_its_help_shows_it() -> None:
+    command = load("prime_cli.commands.eval.run:run")
+    spelled = {name for option in command.params for name in option.opts}
+    shown = (Path(__file__).parents[3] / "docs" / "commands.md").read_text("utf-8")
+    for field in FIELDS:
+        told = [name.partition("/")[0] for name in field.names]
+        assert spelled.issuperset(told)
+        assert told[0] in shown
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotFound):
-        given_variables([], tmp_path / ".env")
+def test_a_suite_takes_the_fields_of_a_row_and_refuses_the_others() -> None:
+    known = suite_fields()
+    for field in FIELDS:
+        own = [name for name, each in known.items() if each.name == field.name]
+        if not own:
+            long = field.names[0].removeprefix("--").replace("-", "_")
+            with pytest.raises(UsageError, match=f"`{long}` is not a field of an evaluation"):
+                request_of({"env_id": "a", long: sample(field)}, Path("/suites"))
+        for name in own:
+            value = {"X-One": "1"} if name == "headers" else _as_toml(sample(field))
+            request = request_of({"env_id": "a", name: value}, Path("/suites"))
+            assert getattr(request, field.name) != field.default
 
 
-def test_what_is_allowed_for_good_need_not_be_set() -> None:
-    assert with_always_allowed(("A",), ("B", "A", "C"), {"B": "1", "A": "1"}) == ("A", "B")
+def _as_toml(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else str(value) if value == Path("/x") else value
+
+
+@pytest.mark.parametrize("field", IN_PLAN, ids=names(IN_PLAN))
+def test_what_is_asked_is_in_the_plan_and_a_resume_keeps_it(field: OptionField) -> None:
+    plan, value = plan_of(asked(field)), sample(field)
+    where = flag_of(field).plan or ""
+    assert (plan.option(field.name) if where == OPTIONS else getattr(plan, where)) == value
+    manifest = Manifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
+    assert getattr(request_of_run(EvalRequest(), manifest), field.name) == value
+
+
+@pytest.mark.parametrize("field", IN_PLAN, ids=names(IN_PLAN))
+def test_a_resume_compares_the_rows_that_are_fixed(field: OptionField) -> None:
+    flag = flag_of(field)
+    without, plan = plan_of(EvalRequest("tiny-env")), plan_of(asked(field))
+    before = Manifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
+    found = [each.name.partition(".")[0] for each in differences(before, without)]
+    assert found == ([field.name if flag.plan == OPTIONS else flag.plan] if flag.fixed else [])
+
+
+def test_the_worker_gets_the_rows_that_are_sent() -> None:
+    sent = [each for each in FIELDS if flag_of(each).worker]
+    for field in sent:
+        spec = make_spec(plan_of(asked(field)), interpreter_in(Path()), "http://x/v1", "token")
+        where = flag_of(field).worker or ""
+        assert (spec.options if where == OPTIONS else {field.name: getattr(spec, where)}) == {
+            field.name: sample(field)
+        }
+
+
+def test_a_flag_that_was_not_given_leaves_no_trace_on_disk_or_on_the_wire() -> None:
+    plan = plan_of(EvalRequest("tiny-env"))
+    spec = make_spec(plan, interpreter_in(Path()), "http://x/v1", "token")
+    assert OPTIONS not in msgspec.to_builtins(plan)
+    assert OPTIONS not in msgspec.to_builtins(spec)

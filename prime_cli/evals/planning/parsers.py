@@ -1,0 +1,136 @@
+"""What the texts of flags stand for: JSON objects, names, spans of time, variables."""
+
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import parse_duration
+from prime_cli.core.paths import storage_errors
+
+
+def parse_object(text: str | None, flag: str) -> dict[str, Any] | None:
+    """The JSON object given to `flag`, None when it was not given.
+
+    Raises UsageError that names the flag and, for broken JSON, the character where it breaks.
+    """
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"`{flag}` is not JSON: {error.msg} at character {error.pos + 1} of `{text}`",
+            hint=f"quote it for the shell: {_example(flag)}",
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"`{flag}` must be a JSON object and is {_KINDS[type(value)]}",
+            hint=f"write it as in {_example(flag)}",
+        )
+    return value
+
+
+def _example(flag: str) -> str:
+    short, _, _ = flag.partition("/")
+    return f'`{short} \'{{"key": "value"}}\'`'
+
+
+_KINDS: dict[type, str] = {
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
+
+
+def parse_names(values: list[str]) -> tuple[str, ...]:
+    """Names from a repeatable flag that also takes a comma-separated list, as vf-eval's `-C`."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def parse_span(text: str, flag: str) -> int:
+    """Seconds of `90s`, `30m`, `2h`, or of plain seconds as vf-eval has them.
+
+    Raises UsageError that names the flag.
+    """
+    try:
+        seconds = parse_duration(f"{text}s" if text.strip().isdigit() else text)
+    except UsageError as error:
+        raise UsageError(f"`{flag}`: {error.message}", hint=error.hint) from error
+    if seconds < 1:
+        raise UsageError(f"`{flag} {text}` must be at least one second")
+    return seconds
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class GivenVariables:
+    """The `names` that the environment may read, and `values` of those that came with one."""
+
+    names: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def given_variables(words: Iterable[str], file: Path | None = None) -> GivenVariables:
+    """What `--env-var NAME,…`, `--env-var NAME=VALUE` and `--env-file FILE` give; the words win.
+
+    Raises UsageError for what names no variable, NotFound and StorageFailed for the file.
+    """
+    found = {} if file is None else read_env_file(file)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals:
+            found[_checked(name.strip(), "--env-var")] = value
+        else:
+            found.update((_checked(each, "--env-var"), None) for each in parse_names([word]))
+    values = {name: value for name, value in found.items() if value is not None}
+    return GivenVariables(tuple(found), values)
+
+
+def with_always_allowed(
+    named: tuple[str, ...], allowed: Iterable[str], environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """`named`, and what config.toml allows for good of what is set in `environ`."""
+    return tuple(dict.fromkeys((*named, *(name for name in allowed if name in environ))))
+
+
+def read_env_file(path: Path) -> dict[str, str | None]:
+    """The assignments of a .env file; a name alone stands for the variable that is set here.
+
+    Raises NotFound, StorageFailed, and UsageError with the line that is no assignment.
+    """
+    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
+
+    if not path.is_file():
+        raise NotFound(f"There is no file {path}", hint="name a file of lines `NAME=VALUE`")
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text") from error
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error:
+            raise UsageError(f"{path} has no assignment in line {binding.original.line}")
+        if binding.key is not None:
+            _checked(binding.key, str(path))
+    return dict(dotenv_values(stream=io.StringIO(text)))
+
+
+def _checked(name: str, source: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"`{source}` does not name a variable",
+            hint="write `NAME` or `NAME=VALUE`, the name with letters, digits and `_`",
+        )
+    return name

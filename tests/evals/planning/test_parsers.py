@@ -1,0 +1,80 @@
+"""Spans of time and variables, as they are written, kept and passed on to a worker."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.execution.worker_setup import make_spec
+from prime_cli.evals.planning.parsers import given_variables, parse_span, with_always_allowed
+from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
+from tests.evals.live import PLAN, interpreter_in
+
+
+def test_they_are_spans_or_seconds() -> None:
+    assert [parse_span(text, "--x") for text in ("10m", "90", " 2h ")] == [600, 90, 7200]
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5", "1.5h", "0", "0s"])
+def test_what_is_no_span_is_refused_with_its_flag(text: str) -> None:
+    with pytest.raises(UsageError, match="--score-timeout"):
+        parse_span(text, "--score-timeout")
+
+
+def test_a_resume_keeps_what_is_not_asked_for_anew() -> None:
+    assert Deadlines(call=5).over(Deadlines(9, 8, 7)) == Deadlines(5, 8, 7)
+
+
+def test_the_worker_is_told() -> None:
+    plan = msgspec.structs.replace(PLAN, deadlines=Deadlines(scoring=90, rollout=300))
+    spec = make_spec(plan, interpreter_in(Path()), "http://x/v1", "t")
+    assert (spec.timeout_s, spec.score_s, spec.blocked_s) == (300, 90, 90)
+    spec = make_spec(PLAN, interpreter_in(Path()), "http://x/v1", "t")
+    assert (spec.timeout_s, spec.score_s, spec.blocked_s) == (21600, 3600, 600)
+
+
+def test_a_plan_shows_them() -> None:
+    assert ("Deadlines", "call 30m, scoring 1h, rollout 6h") in PLAN.lines()
+    assert str(DEFAULTS) == "call 30m, scoring 1h, rollout 6h"
+    assert [span_text(n) for n in (1, 90, 3600, 90000)] == ["1s", "90s", "1h", "25h"]
+
+
+def test_names_come_with_commas_and_values_keep_theirs() -> None:
+    given = given_variables(["A_KEY,B_KEY", "MODE=strict,fast", "EMPTY="])
+    assert given.names == ("A_KEY", "B_KEY", "MODE", "EMPTY")
+    assert given.values == {"MODE": "strict,fast", "EMPTY": ""}
+
+
+def test_a_file_is_read_as_everybody_reads_it_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(
+        "# keys\nexport A_KEY='one # two'\nMODE = \"strict\\nly\"\nBARE\nLAST=x # why\n",
+        encoding="utf-8",
+    )
+    given = given_variables(["LAST=y"], file)
+    assert given.names == ("A_KEY", "MODE", "BARE", "LAST")
+    assert given.values == {"A_KEY": "one # two", "MODE": "strict\nly", "LAST": "y"}
+
+
+def test_a_line_that_assigns_nothing_is_named(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("A=1\n'open\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="line 2"):
+        given_variables([], file)
+
+
+@pytest.mark.parametrize("word", ["=x", "A KEY", "A-KEY=1", "sk-pasted-key"])
+def test_what_cannot_be_a_name_is_refused_and_not_repeated(word: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        given_variables([word])
+    assert word not in caught.value.message
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        given_variables([], tmp_path / ".env")
+
+
+def test_what_is_allowed_for_good_need_not_be_set() -> None:
+    assert with_always_allowed(("A",), ("B", "A", "C"), {"B": "1", "A": "1"}) == ("A", "B")
