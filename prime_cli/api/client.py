@@ -13,7 +13,7 @@ from prime_cli.api.environments import Environments, Uploads
 from prime_cli.api.evaluations import Evaluations
 from prime_cli.api.transports import AppTransport
 from prime_cli.api.urls import host_of
-from prime_cli.api.version_documents import CheckReports, VersionLocks, VersionSignatures
+from prime_cli.api.version_documents import VersionDocuments
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.evaluations import FEATURE as EVALUATIONS
@@ -62,9 +62,7 @@ class HubClient:
         self.uploads = Uploads(self._connection)
         self.accounts = Accounts(self._connection)
         self.logins = Logins(self._connection)
-        self.locks = VersionLocks(self._connection)
-        self.reports = CheckReports(self._connection)
-        self.signatures = VersionSignatures(self._connection)
+        self.documents = VersionDocuments(self._connection)
         self.availability = Availability(self._connection)
         self.pods = Pods(self._connection)
         self.disks = Disks(self._connection)

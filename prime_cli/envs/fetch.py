@@ -34,6 +34,7 @@ from prime_cli.envs.trust import TrustPolicy, check_pin
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock, Signature
+from prime_cli.wire.version_documents import LOCK, SIGNATURES
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -205,8 +206,8 @@ def _make_record(found: LocatedEnvironment, path: Path) -> HubRecord:
     detail = msgspec.structs.replace(
         found.detail, wheel_sha256=path.parent.name, wheel_filename=path.name
     )
-    lock = found.hub.locks.get(found.ref) if detail.has_lock else None
-    signed = found.hub.signatures.get(found.ref) if detail.signatures else None
+    lock = found.hub.documents.get(found.ref, LOCK) if detail.has_lock else None
+    signed = found.hub.documents.get(found.ref, SIGNATURES) if detail.signatures else None
     signatures = signed.signatures if signed else ()
     return HubRecord(detail, _publication_time(found), lock, _pyproject(found), signatures)
 

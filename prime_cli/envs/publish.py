@@ -13,7 +13,6 @@ import msgspec
 from packaging.utils import canonicalize_version
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.version_documents import REPORTS_FEATURE
 from prime_cli.archive.limits import DEFAULT_LIMITS
 from prime_cli.archive.sources import SourceFile, write_source_archive
 from prime_cli.archive.wheels import WheelFacts
@@ -32,9 +31,7 @@ from prime_cli.wire.environments import (
     ResolveReply,
     ResolveRequest,
 )
-
-LOCKS_FEATURE = "locks"
-"""The name under which hubs of ours announce that they keep locks."""
+from prime_cli.wire.version_documents import CHECK_REPORT, LOCK
 
 _TEAM_ID = re.compile(r"c[a-z0-9]{24}")
 """How the official client tells a team's id (a cuid) from its slug."""
@@ -211,11 +208,11 @@ def _published(
 
 def _attach_lock(hub: HubClient, ref: EnvRef, wheel_sha256: str | None) -> bool:
     """Keep the lock of the hub's wheel beside its version; whether there was one to keep."""
-    if wheel_sha256 is None or LOCKS_FEATURE not in hub.capabilities().features:
+    if wheel_sha256 is None or LOCK.feature not in hub.capabilities().features:
         return False
     lock = load_lock(prime_home(), wheel_sha256)
     if lock is not None:
-        hub.locks.put(ref, lock)
+        hub.documents.put(ref, LOCK, lock)
     return lock is not None
 
 
@@ -223,7 +220,7 @@ def attach_report(
     hub: HubClient, published: Published, report: CheckReport, progress: Progress
 ) -> bool:
     """Keep the report of a check beside its version; says why where that cannot be."""
-    if published.wheel_sha256 is None or REPORTS_FEATURE not in hub.capabilities().features:
+    if published.wheel_sha256 is None or CHECK_REPORT.feature not in hub.capabilities().features:
         progress.warn(f"{hub.host} keeps no reports of checks")
     elif published.wheel_sha256 != report.wheel_sha256:
         progress.warn(
@@ -231,7 +228,7 @@ def attach_report(
             hint=f"check that one with `prime env check {published.ref}`",
         )
     else:
-        hub.reports.put(published.ref, report)
+        hub.documents.put(published.ref, CHECK_REPORT, report)
         return True
     return False
 

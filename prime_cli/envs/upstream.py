@@ -9,9 +9,8 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lookup import LocatedEnvironment
 from prime_cli.envs.pull import archive_digest
 from prime_cli.envs.simple_index import find_link
-from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
-from prime_cli.wire.locks import Lock, Signatures
+from prime_cli.wire.version_documents import D, DocumentKind
 
 _CONNECT_SECONDS = 3.0
 
@@ -62,17 +61,9 @@ class UpstreamHub:
         )
         return path
 
-    def lock(self, ref: EnvRef) -> Lock | None:
-        """The lock of a version, if there is one."""
-        return self._client.locks.get(ref)
-
-    def report(self, ref: EnvRef) -> CheckReport | None:
-        """The report of a check of a version, if there is one."""
-        return self._client.reports.get(ref)
-
-    def signatures(self, ref: EnvRef) -> Signatures | None:
-        """The signatures of a version, if there are some."""
-        return self._client.signatures.get(ref)
+    def document(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
+        """A document of a version, if there is one."""
+        return self._client.documents.get(ref, kind)
 
 
 def open_upstream(url: str) -> UpstreamHub:

@@ -55,9 +55,6 @@ class Capabilities(msgspec.Struct):
 
 # --- Signatures ---
 
-SIGNATURES_FEATURE = "signatures"
-"""The name under which hubs announce that they keep signatures."""
-
 MOST_SIGNATURES = 8
 LONGEST_SIGNATURE = 32 * 1024
 """An attestation of sigstore has about 8 KB, a signature of ssh 300 bytes."""

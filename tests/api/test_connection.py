@@ -26,6 +26,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import publish
 from tests.helpers.replay import Replay, Turns, broken, redirect, refusal
 from tests.helpers.served import served_hub
@@ -301,9 +302,9 @@ def test_publish_read_download_lock_and_delete(tmp_path: Path) -> None:
         )
         assert digest_file(target) == detail.wheel_sha256
         lock = Lock(1, digest_file(target), "0.1.14", "v0", "3.11", "date", packages=())
-        assert hub.locks.get(TINY) is None
-        hub.locks.put(TINY, lock)
-        assert hub.locks.get(TINY) == lock
+        assert hub.documents.get(TINY, LOCK) is None
+        hub.documents.put(TINY, LOCK, lock)
+        assert hub.documents.get(TINY, LOCK) == lock
         hub.environments.delete(TINY)
         with pytest.raises(NotFound):
             hub.environments.get(TINY)

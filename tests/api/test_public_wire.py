@@ -148,8 +148,7 @@ CALLS: dict[str, Call] = {
 }
 
 OURS = {
-    *("locks.get", "locks.put", "reports.get", "reports.put"),
-    *("signatures.get", "signatures.put"),
+    *("documents.get", "documents.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.current_key", "accounts.revoke_current_key"),
     *("pods.endable", "pods.sweep"),

@@ -14,6 +14,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.trust import TrustedOwners
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.version_documents import LOCK
 from tests.envs.public_answers import (
     DETAIL_PATH,
     PYPROJECT_PATH,
@@ -69,7 +70,7 @@ def test_the_lock_that_the_hub_keeps_comes_along(
     ref = publish(hub, tmp_path)
     sha256 = fetch_wheel(hub, ref, progress=Silent(), home=store).package.sha256
     lock = Lock(1, sha256, "0.1.14", "v0", "3.11", "date", packages=())
-    hub.locks.put(ref, lock)
+    hub.documents.put(ref, LOCK, lock)
     assert fetch_wheel(hub, ref, progress=Silent(), home=store).lock == lock
 
 

@@ -31,6 +31,7 @@ from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.runtime.locks import save_lock
 from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.locks import Lock
+from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import open_hub
 from tests.helpers.wild import WILD, Shape, write_project, write_wheel
 
@@ -206,7 +207,7 @@ def test_a_lock_made_here_goes_with_the_version(hub: HubClient, tmp_path: Path) 
     lock = Lock(1, first.wheel_sha256, "0.1.14", "v0", "3.11", "date", ())
     save_lock(prime_home(), lock)
     assert publish(hub, folder).locked
-    assert hub.locks.get(first.ref) == lock
+    assert hub.documents.get(first.ref, LOCK) == lock
 
 
 def test_a_built_wheel_goes_with_the_sources_beside_it(hub: HubClient, tmp_path: Path) -> None:
@@ -288,12 +289,12 @@ STEPS = ("begin_wheel", "send", "finish_wheel", "begin_version", "finish_version
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from prime_cli.api.version_documents import VersionLocks
+    from prime_cli.api.version_documents import VersionDocuments
     from prime_cli.api.environments import Uploads
     from prime_cli.main import main
 
     step, when, folder = sys.argv[1:]
-    group = VersionLocks if step == "put" else Uploads
+    group = VersionDocuments if step == "put" else Uploads
     real = getattr(group, step)
 
     def dying(self, *words):

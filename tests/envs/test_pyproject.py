@@ -26,6 +26,7 @@ from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
 from prime_cli.wire.locks import LockedPackage
+from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import publish
 from tests.helpers.repository import write_repository
 from tests.helpers.wild import Shape, write_project, write_wheel
@@ -145,7 +146,7 @@ def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources
     folder = write_project(tmp_path / "env", sourced(url, "url"))
     with open_release(str(folder), tmp_path) as release:
         published = upload(hub, release, UploadOptions(Destination()), Silent())
-    lock = hub.locks.get(published.ref)
+    lock = hub.documents.get(published.ref, LOCK)
     assert lock is not None
     assert LockedPackage("dataset-tools", "", None, (digest_file(tools),), url) in lock.packages
 

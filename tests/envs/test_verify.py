@@ -17,6 +17,7 @@ from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.envs.verify import verify_environment
 from prime_cli.wire.locks import Signature, Signatures
+from prime_cli.wire.version_documents import SIGNATURES
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.served import served_hub
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line
@@ -55,7 +56,7 @@ def test_sources_that_nobody_signed_are_not_built_where_signatures_are_required(
     ref = publish(box, tmp_path)
     fetched = fetch_wheel(box, ref, progress=Silent(), home=home)
     signature = Signature("ssh", ssh.sign(key, fetched.statement))
-    box.signatures.put(ref, Signatures(fetched.package.sha256, (signature,)))
+    box.documents.put(ref, SIGNATURES, Signatures(fetched.package.sha256, (signature,)))
     AllowedSigners(home).add_key("ada", public_line(key))
     other = write_project(tmp_path / "other")
     write_source_archive(list_sources(other), tmp_path / "other.tar.gz")

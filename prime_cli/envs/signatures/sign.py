@@ -11,7 +11,8 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lookup import require_same_environment
 from prime_cli.envs.signatures import attestations, ssh
 from prime_cli.envs.signatures.attestations import make_statement
-from prime_cli.wire.locks import MOST_SIGNATURES, SIGNATURES_FEATURE, Signature, Signatures
+from prime_cli.wire.locks import MOST_SIGNATURES, Signature, Signatures
+from prime_cli.wire.version_documents import SIGNATURES
 
 SIGSTORE = "sigstore"
 """In place of a key: the identity of the job."""
@@ -50,7 +51,7 @@ def attestation_signer(file: Path) -> Signer:
 
 def require_signature_support(hub: HubClient) -> None:
     """Raise UsageError for a hub that keeps no signatures."""
-    if SIGNATURES_FEATURE not in hub.capabilities().features:
+    if SIGNATURES.feature not in hub.capabilities().features:
         raise UsageError(f"{hub.host} keeps no signatures", hint="publish without `--sign` there")
 
 
@@ -73,8 +74,8 @@ def attach_signatures(
     spelled = EnvRef(detail.owner.name, detail.name, detail.semantic_version)
     statement = make_statement(spelled, wheel.name, sha256, content_hash)
     made = [sign(statement, wheel) for sign in signers]
-    before = hub.signatures.get(ref)
+    before = hub.documents.get(ref, SIGNATURES)
     kept = before.signatures if before and before.wheel_sha256 == sha256 else ()
     signatures = tuple(dict.fromkeys([*made, *kept]))[:MOST_SIGNATURES]
-    hub.signatures.put(ref, Signatures(sha256, signatures))
+    hub.documents.put(ref, SIGNATURES, Signatures(sha256, signatures))
     return len(signatures)

@@ -20,11 +20,11 @@ from prime_cli.wire.accounts import (
     TeamPage,
 )
 from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
-from prime_cli.wire.locks import SIGNATURES_FEATURE as SIGNATURES
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
+from prime_cli.wire.version_documents import DOCUMENT_KINDS
 
 router = Router(needs_key=True)
 
@@ -62,9 +62,7 @@ async def members(request: Request, query: PageQuery) -> MemberPage:
 async def capabilities(request: Request) -> Capabilities:
     settings = hub_of(request).settings
     features = [
-        "locks",
-        "checks",
-        SIGNATURES,
+        *(kind.feature for kind in DOCUMENT_KINDS),
         FEATURE,
         LOGS_FEATURE,
         "yank",

@@ -9,7 +9,6 @@ from prime_cli.hub.services import (
     environment_creation,
     environments,
     files,
-    version_documents,
     versions,
 )
 from prime_cli.hub.services.environment_list import list_environments
@@ -27,7 +26,6 @@ from prime_cli.wire.environments import (
     LookupRequest,
     VersionList,
 )
-from prime_cli.wire.locks import Lock
 
 router = Router()
 
@@ -64,16 +62,6 @@ async def delete_version(request: Request) -> FinalizeReply:
 @router.get(_VERSION + "/inspect", "Browse the source files of a version")
 async def inspect(request: Request, query: InspectQuery) -> Inspection:
     return await call(request, files.inspect_sources, await ref_to_read(request), query)
-
-
-@router.get(_VERSION + "/lock", "Get the lock of a version")
-async def get_lock(request: Request) -> Lock:
-    return await call(request, version_documents.get_lock, await ref_to_read(request))
-
-
-@router.put(_VERSION + "/lock", "Store the lock of a version", needs_key=True)
-async def put_lock(request: Request, body: Lock) -> Lock:
-    return await call(request, version_documents.put_lock, ref_of(request), body)
 
 
 @router.get(_ONE + "/status", "Show the publication status of an environment")

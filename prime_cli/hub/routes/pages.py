@@ -11,15 +11,17 @@ from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.requests import ref_to_read
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environments, files, version_documents, versions
+from prime_cli.hub.services import environments, files, versions
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import history, queries, sample_queries
+from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.environments import render_environment, render_environments
 from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import EnvironmentQuery, InspectQuery
 from prime_cli.wire.evaluations import HistoryQuery, SampleQuery
+from prime_cli.wire.version_documents import CHECK_REPORT
 
 router = Router()
 
@@ -81,7 +83,7 @@ async def _readme(request: Request, ref: EnvRef) -> str:
 
 async def _report(request: Request, ref: EnvRef) -> CheckReport | None:
     try:
-        return await call(request, version_documents.get_report, ref)
+        return await call(request, get_document, ref, CHECK_REPORT)
     except NotFound:
         return None
 

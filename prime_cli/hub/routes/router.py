@@ -52,7 +52,7 @@ class Operation:
 
     def _endpoint(self) -> _Endpoint:
         """Refuses callers without a key, reads the body, and encodes what the handler returns."""
-        body_type = self.handler.__annotations__.get("body")
+        body_type = self.takes if "body" in self.handler.__annotations__ else None
         read = read_exact_json if self.keeps_nulls else read_json
         respond = enveloped if self.enveloped else answer
 
@@ -73,8 +73,8 @@ class Operation:
 class RouteOptions(TypedDict, total=False):
     """What a route may say beyond its address and summary, as in `Operation`.
 
-    `answers` and `takes` stand in for the annotations of a function that returns a `Response` or
-    reads the body itself.
+    `answers` and `takes` stand in for the annotations of a function that returns a `Response`,
+    reads the body itself, or serves several types.
     """
 
     answers: Any

@@ -1,50 +1,47 @@
 """Documents beside a version, and yanking."""
 
+from typing import Any
+
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_of, ref_to_read
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import version_documents, versions
-from prime_cli.wire.check_reports import CheckReport, CheckSummary
+from prime_cli.hub.services import versions
+from prime_cli.hub.services.version_documents import get_document, put_document
 from prime_cli.wire.environments import YankReply, YankRequest
-from prime_cli.wire.locks import Signatures
+from prime_cli.wire.version_documents import DOCUMENT_KINDS, DocumentKind
 
 router = Router()
 
 _VERSION = "/environmentshub/{owner}/{name}/@{version}"
-_REPORT = _VERSION + "/check"
-_SIGNATURES = _VERSION + "/signatures"
 
 
-@router.get(_REPORT, "Get the check report of a version")
-async def get_report(request: Request) -> CheckReport:
-    return await call(request, version_documents.get_report, await ref_to_read(request))
+# --- Documents ---
 
 
-@router.put(
-    _REPORT,
-    "Store the check report of a version",
-    needs_key=True,
-    most_bytes=version_documents.MOST_REPORT_BYTES,
-)
-async def put_report(request: Request, body: CheckReport) -> CheckSummary:
-    return await call(request, version_documents.put_report, ref_of(request), body)
+def _declare(kind: DocumentKind[Any]) -> None:
+    """The routes of one kind of document."""
+    path = f"{_VERSION}/{kind.path}"
+
+    @router.get(path, f"Get the {kind.title} of a version", answers=kind.document_type)
+    async def get(request: Request) -> Any:
+        return await call(request, get_document, await ref_to_read(request), kind)
+
+    @router.put(
+        path,
+        f"Store the {kind.title} of a version",
+        takes=kind.document_type,
+        answers=kind.reply_type,
+        needs_key=True,
+        most_bytes=kind.most_bytes,
+    )
+    async def put(request: Request, body: Any) -> Any:
+        return await call(request, put_document, ref_of(request), kind, body)
 
 
-@router.get(_SIGNATURES, "Get the signatures of a version")
-async def get_signatures(request: Request) -> Signatures:
-    return await call(request, version_documents.get_signatures, await ref_to_read(request))
-
-
-@router.put(
-    _SIGNATURES,
-    "Store the signatures of a version",
-    needs_key=True,
-    most_bytes=version_documents.MOST_SIGNATURE_BYTES,
-)
-async def put_signatures(request: Request, body: Signatures) -> Signatures:
-    return await call(request, version_documents.put_signatures, ref_of(request), body)
+for _kind in DOCUMENT_KINDS:
+    _declare(_kind)
 
 
 # --- Yanking ---

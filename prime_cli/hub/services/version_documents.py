@@ -1,112 +1,73 @@
 """Documents beside a version: its lock, the report of its check, its signatures."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Generic
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Table, delete, insert, select
 
 from prime_cli.core.errors import IntegrityError, NotFound, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import locks, reports, signatures
 from prime_cli.hub.services.access import find_environment, require_owner
-from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.audit import note
 from prime_cli.hub.services.keys import require_alive
 from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version
-from prime_cli.wire.check_reports import SCHEMA, CheckReport, CheckSummary, summarize, verdict_of
+from prime_cli.wire.check_reports import SCHEMA, CheckReport, summarize, verdict_of
 from prime_cli.wire.codec import decode, encode
-from prime_cli.wire.locks import LONGEST_SIGNATURE, MOST_SIGNATURES, Lock, Signature, Signatures
+from prime_cli.wire.locks import Lock, Signature, Signatures
+from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
 
-# --- Locks ---
+# --- Getting and storing ---
 
 
-def get_lock(hub: Hub, caller: Caller, ref: EnvRef) -> Lock:
-    """The lock of a version; raises NotFound when it has none."""
+def get_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D]) -> D:
+    """The document of a version; raises NotFound when it has none."""
+    store = _STORES[kind.path]
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         version = find_version(connection, environment, ref.wire_version)
         body = connection.execute(
-            select(locks.c.body).where(locks.c.version_id == version.id)
+            select(store.table.c.body).where(store.table.c.version_id == version.id)
         ).scalar()
     if body is None:
-        raise NotFound(f"`{ref.slug}@{version.semantic_version}` has no lock")
-    return decode(body.encode(), Lock)
+        hint = store.hint and store.hint.format(slug=ref.slug)
+        raise NotFound(f"`{ref.slug}@{version.semantic_version}` {store.missing}", hint=hint)
+    return decode(body.encode(), kind.document_type)
 
 
-def put_lock(hub: Hub, caller: Caller, ref: EnvRef, lock: Lock) -> Lock:
-    """Keep the lock of a version, in place of an older one.
+def put_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D], document: D) -> Any:
+    """Store the document of a version, in place of an older one; returns the kind's reply.
 
-    Raises IntegrityError when it was made for another wheel, NotAllowed for somebody else's.
+    Raises IntegrityError when it is about another wheel, UsageError when it contradicts itself,
+    NotAllowed for another owner's version.
     """
+    store = _STORES[kind.path]
+    store.check(document)
     with hub.database.write() as connection:
         require_alive(hub, connection, caller)
         environment = find_environment(connection, caller, ref)
         require_owner(caller, environment)
         version = find_version(connection, environment, ref.wire_version)
-        if lock.wheel_sha256 != version.wheel_sha256:
-            raise IntegrityError(
-                f"The lock is for another wheel than `{ref.slug}@{version.semantic_version}`"
-            )
-        connection.execute(delete(locks).where(locks.c.version_id == version.id))
-        connection.execute(
-            insert(locks).values(
-                version_id=version.id, body=encode(lock).decode(), updated_at=hub.now()
-            )
-        )
+        target = f"{ref.slug}@{version.semantic_version}"
+        if document.wheel_sha256 != version.wheel_sha256:
+            raise IntegrityError(f"{store.subject} for another wheel than `{target}`")
+        connection.execute(delete(store.table).where(store.table.c.version_id == version.id))
+        columns = store.columns(document)
+        if columns is not None:
+            body = {"body": encode(document).decode(), "updated_at": hub.now()}
+            row = {"version_id": version.id, **body, **columns}
+            connection.execute(insert(store.table).values(row))
+        if store.action is not None:
+            note(hub, connection, caller, store.action, target, **store.detail(document))
         raise_serial(connection, environment.id)
-    return lock
+    return kind.reply(document)
 
 
 # --- Check reports ---
-
-MOST_REPORT_BYTES = 64 * 1024
-"""A report of some twenty checks has about 4 KB."""
-
-
-def get_report(hub: Hub, caller: Caller, ref: EnvRef) -> CheckReport:
-    """The report of a version; raises NotFound when it has none."""
-    with hub.database.read() as connection:
-        environment = find_environment(connection, caller, ref)
-        version = find_version(connection, environment, ref.wire_version)
-        body = connection.execute(
-            select(reports.c.body).where(reports.c.version_id == version.id)
-        ).scalar()
-    if body is None:
-        raise NotFound(
-            f"`{ref.slug}@{version.semantic_version}` has no check report",
-            hint=f"check it yourself with `prime env check {ref.slug}`",
-        )
-    return decode(body.encode(), CheckReport)
-
-
-def put_report(hub: Hub, caller: Caller, ref: EnvRef, report: CheckReport) -> CheckSummary:
-    """Keep the report of a version, in place of an older one.
-
-    Raises IntegrityError when it is about another wheel, UsageError when it contradicts itself,
-    NotAllowed for somebody else's.
-    """
-    _check_report(report)
-    summary = summarize(report)
-    with hub.database.write() as connection:
-        environment = find_environment(connection, caller, ref)
-        require_owner(caller, environment)
-        version = find_version(connection, environment, ref.wire_version)
-        target = f"{ref.slug}@{version.semantic_version}"
-        if report.wheel_sha256 != version.wheel_sha256:
-            raise IntegrityError(f"The report is for another wheel than `{target}`")
-        connection.execute(delete(reports).where(reports.c.version_id == version.id))
-        connection.execute(
-            insert(reports).values(
-                version_id=version.id,
-                summary=encode(summary).decode(),
-                body=encode(report).decode(),
-                updated_at=hub.now(),
-            )
-        )
-        record(hub, connection, caller, "version.check", target, verdict=summary.verdict)
-        raise_serial(connection, environment.id)
-    return summary
 
 
 def _check_report(report: CheckReport) -> None:
@@ -133,46 +94,12 @@ def _texts(report: CheckReport) -> Iterator[str]:
 
 # --- Signatures ---
 
-MOST_SIGNATURE_BYTES = MOST_SIGNATURES * LONGEST_SIGNATURE + 4096
 _SSH = ("-----BEGIN SSH SIGNATURE-----\n", "-----END SSH SIGNATURE-----\n")
 
 
-def get_signatures(hub: Hub, caller: Caller, ref: EnvRef) -> Signatures:
-    """The signatures of a version; raises NotFound when it has none."""
-    with hub.database.read() as connection:
-        environment = find_environment(connection, caller, ref)
-        version = find_version(connection, environment, ref.wire_version)
-        body = connection.execute(
-            select(signatures.c.body).where(signatures.c.version_id == version.id)
-        ).scalar()
-    if body is None:
-        raise NotFound(f"`{ref.slug}@{version.semantic_version}` is not signed")
-    return decode(body.encode(), Signatures)
-
-
-def put_signatures(hub: Hub, caller: Caller, ref: EnvRef, given: Signatures) -> Signatures:
-    """Keep the signatures of a version, in place of those it had; none takes them away.
-
-    Raises IntegrityError when they are about another wheel, UsageError for what is no signature,
-    NotAllowed for somebody else's.
-    """
+def _check_signatures(given: Signatures) -> None:
     for each in given.signatures:
         _check_signature(each)
-    with hub.database.write() as connection:
-        environment = find_environment(connection, caller, ref)
-        require_owner(caller, environment)
-        version = find_version(connection, environment, ref.wire_version)
-        target = f"{ref.slug}@{version.semantic_version}"
-        if given.wheel_sha256 != version.wheel_sha256:
-            raise IntegrityError(f"The signatures are for another wheel than `{target}`")
-        connection.execute(delete(signatures).where(signatures.c.version_id == version.id))
-        count = len(given.signatures)
-        if count:
-            values = {"number": count, "body": encode(given).decode(), "updated_at": hub.now()}
-            connection.execute(insert(signatures).values(version_id=version.id, **values))
-        record(hub, connection, caller, "version.sign", target, signatures=count)
-        raise_serial(connection, environment.id)
-    return given
 
 
 def _check_signature(signature: Signature) -> None:
@@ -183,3 +110,56 @@ def _check_signature(signature: Signature) -> None:
             raise UsageError("A signature of kind `ssh` must be the output of `ssh-keygen -Y sign`")
     elif not isinstance(decode(body.encode(), object), dict):
         raise UsageError("A signature of kind `pep740` must be the JSON of an attestation")
+
+
+# --- Tables ---
+
+
+@dataclass(frozen=True)
+class _Store(Generic[D]):
+    """How one kind is kept: its table, what may be in it, and what the audit log says.
+
+    `columns` are those beside the body; None keeps no row. `subject` is what a sentence about a
+    document begins with, and `missing` is what is said of a version without one.
+    """
+
+    table: Table
+    subject: str
+    missing: str
+    hint: str | None = None
+    check: Callable[[D], None] = lambda _: None
+    columns: Callable[[D], Mapping[str, Any] | None] = lambda _: {}
+    action: str | None = None
+    detail: Callable[[D], Mapping[str, Any]] = lambda _: {}
+
+
+def _summary_column(report: CheckReport) -> Mapping[str, Any]:
+    return {"summary": encode(summarize(report)).decode()}
+
+
+def _count_column(given: Signatures) -> Mapping[str, Any] | None:
+    return {"number": len(given.signatures)} if given.signatures else None
+
+
+_STORES: Mapping[str, _Store[Any]] = {
+    LOCK.path: _Store[Lock](locks, "The lock is", "has no lock"),
+    CHECK_REPORT.path: _Store[CheckReport](
+        reports,
+        "The report is",
+        "has no check report",
+        hint="check it yourself with `prime env check {slug}`",
+        check=_check_report,
+        columns=_summary_column,
+        action="version.check",
+        detail=lambda report: {"verdict": report.verdict},
+    ),
+    SIGNATURES.path: _Store[Signatures](
+        signatures,
+        "The signatures are",
+        "is not signed",
+        check=_check_signatures,
+        columns=_count_column,
+        action="version.sign",
+        detail=lambda given: {"signatures": len(given.signatures)},
+    ),
+}

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
-from prime_cli.wire.locks import Lock, Signatures
+from prime_cli.wire.version_documents import D, DocumentKind
 
 
 class Upstream(Protocol):
@@ -35,11 +34,5 @@ class Upstream(Protocol):
     def fetch_sources(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
         """The same for the source archive."""
 
-    def lock(self, ref: EnvRef) -> Lock | None:
-        """The lock of a version, if that hub keeps locks and has one."""
-
-    def report(self, ref: EnvRef) -> CheckReport | None:
-        """The report of a check of a version, if that hub keeps reports and has one."""
-
-    def signatures(self, ref: EnvRef) -> Signatures | None:
-        """The signatures of a version, if that hub keeps some."""
+    def document(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
+        """A document of a version, if that hub keeps its kind and has one."""

@@ -25,11 +25,12 @@ from prime_cli.hub.services.publishing import (
     finalize_version,
     finalize_wheel,
 )
-from prime_cli.hub.services.version_documents import put_lock, put_report, put_signatures
+from prime_cli.hub.services.version_documents import put_document
 from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.hub.upstream import Upstream
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentDetail, VersionItem
+from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
 
 
 def mirror(hub: Hub, upstream: Upstream, ref: EnvRef) -> list[VersionItem]:
@@ -89,29 +90,21 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
         begun = begin_version(hub, caller, environment.id, _request(detail, sources))
         _receive(hub, begun.version_id, sources)
         finalize_version(hub, caller, environment.id, begun.version_id)
-    lock = upstream.lock(ref) if detail.has_lock else None
+    lock = upstream.document(ref, LOCK) if detail.has_lock else None
     if lock is not None:
-        put_lock(hub, caller, ref, lock)
+        put_document(hub, caller, ref, LOCK, lock)
+    # One of these that is refused here, or does not come, is no reason to go without the version.
     if detail.check_summary is not None:
-        _copy_report(hub, upstream, ref)
+        _copy(hub, upstream, ref, CHECK_REPORT)
     if detail.signatures:
-        _copy_signatures(hub, upstream, ref)
+        _copy(hub, upstream, ref, SIGNATURES)
 
 
-def _copy_report(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
-    # A report that is refused here, or does not come, is no reason to go without the version.
+def _copy(hub: Hub, upstream: Upstream, ref: EnvRef, kind: DocumentKind[D]) -> None:
     with suppress(PrimeError):
-        report = upstream.report(ref)
-        if report is not None:
-            put_report(hub, mirror_caller(ref.owner), ref, report)
-
-
-def _copy_signatures(hub: Hub, upstream: Upstream, ref: EnvRef) -> None:
-    # Who needs them will miss them; who does not still gets the version.
-    with suppress(PrimeError):
-        signatures = upstream.signatures(ref)
-        if signatures is not None:
-            put_signatures(hub, mirror_caller(ref.owner), ref, signatures)
+        document = upstream.document(ref, kind)
+        if document is not None:
+            put_document(hub, mirror_caller(ref.owner), ref, kind, document)
 
 
 def _request(detail: EnvironmentDetail, file: Path) -> ArtifactRequest:

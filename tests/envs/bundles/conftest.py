@@ -14,6 +14,7 @@ from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Lock, LockedPackage
+from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.package_index import index
 
@@ -21,6 +22,7 @@ __all__ = ["index"]
 
 ENVIRONMENT = """
 import verifiers as vf
+from prime_cli.wire.version_documents import LOCK
 
 def load_environment(**arguments):
     return vf.SingleTurnEnv(**arguments)
@@ -69,7 +71,7 @@ def publish_locked(
     )
     sha256 = hub.environments.get(ref).wheel_sha256 or ""
     version = packages["verifiers"]
-    hub.locks.put(ref, Lock(1, sha256, version, "v0", python, "test", locked))
+    hub.documents.put(ref, LOCK, Lock(1, sha256, version, "v0", python, "test", locked))
     return ref
 
 

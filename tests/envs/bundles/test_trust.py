@@ -18,6 +18,7 @@ from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Signature, Signatures
+from prime_cli.wire.version_documents import SIGNATURES
 from tests.envs.bundles.conftest import make
 from tests.envs.bundles.forging import bundle_of, environment_of, listed
 from tests.helpers.hubs import open_hub, publish
@@ -77,7 +78,7 @@ def test_signatures_travel_in_a_bundle_and_can_be_required(
     bundled = find_unpacked(prime_home(), ref)
     assert bundled is not None
     signature = Signature("ssh", ssh.sign(key, fetch_unpacked(bundled).statement))
-    hub.signatures.put(ref, Signatures(bundled.wheel_sha256, (signature,)))
+    hub.documents.put(ref, SIGNATURES, Signatures(bundled.wheel_sha256, (signature,)))
     signed = make(around, wish, tmp_path / "signed.bundle")
     with pytest.raises(NotTrusted, match="no signature of an allowed signer"):
         _required(signed, home)

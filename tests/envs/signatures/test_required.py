@@ -13,6 +13,7 @@ from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Signature, Signatures
+from prime_cli.wire.version_documents import SIGNATURES
 from tests.helpers.hubs import publish
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line
 
@@ -28,7 +29,7 @@ def fetch(hub: HubClient, home: Path, *, required: bool = True) -> FetchedEnviro
 def sign(hub: HubClient, home: Path, key: Path) -> None:
     fetched = fetch(hub, home, required=False)
     signature = Signature("ssh", ssh.sign(key, fetched.statement))
-    hub.signatures.put(fetched.ref, Signatures(fetched.package.sha256, (signature,)))
+    hub.documents.put(fetched.ref, SIGNATURES, Signatures(fetched.package.sha256, (signature,)))
 
 
 def test_what_is_not_signed_is_refused(hub: HubClient, tmp_path: Path) -> None:
@@ -54,13 +55,13 @@ def test_a_signature_does_not_move_to_another_version(hub: HubClient, tmp_path: 
     AllowedSigners(home).add_key("ada", public_line(key))
     publish(hub, tmp_path)
     sign(hub, home, key)
-    old = hub.signatures.get(TINY)
+    old = hub.documents.get(TINY, SIGNATURES)
     assert old is not None
     ref = publish(
         hub, tmp_path, version="0.2.0", files={"tiny_env.py": "def load_environment(): 2"}
     )
     newer = fetch(hub, home, required=False).package.sha256
-    hub.signatures.put(ref, Signatures(newer, old.signatures))
+    hub.documents.put(ref, SIGNATURES, Signatures(newer, old.signatures))
     with pytest.raises(NotTrusted) as refused:
         fetch(hub, home)
     assert "(bad)" in (refused.value.detail or "")

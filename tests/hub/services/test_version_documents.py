@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.services.version_documents import MOST_REPORT_BYTES, MOST_SIGNATURE_BYTES
 from prime_cli.wire.check_reports import Check, CheckReport, CheckSummary, in_words, summarize
 from prime_cli.wire.codec import Envelope, convert, decode, encode, to_builtins
 from prime_cli.wire.locks import (
@@ -21,6 +20,7 @@ from prime_cli.wire.locks import (
     Signature,
     Signatures,
 )
+from prime_cli.wire.version_documents import CHECK_REPORT, SIGNATURES
 from tests.hub.pushing import HUB, Push, data, open_app, sha256
 
 # --- Locks ---
@@ -163,7 +163,7 @@ def test_a_report_of_another_wheel_is_refused(client: httpx.Client) -> None:
 
 def test_a_report_that_is_too_long_is_refused(client: httpx.Client) -> None:
     push = Push(client).run()
-    long = (Check("build", "pass", "x", {"bytes": "x" * MOST_REPORT_BYTES}),)
+    long = (Check("build", "pass", "x", {"bytes": "x" * CHECK_REPORT.most_bytes}),)
     answer = put_report(client, report_of(push.wheel, checks=long, verdict="pass"))
     assert answer.status_code == 413
 
@@ -184,7 +184,7 @@ def test_a_report_goes_with_its_version(client: httpx.Client) -> None:
 def test_the_page_shows_the_counts_and_what_did_not_pass(client: httpx.Client) -> None:
     push = Push(client).run()
     page = "/dashboard/environments/ada/word"
-    assert "published without one" in client.get(page).text
+    assert "Published without a check report" in client.get(page).text
     data(put_report(client, report_of(push.wheel)))
     text = client.get(page).text
     assert "check: passed 1, warned 1, skipped 1" in text
@@ -214,21 +214,21 @@ def test_reports_outlive_the_wire(statuses: list[Any], sentence: str) -> None:
 
 # --- Signatures ---
 
-SIGNATURES = f"{HUB}/ada/word/@0.1.0/signatures"
+SIGNATURES_URL = f"{HUB}/ada/word/@0.1.0/signatures"
 ARMOUR = "-----BEGIN SSH SIGNATURE-----\nU1NI\n-----END SSH SIGNATURE-----\n"
 SSH = Signature("ssh", ARMOUR)
 ATTESTATION = Signature("pep740", '{"version": 1}')
 
 
 def put_signatures(client: httpx.Client, wheel: bytes, *signatures: Signature) -> httpx.Response:
-    return client.put(SIGNATURES, json=to_builtins(Signatures(sha256(wheel), signatures)))
+    return client.put(SIGNATURES_URL, json=to_builtins(Signatures(sha256(wheel), signatures)))
 
 
 def test_signatures_are_kept_as_they_came_and_counted(client: httpx.Client) -> None:
     push = Push(client).run()
     assert "signatures" not in data(client.get(f"{HUB}/ada/word/@latest"))
     data(put_signatures(client, push.wheel, SSH, ATTESTATION))
-    answer = client.get(SIGNATURES).raise_for_status()
+    answer = client.get(SIGNATURES_URL).raise_for_status()
     kept = decode(answer.content, Envelope[Signatures]).data
     assert kept == Signatures(sha256(push.wheel), (SSH, ATTESTATION))
     assert data(client.get(f"{HUB}/ada/word/@latest"))["signatures"] == 2
@@ -238,9 +238,9 @@ def test_later_ones_take_their_place_and_none_take_them_away(client: httpx.Clien
     push = Push(client).run()
     data(put_signatures(client, push.wheel, SSH, ATTESTATION))
     data(put_signatures(client, push.wheel, SSH))
-    assert len(data(client.get(SIGNATURES))["signatures"]) == 1
+    assert len(data(client.get(SIGNATURES_URL))["signatures"]) == 1
     data(put_signatures(client, push.wheel))
-    assert client.get(SIGNATURES).status_code == 404
+    assert client.get(SIGNATURES_URL).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_what_is_no_signature_is_refused(client: httpx.Client, kind: Any, body: 
     push = Push(client).run()
     answer = put_signatures(client, push.wheel, Signature(kind, body))
     assert answer.status_code in {400, 422}
-    assert client.get(SIGNATURES).status_code == 404
+    assert client.get(SIGNATURES_URL).status_code == 404
 
 
 def test_too_many_or_too_long_ones_are_refused(client: httpx.Client) -> None:
@@ -270,7 +270,7 @@ def test_too_many_or_too_long_ones_are_refused(client: httpx.Client) -> None:
         400,
         422,
     }
-    long = client.put(SIGNATURES, content=b" " * (MOST_SIGNATURE_BYTES + 1))
+    long = client.put(SIGNATURES_URL, content=b" " * (SIGNATURES.most_bytes + 1))
     assert long.status_code == 413
 
 
@@ -290,7 +290,7 @@ def test_signatures_go_with_their_version(client: httpx.Client) -> None:
     data(put_signatures(client, push.wheel, SSH))
     data(client.delete(f"{HUB}/ada/word/@{push.content_hash}"))
     push.run()
-    assert client.get(SIGNATURES).status_code == 404
+    assert client.get(SIGNATURES_URL).status_code == 404
 
 
 def test_hub_says_that_it_keeps_them_and_each_wheels_sha256(client: httpx.Client) -> None:
