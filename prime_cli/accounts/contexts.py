@@ -11,8 +11,13 @@ from prime_cli.core.config.edit import (
     known_contexts,
     rename_context,
 )
-from prime_cli.core.credentials import Storage, find_credential, remove_credential, save_credential
-from prime_cli.core.credentials.store import read_entries
+from prime_cli.core.credentials import (
+    Storage,
+    find_credential,
+    read_entries,
+    remove_credential,
+    save_credential,
+)
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
 
 _NAMED_NOW = ("--context", "PRIME_CONTEXT")

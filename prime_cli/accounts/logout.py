@@ -8,8 +8,7 @@ from prime_cli.api.accounts import KEYS_FEATURE
 from prime_cli.core.config import Config
 from prime_cli.core.config.contexts import read_table
 from prime_cli.core.config.edit import unset_value
-from prime_cli.core.credentials import remove_credential
-from prime_cli.core.credentials.store import read_entries
+from prime_cli.core.credentials import read_entries, remove_credential
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from prime_cli.core.config import PRIME, PRIME_API_URL, PRIME_WEB_URL, Config, C
 from prime_cli.core.config.contexts import read_contexts
 from prime_cli.core.config.edit import save_context, use_context
 from prime_cli.core.config.parsers import parse_hub_url
-from prime_cli.core.credentials import Storage, StoredKey, save_credential
-from prime_cli.core.credentials.store import check_key, read_entries
+from prime_cli.core.credentials import Storage, StoredKey, check_key, read_entries, save_credential
 from prime_cli.core.errors import NotFound, NotLoggedIn, UsageError
 from prime_cli.core.paths import storage_errors
 

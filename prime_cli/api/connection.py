@@ -19,7 +19,7 @@ from prime_cli import __version__
 from prime_cli.api import responses
 from prime_cli.api.transports import open_client
 from prime_cli.api.urls import Query, host_of, next_hop, origin_of, parameters, parse_url
-from prime_cli.core.credentials.store import check_key
+from prime_cli.core.credentials import check_key
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.http import retry_after
 

@@ -40,8 +40,7 @@ from prime_cli.core.config.settings import (
     refuse_secret,
     unknown_setting,
 )
-from prime_cli.core.credentials import Storage
-from prime_cli.core.credentials.store import credentials_file
+from prime_cli.core.credentials import Storage, credentials_file
 from prime_cli.core.errors import NotFound
 from prime_cli.session import Session
 

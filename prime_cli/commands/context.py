@@ -10,12 +10,12 @@ from prime_cli.commands.options import YES_OR_FORCE, local_options, open_session
 from prime_cli.core.config import LOCAL, Config, Context, load_config
 from prime_cli.core.config.contexts import find_context, read_contexts
 from prime_cli.core.config.edit import use_context
-from prime_cli.core.credentials.store import KEY_VARIABLE
+from prime_cli.core.credentials import KEY_VARIABLE
 from prime_cli.core.errors import Conflict, PrimeError
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
-    from prime_cli.core.credentials.store import CredentialEntry
+    from prime_cli.core.credentials import CredentialEntry
 
 
 HttpOpt = Annotated[
@@ -57,7 +57,7 @@ def _current_name(session: Session) -> str | None:
 
 def _stored_keys(config: Config) -> "dict[str, CredentialEntry]":
     """For which contexts a key is kept; no key is read from a keyring."""
-    from prime_cli.core.credentials.store import read_entries
+    from prime_cli.core.credentials import read_entries
 
     return read_entries(config.home.value)
 

@@ -7,8 +7,7 @@ import typer
 
 from prime_cli.commands.context import HttpOpt, warn_if_overridden
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.core.credentials import Storage
-from prime_cli.core.credentials.store import KEY_VARIABLE
+from prime_cli.core.credentials import KEY_VARIABLE, Storage
 from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.session import Session
@@ -81,7 +80,7 @@ def login(
 
 
 def _read_key(session: Session) -> str:
-    from prime_cli.core.credentials.store import check_key
+    from prime_cli.core.credentials import check_key
 
     return check_key(session.output.read_secret("Key"), "stdin")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prime_cli.core.config import Config
 from prime_cli.core.config.contexts import URL_VARIABLES, read_table
-from prime_cli.core.credentials.store import KEY_VARIABLE, read_entries
+from prime_cli.core.credentials import KEY_VARIABLE, read_entries
 from prime_cli.core.errors import Conflict, PrimeError, UsageError
 from prime_cli.core.file_locks import try_lock
 from prime_cli.core.formatting import first_few, pluralize

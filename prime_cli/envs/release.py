@@ -11,12 +11,13 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
+from packaging.version import InvalidVersion, Version
+
 from prime_cli.archive.sources import SourceFile, content_hash, list_sources
 from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.core.versions import bump_patch, next_post, next_rc
 from prime_cli.envs.project import Project, find_project, load_project
 from prime_cli.envs.provenance import record_pending
 from prime_cli.envs.source_checks import check_sources
@@ -39,6 +40,61 @@ class Release:
     def content_hash(self) -> str:
         """The official content hash of the sources."""
         return content_hash(self.files)
+
+
+# --- The next version, by PEP 440 ---
+# Candidates and post-releases are counted from 0, as by the official client.
+
+
+def bump_patch(version: str) -> str:
+    """The next patch release: `0.1.9` gives `0.1.10`, and so does any pre- or post-release of it.
+
+    A pre-release gives the release that it leads to: `0.2.0rc1` gives `0.2.0`.
+    """
+    parsed = _parse_version(version)
+    if parsed.is_prerelease and not parsed.is_postrelease:
+        return _release(parsed, _three_numbers(parsed))
+    major, minor, patch, *rest = _three_numbers(parsed)
+    return _release(parsed, (major, minor, patch + 1, *(0 for _ in rest)))
+
+
+def next_rc(version: str) -> str:
+    """The next release candidate: `0.2.0` gives `0.2.0rc0`, `0.2.0rc0` gives `0.2.0rc1`.
+
+    After a post-release it is a candidate of the next patch, since one of the same release would
+    sort below what is out.
+    """
+    parsed = _parse_version(version)
+    if parsed.is_postrelease:
+        return f"{bump_patch(version)}rc0"
+    kind, number = parsed.pre or ("", 0)
+    return f"{_release(parsed, parsed.release)}rc{number + 1 if kind == 'rc' else 0}"
+
+
+def next_post(version: str) -> str:
+    """The next post-release: `0.1.9` gives `0.1.9.post0`, `0.1.9.post0` gives `0.1.9.post1`."""
+    parsed = _parse_version(version)
+    pre = "{}{}".format(*parsed.pre) if parsed.pre else ""
+    post = 0 if parsed.post is None else parsed.post + (0 if parsed.is_devrelease else 1)
+    return f"{_release(parsed, parsed.release)}{pre}.post{post}"
+
+
+def _parse_version(version: str) -> Version:
+    try:
+        return Version(version)
+    except InvalidVersion as error:
+        raise UsageError(
+            f"`{version}` is not a version", hint="write it as PEP 440 does, such as `0.1.0`"
+        ) from error
+
+
+def _three_numbers(parsed: Version) -> tuple[int, ...]:
+    return parsed.release + (0,) * (3 - len(parsed.release))
+
+
+def _release(parsed: Version, numbers: tuple[int, ...]) -> str:
+    epoch = f"{parsed.epoch}!" if parsed.epoch else ""
+    return epoch + ".".join(str(number) for number in numbers)
 
 
 class VersionBump(StrEnum):

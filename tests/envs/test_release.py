@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.version import Version
 
-from prime_cli.core.errors import BadProject
+from prime_cli.core.errors import BadProject, UsageError
 from prime_cli.envs.project import load_project
-from prime_cli.envs.release import edit_version, set_version
+from prime_cli.envs.release import bump_patch, edit_version, next_post, next_rc, set_version
 
 PROJECT = """\
 # version = "0.0.0"
@@ -99,3 +100,53 @@ def test_a_version_that_cannot_be_edited_is_said(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('project = { name = "x", version = "1" }\n')
     with pytest.raises(BadProject, match="no plain `version"):
         set_version(load_project(tmp_path), "2")
+
+
+RELEASES = st.lists(st.integers(0, 50), min_size=1, max_size=4).map(
+    lambda numbers: ".".join(map(str, numbers))
+)
+VERSIONS = st.builds(
+    "{}{}{}{}".format,
+    RELEASES,
+    st.sampled_from(["", "a1", "b2", "rc1", "rc9"]),
+    st.sampled_from(["", ".post1", ".post3"]),
+    st.sampled_from(["", ".dev2"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("0.1.9", "0.1.10"), ("1", "1.0.1"), ("0.2.0rc1", "0.2.0"), ("1!1.2", "1!1.2.1"),
+     ("0.1.0.post2", "0.1.1"), ("1.2.3.4", "1.2.4.0"), ("0.1.0.dev3", "0.1.0")],
+)  # fmt: skip
+def test_the_next_patch(version: str, expected: str) -> None:
+    assert bump_patch(version) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("0.2.0", "0.2.0rc0"), ("0.2.0rc0", "0.2.0rc1"), ("0.2.0b4", "0.2.0rc0"),
+     ("0.2.0.post1", "0.2.1rc0")],
+)  # fmt: skip
+def test_the_next_release_candidate(version: str, expected: str) -> None:
+    assert next_rc(version) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("0.2.0", "0.2.0.post0"), ("0.2.0.post0", "0.2.0.post1"), ("0.2.0rc1", "0.2.0rc1.post0")],
+)
+def test_the_next_post_release(version: str, expected: str) -> None:
+    assert next_post(version) == expected
+
+
+@given(VERSIONS)
+def test_patch_and_post_are_later_and_every_result_is_a_version(version: str) -> None:
+    assert Version(bump_patch(version)) > Version(version)
+    assert Version(next_post(version)) > Version(version)
+    assert Version(next_rc(version)).pre is not None
+
+
+def test_what_is_no_version_is_refused() -> None:
+    with pytest.raises(UsageError, match="`one` is not a version"):
+        bump_patch("one")
