@@ -1,4 +1,4 @@
-"""Transactions on the hub's database, and its failures as ours."""
+"""Transactions on the hub's database; failures of the driver as errors of prime."""
 
 import weakref
 from abc import ABC, abstractmethod
@@ -15,22 +15,21 @@ from prime_cli.core.errors import Conflict, PrimeError, Unreachable, UsageError
 
 
 class Database(ABC):
-    """Transactions on one database; `name` is what messages call it.
+    """Transactions on one database, called `name` in messages.
 
-    A failure of the database is raised as one of ours: Conflict when a unique constraint does not
-    hold, UsageError for a value that no database can keep, StorageFailed when it cannot be read or
-    written, Unreachable when its server does not answer. The next transaction finds its own way:
-    no connection that was lost is ever used again.
+    Failures are raised as Conflict (a constraint is violated), UsageError (a value cannot be
+    stored), StorageFailed (it cannot be read or written) or Unreachable (its server does not
+    answer). A lost connection is not used again, so the next transaction may succeed.
     """
 
     begin_reading: ClassVar[str]
-    """The statement that starts one consistent view."""
+    """The statement that begins a read snapshot."""
     begin_adding: ClassVar[str]
-    """The statement that starts a transaction beside others that write."""
+    """The statement that begins a write concurrent with others."""
     begin_alone: ClassVar[str]
-    """The statement that waits for others that write, and keeps them waiting."""
+    """The statement that begins an exclusive write."""
     begin_occupying: ClassVar[str]
-    """The same, however long it takes."""
+    """The statement that begins an exclusive write without time limits."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine = engine
@@ -40,18 +39,18 @@ class Database(ABC):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view, as the database is when the block first looks."""
+        """A consistent snapshot, taken by the first statement of the block."""
         with self.errors(), self._connect(self.begin_reading) as connection:
             yield connection
 
     @contextmanager
     def write(self, *, alone: bool = True) -> Iterator[Connection]:
-        """A transaction that is alone from its start, committed at the end of the block.
+        """An exclusive transaction, committed at the end of the block.
 
-        Taking the lock first means that what the block reads cannot change before it writes, and
-        that no two blocks can wait for each other. `alone=False` goes without, for blocks that
-        only add rows and leave it to unique constraints to refuse what is there, or that begin by
-        locking the one row that all others of their kind lock too (`FOR UPDATE`).
+        It takes its lock at the beginning, so that what the block reads cannot change before it
+        writes, and no deadlock is possible. `alone=False` takes none: for blocks that only add
+        rows and rely on unique constraints, or that first lock the one row that all blocks of
+        their kind lock (`FOR UPDATE`).
         """
         begin = self.begin_alone if alone else self.begin_adding
         with self.errors(), self._connect(begin) as connection:
@@ -60,14 +59,14 @@ class Database(ABC):
 
     @contextmanager
     def occupy(self) -> Iterator[Connection]:
-        """As `write`, without a limit on how long it waits, works or rests: all others wait."""
+        """As `write`, without time limits; all others wait."""
         with self.errors(), self._connect(self.begin_occupying) as connection:
             yield connection
             connection.commit()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn what the driver raises into an error of ours."""
+        """Raise failures of the driver as errors of prime."""
         try:
             yield
         except ConstraintFailed as error:
@@ -85,21 +84,21 @@ class Database(ABC):
 
     @abstractmethod
     def failure(self, error: DBAPIError) -> PrimeError:
-        """What an error of the driver means to whoever asked."""
+        """The error of prime for one of the driver."""
 
     @abstractmethod
     def schema_number(self, connection: Connection) -> int:
-        """The schema that the database says it has; 0 when it is empty."""
+        """The number of the database's schema; 0 if empty."""
 
     @abstractmethod
     def stamp(self, connection: Connection, number: int) -> None:
-        """Write the schema number; part of the transaction."""
+        """Write the schema number, within the transaction."""
 
     def _connect(self, begin: str) -> Connection:
-        """A connection in a transaction; the second try is for one that was lost in the pool.
+        """A connection in a transaction, with a second try if the pool's connection was lost.
 
-        Nothing has happened on it by then, and the first failure has made the pool forget all
-        others of its age, so this costs nothing where a ping before every transaction would.
+        The first failure makes the pool drop all connections of that age. Unlike a ping before
+        every transaction, this costs nothing.
         """
         connection = self.engine.connect()
         try:
@@ -123,9 +122,9 @@ def _refuse_nul(
     _context: Any,
     many: bool,  # noqa: FBT001 - the signature is SQLAlchemy's
 ) -> None:
-    """Refuse what SQLite would keep and PostgreSQL cannot, in the one place that all texts pass.
+    """Refuse NUL, which SQLite would store and PostgreSQL cannot.
 
-    In JSON that is kept as text the character is written `\\u0000`, and may stay.
+    JSON stored as text contains it only escaped, as `\\u0000`.
     """
     for row in parameters if many else (parameters,):
         for value in row.values() if isinstance(row, dict) else row:

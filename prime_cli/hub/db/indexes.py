@@ -1,4 +1,4 @@
-"""Full-text and partial indexes, by database; metadata and schema 3 make them."""
+"""Full-text and partial indexes by dialect; used by the metadata and by schema 3."""
 
 
 # --- Full-text indexes ---

@@ -1,4 +1,4 @@
-"""The hub's database on a PostgreSQL server, through psycopg 3. Imported by served hubs alone."""
+"""The hub's database on PostgreSQL, through psycopg 3; imported only by served hubs."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from prime_cli.hub.db.engine import Database
 _SCHEMES = ("postgresql", "postgres")
 _SECONDS = 30
 _WRITER = 0x7072696D65
-"""The advisory lock of whoever writes alone: `prime` in ASCII. Such locks are per database."""
+"""The advisory lock of exclusive writes, per database: `prime` in ASCII."""
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _LOCK = f"SELECT pg_advisory_xact_lock({_WRITER})"
@@ -28,7 +28,7 @@ _LOCK = f"SELECT pg_advisory_xact_lock({_WRITER})"
 _LIMITS = {
     "statement_timeout": f"{_SECONDS}s",
     "lock_timeout": f"{_SECONDS}s",
-    # A process that hangs in a transaction must not keep all others from writing.
+    # A process that hangs in a transaction must not block all writes.
     "idle_in_transaction_session_timeout": "60s",
 }
 _UNLIMITED = "; ".join(f"SET LOCAL {name} = 0" for name in _LIMITS)
@@ -36,7 +36,7 @@ _ARGUMENTS = {
     "application_name": "prime-hub",
     "client_encoding": "utf8",
     "connect_timeout": "5",
-    # Milliseconds until a server that went away without a word counts as lost.
+    # Milliseconds until a silent server counts as lost.
     "tcp_user_timeout": f"{_SECONDS}000",
 }
 
@@ -68,7 +68,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[PrimeError], str, str], ...] = (
     (
         ("40",),
         Unreachable,
-        "{name} gave up one of two writes that waited for each other",
+        "{name} cancelled one of two deadlocked writes",
         "run the same command again",
     ),
     (
@@ -81,21 +81,20 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[PrimeError], str, str], ...] = (
         ("08", "25P03", "28", "3D", "53", "57P"),
         Unreachable,
         "{name} cannot be reached: {reason}",
-        "see that the server runs and that the URL is right, then run the same command again",
+        "check that the server runs and that the URL is right, then run the same command again",
     ),
 )
-"""By the beginning of SQLSTATE (appendix A of PostgreSQL's manual): what it means to a user."""
+"""Errors by prefixes of SQLSTATE (appendix A of PostgreSQL's manual)."""
 
 
 class PostgresDatabase(Database):
     """Transactions on a PostgreSQL database; the schema number is the last row of `schema_steps`.
 
-    Who writes alone takes an advisory lock first. Stricter isolation levels would let two writers
-    work at once and fail one of them at its end, and a block cannot be run again from here: other
-    systems were told of it. With the lock a block sees what the last one committed (READ COMMITTED
-    takes a new view for each statement), so neither serialization failures nor deadlocks are
-    possible; between blocks that go without the lock a deadlock is, and is answered with
-    Unreachable.
+    Exclusive writes take an advisory lock first. A stricter isolation level would let two writers
+    proceed and fail one at its end, and a block cannot be repeated, since other systems may have
+    seen its effects. With the lock a block sees what the last one committed (READ COMMITTED takes
+    a snapshot for each statement), so serialization failures and deadlocks are impossible. Blocks
+    without the lock can deadlock, which is raised as Unreachable.
     """
 
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -104,7 +103,7 @@ class PostgresDatabase(Database):
     begin_occupying = f"{_BEGIN}; {_UNLIMITED}; {_LOCK}"
 
     def failure(self, error: DBAPIError) -> PrimeError:
-        # What failed before there was a connection has no state.
+        # Failures before a connection exists have no state.
         state = getattr(error.orig, "sqlstate", None) or "08000"
         reason = _reason(error)
         for states, kind, sentence, hint in _MEANINGS:
@@ -131,10 +130,10 @@ class PostgresDatabase(Database):
 
 
 class BytewiseText(PGTypeCompiler):
-    """Gives every column of text the collation "C", whatever the database was created with.
+    """Gives every text column the collation "C".
 
-    Then times, names and keys sort and compare byte by byte as they do in SQLite, and an index
-    serves `LIKE 'begin%'`.
+    Times, names and keys then sort and compare bytewise as in SQLite, and indexes serve
+    `LIKE 'prefix%'`.
     """
 
     def visit_VARCHAR(self, type_: Any, **kwargs: Any) -> str:  # noqa: N802
@@ -145,11 +144,10 @@ class BytewiseText(PGTypeCompiler):
 
 
 def open_postgres(text: str) -> Database:
-    """The database that a `postgresql://user:password@host:port/name?option=value` URL names.
+    """Open `postgresql://user:password@host:port/name?option=value`, with options of libpq.
 
-    Options are those of libpq. Neither its password nor its options are shown anywhere. Raises
-    UsageError for a text that is no such URL, Unreachable when nobody answers, StorageFailed for a
-    database that cannot keep Unicode.
+    Password and options are never shown. Raises UsageError for an invalid URL, Unreachable when the
+    server does not answer, StorageFailed for a database that is not in UTF-8.
     """
     url = _read_url(text)
     database = PostgresDatabase(_make_engine(url), _name(url))

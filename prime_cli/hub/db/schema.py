@@ -1,4 +1,4 @@
-"""Open a database at the schema of this release: created if new, migrated if older."""
+"""Open a database with the schema of this release: create or migrate it if needed."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ from prime_cli.hub.db.tables import SCHEMA, metadata
 def open_database(location: Path | str, *, synchronous: Synchronous = "NORMAL") -> Database:
     """The database at `location`, with the tables of this release.
 
-    A path is a SQLite file, and `synchronous` is as in `open_sqlite`; a text is a `postgresql://`
-    URL, and what a commit waits for is then the server's own setting. Raises StorageFailed when it
-    cannot be made, or was written by a newer release; Unreachable without a server; UsageError for
-    a text that is no such URL.
+    A path is a SQLite file, with `synchronous` as in `open_sqlite`; a text is a `postgresql://`
+    URL, where the server decides what a commit waits for. Raises StorageFailed if it cannot be
+    created or belongs to a newer release, Unreachable without a server, UsageError for an invalid
+    URL.
     """
     if isinstance(location, str):
-        # Only a served hub has the driver, and it takes 60 ms to import.
+        # Takes 60 ms to import, and only a served hub has the driver.
         from prime_cli.hub.db.postgres import open_postgres
 
         return _at_this_schema(open_postgres(location))

@@ -20,7 +20,7 @@ _LEAST_ROOM = 64 * 1024
 """Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
 
 _KEPT = 16
-"""Connections that stay open for the next request; to open one takes longer than to read."""
+"""Connections kept open; opening one takes longer than a read."""
 
 _empty: dict[tuple[MetaData, int], bytes] = {}
 """The file of a new database as this process made it first: that takes 25 ms, a copy 1."""
@@ -29,9 +29,9 @@ Synchronous = Literal["OFF", "NORMAL", "FULL"]
 
 
 class SqliteDatabase(Database):
-    """Transactions on a SQLite file. One connection writes at a time, so none adds beside others.
+    """Transactions on a SQLite file, where every write is exclusive.
 
-    The schema number is the file's own `user_version`.
+    The schema number is the file's `user_version`.
     """
 
     begin_reading = "BEGIN"
@@ -50,22 +50,22 @@ class SqliteDatabase(Database):
 def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
     """The SQLite database in the file `path`.
 
-    With NORMAL, what is committed outlives a killed process at once and a power cut after the
-    next checkpoint; FULL waits for the disk at every commit; OFF never does. The connection stays
-    open as long as the Database, since the last one that closes writes a checkpoint.
+    With NORMAL a commit survives a killed process, and a power cut after the next checkpoint; FULL
+    waits for the disk at every commit, OFF never. Connections stay open as long as the Database,
+    since closing the last one writes a checkpoint.
     """
     url = URL.create("sqlite", database=str(path))
     engine = create_engine(
         url,
         pool_size=_KEPT,
-        # As few as are needed at once, and one where nothing happens at once.
+        # So that as few connections as possible are used.
         pool_use_lifo=True,
         connect_args={"timeout": _BUSY_SECONDS},
         hide_parameters=True,
     )
 
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-        # The driver's own transactions begin too late; `Database` begins ours.
+        # The driver's own transactions begin too late; `Database` begins them.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
@@ -75,9 +75,9 @@ def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
 
 
 def create_sqlite(path: Path, tables: MetaData, number: int) -> None:
-    """Make a new database with `tables` of schema `number` beside `path`, and link it into place.
+    """Create a database with `tables` of schema `number` beside `path`, and link it into place.
 
-    Of two processes that do so at once one wins, and neither meets a half-made database.
+    Of two concurrent processes one wins, and neither sees an incomplete database.
     """
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -106,7 +106,7 @@ def _fill(database: Database, tables: MetaData, number: int) -> None:
 
 
 def _use_write_ahead_log(database: Database) -> None:
-    """Let readers go on while somebody writes; the file remembers it."""
+    """Let reads proceed during a write; the setting is stored in the file."""
     raw = database.engine.raw_connection()
     try:
         raw.cursor().execute("PRAGMA journal_mode = WAL")
@@ -120,14 +120,14 @@ def _publish(temporary: Path, path: Path) -> None:
     except FileExistsError:
         return
     except OSError:
-        # No hard links on this file system; a rename is as good but for two at once.
+        # No hard links here; a rename is not safe for two concurrent processes.
         if not path.exists():
             temporary.rename(path)
 
 
 def _failure(name: str, error: DBAPIError) -> PrimeError:
     reason = str(getattr(error.orig, "sqlite_errorname", ""))
-    # Without room for its shared memory SQLite cannot even read, and calls that an I/O error.
+    # Without room for its shared memory SQLite reports an I/O error even when reading.
     if reason.startswith("SQLITE_FULL") or (reason.startswith("SQLITE_IOERR") and _is_full(name)):
         return StorageFailed(
             f"The disk is full: {name} was not written",

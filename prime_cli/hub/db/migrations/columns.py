@@ -1,13 +1,13 @@
-"""Columns and constraints that migration steps spell again and again."""
+"""Columns and constraints that several migrations use."""
 
 from sqlalchemy import Column, ForeignKeyConstraint, String
 
 
 def text(name: str) -> Column[str]:
-    """A short text that is always there."""
+    """A required short text."""
     return Column(name, String, nullable=False)
 
 
 def owned_by(table: str, column: str, target: str) -> ForeignKeyConstraint:
-    """A reference that takes the row away with its target."""
+    """A reference that deletes the row with its target."""
     return ForeignKeyConstraint([column], [target], name=f"fk_{table}_{column}", ondelete="CASCADE")

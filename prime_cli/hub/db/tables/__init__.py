@@ -1,4 +1,4 @@
-"""The tables. Times are ISO 8601 text in UTC of one fixed width, so they sort as they are."""
+"""The tables. Times are ISO 8601 text in UTC, of fixed width, so that they sort as text."""
 
 from prime_cli.hub.db.tables.accounts import (
     attempts,
@@ -38,7 +38,7 @@ from prime_cli.hub.db.tables.evaluations import (
 )
 
 SCHEMA = 9
-"""The number of the schema below; each change of it is one more step in `migrations`."""
+"""The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
     "SCHEMA",

@@ -1,4 +1,4 @@
-"""Metadata that all tables share, and columns that several have."""
+"""The metadata that all tables share, and columns that several have."""
 
 from sqlalchemy import DDL, Column, MetaData, String, Table, event
 from sqlalchemy.schema import ExecutableDDLElement
@@ -14,12 +14,12 @@ metadata = MetaData(
 
 
 def text(name: str) -> Column[str]:
-    """A short text that is always there."""
+    """A required short text."""
     return Column(name, String, nullable=False)
 
 
-def make_with(table: Table, *statements: str, dialect: str | None = None) -> None:
-    """Run statements when the table has been made, on one kind of database or on all."""
+def after_create(table: Table, *statements: str, dialect: str | None = None) -> None:
+    """Run statements after the table is created, on one dialect or on all."""
     for statement in statements:
-        made: ExecutableDDLElement = DDL(statement)  # type: ignore[no-untyped-call]
-        event.listen(table, "after_create", made.execute_if(dialect=dialect) if dialect else made)
+        ddl: ExecutableDDLElement = DDL(statement)  # type: ignore[no-untyped-call]
+        event.listen(table, "after_create", ddl.execute_if(dialect=dialect) if dialect else ddl)

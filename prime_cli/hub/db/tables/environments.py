@@ -21,7 +21,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from prime_cli.hub.db import indexes
 from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
-from prime_cli.hub.db.tables.base import make_with, metadata
+from prime_cli.hub.db.tables.base import after_create, metadata
 
 # --- Environments, versions and files ---
 
@@ -76,7 +76,7 @@ environments = Table(
     _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
 )
-make_with(environments, *ENVIRONMENTS.values())
+after_create(environments, *ENVIRONMENTS.values())
 
 artifacts = Table(
     "artifacts",
@@ -100,7 +100,7 @@ artifacts = Table(
     Column("published", Boolean, nullable=False, server_default=text("false")),
     Index(None, "environment_id", "content_hash"),
 )
-make_with(artifacts, *ARTIFACTS.values())
+after_create(artifacts, *ARTIFACTS.values())
 
 # METADATA of wheels, in a table of its own: nothing reads it but installers.
 wheel_metadata = Table(
@@ -240,5 +240,5 @@ tallies = Table(
     Column("count", BigInteger, nullable=False),
 )
 
-make_with(listed, *indexes.SQLITE, dialect="sqlite")
-make_with(listed, *indexes.POSTGRES, dialect="postgresql")
+after_create(listed, *indexes.SQLITE, dialect="sqlite")
+after_create(listed, *indexes.POSTGRES, dialect="postgresql")

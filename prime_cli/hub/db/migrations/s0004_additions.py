@@ -1,0 +1,75 @@
+"""Schemas 4 to 6, 8 and 9: single tables and columns."""
+
+from alembic.operations import Operations
+from sqlalchemy import Column, Integer, PrimaryKeyConstraint, String, Text
+
+from prime_cli.hub.db.migrations.columns import owned_by, text
+
+
+def add_evaluation_logs(op: Operations) -> None:
+    """From schema 3: logs of runs beside their evaluations."""
+    op.create_table(
+        "evaluation_logs",
+        text("evaluation_id"),
+        Column("body", Text, nullable=False),
+        text("updated_at"),
+        PrimaryKeyConstraint("evaluation_id", name="pk_evaluation_logs"),
+        owned_by("evaluation_logs", "evaluation_id", "evaluations.id"),
+    )
+
+
+def add_reports(op: Operations) -> None:
+    """From schema 4: check reports beside their versions."""
+    op.create_table(
+        "reports",
+        text("version_id"),
+        Column("summary", Text, nullable=False),
+        Column("body", Text, nullable=False),
+        text("updated_at"),
+        PrimaryKeyConstraint("version_id", name="pk_reports"),
+        owned_by("reports", "version_id", "versions.id"),
+    )
+
+
+def add_signatures(op: Operations) -> None:
+    """From schema 5: signatures beside their versions."""
+    op.create_table(
+        "signatures",
+        text("version_id"),
+        Column("number", Integer, nullable=False),
+        Column("body", Text, nullable=False),
+        text("updated_at"),
+        PrimaryKeyConstraint("version_id", name="pk_signatures"),
+        owned_by("signatures", "version_id", "versions.id"),
+    )
+
+
+def add_restart_times(op: Operations) -> None:
+    """From schema 7: when a pod was last restarted."""
+    op.add_column("pods", Column("started_again", String))
+
+
+def add_key_parents(op: Operations) -> None:
+    """From schema 8: what was granted with a key is deleted with the key.
+
+    Existing rows keep no parent, which was not recorded.
+    """
+    _refer_to_key(op, "keys", "parent_id", initially="DEFERRED")
+    _refer_to_key(op, "challenges", "key_id")
+    _refer_to_key(op, "uploads", "key_id")
+
+
+def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:
+    # SQLite cannot add a constraint, so there the table is copied.
+    with op.batch_alter_table(table) as batch:
+        batch.add_column(Column(column, String))
+        batch.create_foreign_key(
+            f"fk_{table}_{column}",
+            "keys",
+            [column],
+            ["id"],
+            ondelete="CASCADE",
+            deferrable=True if initially else None,
+            initially=initially,
+        )
+    op.create_index(f"ix_{table}_{column}", table, [column])
