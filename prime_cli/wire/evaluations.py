@@ -199,6 +199,21 @@ class EvaluationUpdate(msgspec.Struct, omit_defaults=True, forbid_unknown_fields
     error_message: str | None = None
 
 
+class BulkDeletion(msgspec.Struct):
+    """`POST /evaluations/bulk-delete`."""
+
+    evaluation_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)]
+
+
+class BulkDeletionResult(msgspec.Struct):
+    """What was deleted, and what was not: unknown, or another owner's."""
+
+    success_count: int
+    failure_count: int
+    successful_ids: list[str]
+    failed_ids: list[str]
+
+
 class EvaluationLogs(msgspec.Struct):
     """`GET /hosted-evaluations/{id}/logs`, and the `PUT` that is ours: what the run printed."""
 

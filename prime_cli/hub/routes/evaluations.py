@@ -7,6 +7,8 @@ from prime_cli.hub.routes.requests import ref_of
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import creation, history, lifecycle, queries
 from prime_cli.wire.evaluations import (
+    BulkDeletion,
+    BulkDeletionResult,
     EvaluationChange,
     EvaluationDetail,
     EvaluationHistory,
@@ -52,6 +54,11 @@ async def change(request: Request, body: EvaluationUpdate) -> EvaluationChange:
 @router.delete(_ONE, "Delete an evaluation and its samples", needs_key=True)
 async def delete(request: Request) -> EvaluationChange:
     return await call(request, lifecycle.delete_evaluation, request.path_params["id"])
+
+
+@router.post("/evaluations/bulk-delete", "Delete several evaluations", needs_key=True)
+async def delete_several(request: Request, body: BulkDeletion) -> BulkDeletionResult:
+    return await call(request, lifecycle.delete_evaluations, body)
 
 
 @router.post(_ONE + "/finalize", "Complete an evaluation", needs_key=True)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from prime_cli.core.errors import Conflict, TooLarge, UsageError
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, TooLarge, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluation_logs, evaluations, samples
 from prime_cli.hub.services.audit import record
@@ -19,6 +19,8 @@ from prime_cli.wire.evaluations import (
     COMPLETED,
     FAILED,
     MOST_LOG_BYTES,
+    BulkDeletion,
+    BulkDeletionResult,
     EvaluationChange,
     EvaluationLogs,
     EvaluationUpdate,
@@ -97,6 +99,19 @@ def delete_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> Evaluatio
         connection.execute(delete(evaluations).where(evaluations.c.id == row.id))
         record(hub, connection, caller, "evaluation.delete", row.id, name=row.name)
     return EvaluationChange(row.id, row.name, "DELETED", hub.now())
+
+
+def delete_evaluations(hub: Hub, caller: Caller, request: BulkDeletion) -> BulkDeletionResult:
+    """Delete each of several evaluations; one that cannot be deleted does not keep the others."""
+    deleted, failed = [], []
+    for evaluation_id in dict.fromkeys(request.evaluation_ids):
+        try:
+            delete_evaluation(hub, caller, evaluation_id)
+        except (NotFound, NotAllowed):
+            failed.append(evaluation_id)
+        else:
+            deleted.append(evaluation_id)
+    return BulkDeletionResult(len(deleted), len(failed), deleted, failed)
 
 
 def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:

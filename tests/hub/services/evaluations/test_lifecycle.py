@@ -1,3 +1,5 @@
+from typing import Any
+
 import httpx
 import pytest
 
@@ -15,6 +17,8 @@ from tests.hub.evaluating import (
 )
 from tests.hub.house import House, actions
 from tests.hub.pushing import Push, data
+
+BULK = f"{EVALUATIONS}/bulk-delete"
 
 
 @pytest.fixture
@@ -110,6 +114,33 @@ def test_deleted_evaluation_is_gone_with_its_samples(client: httpx.Client) -> No
     for method, path in [("GET", ""), ("GET", "/samples"), ("DELETE", ""), ("POST", "/finalize")]:
         assert client.request(method, f"{EVALUATIONS}/{evaluation}{path}").status_code == 404
     assert listed(client) == []
+
+
+def test_several_evaluations_are_deleted_and_the_others_are_named(house: House) -> None:
+    ada, bob = house.user("ada"), house.user("bob")
+    Push(ada).run()
+    mine = [made(ada), finished(ada, [{"reward": 1}])]
+    shared, hidden = made(ada, is_public=True), made(ada)
+    assert bob.post(BULK, json={"evaluation_ids": [shared, hidden, "none"]}).json() == {
+        "success_count": 0,
+        "failure_count": 3,
+        "successful_ids": [],
+        "failed_ids": [shared, hidden, "none"],
+    }
+    answer = ada.post(f"{BULK}/", json={"evaluation_ids": [mine[0], "none", mine[1], mine[0]]})
+    assert answer.json() == {
+        "success_count": 2,
+        "failure_count": 1,
+        "successful_ids": mine,
+        "failed_ids": ["none"],
+    }
+    left = [each["evaluation_id"] for each in ada.get(f"{EVALUATIONS}/").json()["evaluations"]]
+    assert sorted(left) == sorted([shared, hidden])
+
+
+@pytest.mark.parametrize("ids", [[], ["ev"] * 101, "ev", None])
+def test_bulk_deletion_takes_one_to_a_hundred_ids(client: httpx.Client, ids: Any) -> None:
+    assert client.post(BULK, json={"evaluation_ids": ids}).status_code == 422
 
 
 def test_deleted_environment_leaves_its_name(client: httpx.Client) -> None:
