@@ -13,13 +13,16 @@ from prime_cli.session import Session
 from tests.helpers.cli import Prime
 from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
-from tests.helpers.seed import read_seed, set_seed, split_sample
+from tests.helpers.seed import read_seed, runs_every_case, set_seed, split_sample
 from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["file_server", "wheelhouse"]
 
 # An example may take as long as the machine lets it; what CI sets besides stays.
-hypothesis.settings.register_profile("unhurried", hypothesis.settings(deadline=None))
+hypothesis.settings.register_profile(
+    "unhurried",
+    hypothesis.settings(deadline=None, max_examples=100 if runs_every_case() else 40),
+)
 hypothesis.settings.load_profile("unhurried")
 
 _KEPT = (

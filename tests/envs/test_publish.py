@@ -308,6 +308,7 @@ KILLED = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@pytest.mark.sample(2, "step")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_upload_is_finished_by_the_same_command(

@@ -44,7 +44,7 @@ def bodies(kind: Any) -> Iterator[dict[str, Any]]:
             yield dict.fromkeys(fields, "word") | {field: value}
 
 
-@pytest.mark.sample(30, "operation")
+@pytest.mark.sample(15, "operation")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: f"{o.method} {o.path}")
 def test_no_address_fails_on_extreme_texts(client: httpx.Client, operation: Operation) -> None:
     for text in TEXTS:
@@ -57,7 +57,7 @@ def test_no_address_fails_on_extreme_texts(client: httpx.Client, operation: Oper
             assert answer.status_code < 500, (path, query, answer.text)
 
 
-@pytest.mark.sample(30, "operation")
+@pytest.mark.sample(15, "operation")
 @pytest.mark.parametrize(
     "operation",
     [operation for operation in OPERATIONS if operation.takes],

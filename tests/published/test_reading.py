@@ -54,6 +54,7 @@ def test_every_published_address_is_asked_or_left_alone_on_purpose() -> None:
     assert {key_of(each) for each in published().addresses} == CALLS.keys() | NEVER_ASKED
 
 
+@pytest.mark.sample(8, "name")
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
 @settings(max_examples=30)

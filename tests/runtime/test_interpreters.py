@@ -38,6 +38,7 @@ def prepare(
     )
 
 
+@pytest.mark.sample(3, "source")
 @pytest.mark.parametrize(
     ("source", "version", "found_by"),
     [

@@ -108,7 +108,7 @@ BARS = {
     ("hub/maintenance/garbage.py", "Looking through the blobs"): _HUBS,
     ("hub/maintenance/restore.py", "Restoring blobs"): _HUBS,
     ("hub/maintenance/restore.py", "Restoring tables"): _HUBS,
-    ("pods/wait.py", "Waiting for "): f"{_RENTING}::test_it_is_waited_for_at_a_terminal",
+    ("pods/watch.py", "Waiting for "): f"{_RENTING}::test_it_is_waited_for_at_a_terminal",
     ("pods/terminate.py", "Terminating pods"): f"{_PODS}::test_ending_pods_is_shown",
     ("pods/ssh/connect.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,

@@ -19,7 +19,7 @@ def questions() -> Found:
     """What commands ask through Output."""
     return {
         (path, _beginning(call))
-        for path, call in _calls("commands")
+        for path, call in _calls(*_VERBS, below="commands")
         if isinstance(call.func, ast.Attribute) and call.func.attr in _VERBS
     }
 
@@ -28,7 +28,7 @@ def bars() -> Found:
     """What is said to be under way."""
     return {
         (path, _beginning(call))
-        for path, call in _calls()
+        for path, call in _calls("task")
         if isinstance(call.func, ast.Attribute) and call.func.attr == "task"
     }
 
@@ -37,7 +37,7 @@ def askers_outside_the_terminal() -> list[str]:
     """Modules that ask in a way of their own."""
     return [
         path
-        for path, call in _calls()
+        for path, call in _calls(*_ASKING)
         if not path.startswith(("terminal/", "runtime/worker/"))
         and (
             (isinstance(call.func, ast.Name) and call.func.id in _ASKING)
@@ -46,10 +46,13 @@ def askers_outside_the_terminal() -> list[str]:
     ]
 
 
-def _calls(below: str = "") -> Iterator[tuple[str, ast.Call]]:
+def _calls(*names: str, below: str = "") -> Iterator[tuple[str, ast.Call]]:
+    """Every call in the modules where one of `names` is called."""
     for path in sorted((_PACKAGE / below).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        text = path.read_text(encoding="utf-8")
+        if not any(f"{name}(" in text for name in names):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call):
                 yield path.relative_to(_PACKAGE).as_posix(), node
 

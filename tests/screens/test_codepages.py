@@ -36,6 +36,7 @@ def console(codepage: str, words: str, cwd: Path) -> Terminal:
     return Terminal(*words.split(), cwd=cwd, env=env)
 
 
+@pytest.mark.sample(3, "words")
 @pytest.mark.parametrize("words", TABLES)
 def test_tables_are_drawn_in_ascii(words: str, codepage: str, tmp_path: Path) -> None:
     save_run(tmp_path, *[row(example, reward=example / 4) for example in range(4)])

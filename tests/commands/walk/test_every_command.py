@@ -33,7 +33,7 @@ def _failures() -> Iterator[Any]:
                 yield pytest.param(entry, mode, id=f"{entry.wrong} {mode}")
 
 
-@pytest.mark.sample(25, "entry")
+@pytest.mark.sample(12, "entry")
 @pytest.mark.parametrize(("entry", "mode"), list(_entries()))
 def test_what_is_printed_can_be_parsed(
     entry: Entry, mode: str, world: World, walk: Walker, tmp_path: Path
@@ -49,7 +49,7 @@ def test_what_is_printed_can_be_parsed(
     check_quiet(mode, loud, quiet)
 
 
-@pytest.mark.sample(25, "entry")
+@pytest.mark.sample(12, "entry")
 @pytest.mark.parametrize(("entry", "mode"), list(_failures()))
 def test_a_failure_has_its_code_its_form_and_a_next_step(
     entry: Entry, mode: str, quick_world: World, walk: Walker
@@ -60,7 +60,7 @@ def test_a_failure_has_its_code_its_form_and_a_next_step(
     check_failure(mode, result)
 
 
-@pytest.mark.sample(30, "path")
+@pytest.mark.sample(20, "path")
 @pytest.mark.parametrize("path", sorted(COMMANDS))
 def test_a_word_that_is_no_option_is_a_failure_like_others(
     path: str, quick_world: World, walk: Walker

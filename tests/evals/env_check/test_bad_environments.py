@@ -15,6 +15,7 @@ def test_a_good_environment_passes_every_check(tmp_path: Path) -> None:
     assert len(found.first.rows) == 21
 
 
+@pytest.mark.sample(5, "reward")
 @pytest.mark.parametrize(
     ("reward", "amiss"),
     [
@@ -120,6 +121,7 @@ def with_examples(*pairs: tuple[str, str]) -> str:
     return f"{GOOD}\n\nROWS[:] = {rows!r}\n"
 
 
+@pytest.mark.sample(3, "pairs")
 @pytest.mark.parametrize(
     ("pairs", "amiss"),
     [
