@@ -23,14 +23,14 @@ def as_failure(error: Exception, keys: Iterable[str] = ()) -> PrimeError:
     both, and from what the failure says, `keys` and those of the environment are taken out.
     """
     scrub = _scrubber(keys)
-    failure = _told(error, scrub)
+    failure = _to_prime_error(error, scrub)
     failure.message = scrub(failure.message)
     failure.hint = failure.hint and scrub(failure.hint)
     failure.detail = failure.detail and scrub(failure.detail)
     return failure
 
 
-def _told(error: Exception, scrub: Callable[[str], str]) -> PrimeError:
+def _to_prime_error(error: Exception, scrub: Callable[[str], str]) -> PrimeError:
     debug = os.environ.get("PRIME_DEBUG") == "1"
     detail = "".join(traceback.format_exception(error)) if debug else None
     if isinstance(error, PrimeError):

@@ -47,7 +47,7 @@ def run() -> None:
 def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) -> int:
     """Run `prime` with `argv` (by default the process's own) and return its exit code.
 
-    Every failure is told through `session.output`, and ends with a code of
+    Every failure is shown through `session.output`, and ends with a code of
     `core.errors.ExitCode`.
     """
     from prime_cli.commands.invoke import invoke, output_mode
@@ -98,9 +98,9 @@ def _columns() -> int:
     """The width of the screen that stdout goes to; 80 where it is none, as Typer has it."""
     import os
 
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal():
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal():
+        return int(columns)
     try:
         return os.get_terminal_size(1).columns
     except OSError:

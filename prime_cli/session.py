@@ -95,7 +95,7 @@ class Session:
         """How domain code reports while it works."""
         return self._progress or self.output.progress
 
-    def places(self, trust: "TrustPolicy") -> "LookupContext":
+    def lookup_context(self, trust: "TrustPolicy") -> "LookupContext":
         """Where environments are looked for, strangers being `trust`'s to judge.
 
         The hub is opened when it is asked.
@@ -113,7 +113,7 @@ class Session:
             env_vars={name: each.value for name, each in self.config.env_vars.items()},
         )
 
-    def surroundings(
+    def run_context(
         self, budget: "Budget | None" = None, *, given: "Mapping[str, str] | None" = None
     ) -> "RunContext":
         """Where evaluations happen; `budget` is one that several of them share.

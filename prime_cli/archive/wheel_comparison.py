@@ -114,13 +114,15 @@ class _Comparison:
 
     def _look_closer(self, member: str) -> None:
         old, new = self._old.text(member) or "", self._new.text(member) or ""
-        told = ""
+        difference = ""
         if member == f"{self._info}/WHEEL" and _without_generator(old) == _without_generator(new):
-            told = f"the builder's name in {member}: {_generator(old)}, here {_generator(new)}"
+            difference = (
+                f"the builder's name in {member}: {_generator(old)}, here {_generator(new)}"
+            )
         elif member == f"{self._info}/METADATA" and _fields(old) == _fields(new):
-            told = f"the order of the fields in {member}"
-        if told:
-            self.normalised.append(told)
+            difference = f"the order of the fields in {member}"
+        if difference:
+            self.normalised.append(difference)
         elif member == f"{self._info}/METADATA":
             self._differ(member, f"other metadata: {_changed_fields(old, new)}")
         else:
@@ -167,10 +169,10 @@ def _changed_fields(old: str, new: str) -> str:
 
 def _wrong_in_record(wheel: Wheel, folder: str, digests: Mapping[str, str]) -> str | None:
     """The first member of which RECORD does not say the truth, None if there is none."""
-    told = read_record(wheel.text(f"{folder}/RECORD") or "")
+    recorded = read_record(wheel.text(f"{folder}/RECORD") or "")
     listed = listed_members(wheel, folder)
-    wrong = (member for member in listed if told.get(member) != digests[member])
-    absent = (member for member in sorted(told) if member not in wheel.members)
+    wrong = (member for member in listed if recorded.get(member) != digests[member])
+    absent = (member for member in sorted(recorded) if member not in wheel.members)
     return next(chain(wrong, absent), None)
 
 

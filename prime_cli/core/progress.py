@@ -71,14 +71,14 @@ class _WarningHandler(logging.Handler):
     def __init__(self, progress: Progress) -> None:
         super().__init__(logging.WARNING)
         self._progress = progress
-        self._told: set[str] = set()
+        self._sent: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             text = f"{text}: {record.exc_info[1]!r}"
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._sent:
+            self._sent.add(text)
             self._progress.warn(text)
 
 

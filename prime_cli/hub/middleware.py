@@ -70,12 +70,12 @@ class TrailingSlashMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and len(scope["path"]) > 1:
-            asked = scope["path"]
+            path = scope["path"]
             # Not a copy: what watches the request from outside reads the endpoint in its scope.
-            scope.update(path=asked.rstrip("/") or "/", asked_path=asked)
+            scope.update(path=path.rstrip("/") or "/", original_path=path)
         await self.app(scope, receive, send)
 
 
-def asked_path(request: Request) -> str:
+def original_path(request: Request) -> str:
     """The path with the slash that it came with, if any."""
-    return str(request.scope.get("asked_path", request.url.path))
+    return str(request.scope.get("original_path", request.url.path))

@@ -130,7 +130,7 @@ class PodPlan:
         return round((self.price + self.disks_price) * hours, 4)
 
     @property
-    def told(self) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """The plan for a script; of variables only the names."""
         return {
             "id": offer_id(self.offer),

@@ -85,17 +85,17 @@ def find_disk(hub: HubClient, word: str) -> Disk:
 
     Raises NotFound, and UsageError where several match.
     """
-    return require_one(hub, match(fetch_all(hub.disks.page), word), word, "disk", told=_told)
+    return require_one(hub, match(fetch_all(hub.disks.page), word), word, "disk", label=_label)
 
 
 def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
     """The disk that each of `words` means, as `find_disk`, every one once."""
     disks = fetch_all(hub.disks.page) if words else []
-    found = [require_one(hub, match(disks, word), word, "disk", told=_told) for word in words]
+    found = [require_one(hub, match(disks, word), word, "disk", label=_label) for word in words]
     return tuple({disk.id: disk for disk in found}.values())
 
 
-def _told(disk: Disk) -> str:
+def _label(disk: Disk) -> str:
     return f"{disk.id}  {disk.size} GB of {disk.provider_type}, made {timestamp(disk.created_at)}"
 
 

@@ -10,7 +10,7 @@ from prime_cli.pods.formatting import gpu_words, timestamp
 from prime_cli.wire.pods import FEATURE, Pod
 
 _SHORTEST_BEGINNING = 4
-_MOST_TOLD = 20
+_MOST_LISTED = 20
 
 
 class Named(Protocol):
@@ -30,7 +30,7 @@ def find_pod(hub: HubClient, word: str) -> Pod:
 
     Raises NotFound, and UsageError where several match.
     """
-    return require_one(hub, match(all_pods(hub), word), word, "pod", told=_told)
+    return require_one(hub, match(all_pods(hub), word), word, "pod", label=_label)
 
 
 def shortest_name(pod: Pod, other_names: Collection[str | None]) -> str:
@@ -63,18 +63,18 @@ def require_one(
     word: str,
     noun: str,
     *,
-    told: Callable[[Thing], str],
+    label: Callable[[Thing], str],
     by: str = "id",
 ) -> Thing:
     """The one that was found.
 
     `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several: each is
-    `told` in a line, by the `by` that no other has.
+    `label` in a line, by the `by` that no other has.
     """
     if len(found) > 1:
         raise UsageError(
             f"`{word[:80]}` may be any of {len(found)} {noun}s",
-            detail="\n".join(map(told, found[:_MOST_TOLD])),
+            detail="\n".join(map(label, found[:_MOST_LISTED])),
             hint=f"name the {noun} by its {by}",
         )
     if not found:
@@ -86,7 +86,7 @@ def require_one(
     return found[0]
 
 
-def _told(pod: Pod) -> str:
+def _label(pod: Pod) -> str:
     gpu = gpu_words(pod.gpu_name, pod.gpu_count)
     return f"{pod.id}  {gpu}, {pod.shown_status}, made {timestamp(pod.created_at)}"
 

@@ -38,7 +38,7 @@ def choose_named(
     """The offer with the six-letter id, or (`cloud`) the provider's own id, `named`.
 
     Of several with one id it is the cheapest that is wanted, on demand rather than spot. Raises
-    NotFound, and UsageError for an offer that is not what else was asked for.
+    NotFound, and UsageError for an offer that does not match the other options.
     """
     ids = [offer.cloud_id if cloud else offer_id(offer) for offer in offers]
     meant = [
@@ -59,12 +59,12 @@ def choose_named(
 
 
 def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferQuery) -> OfferChoice:
-    """The cheapest offer that fits; a machine that may be taken back only where it is asked for.
+    """The cheapest offer that fits; a spot machine only if requested.
 
     Raises NotFound that says what there is instead.
     """
-    asked = wanted if wanted.spot else msgspec.structs.replace(wanted, spot=False)
-    fitting = filter_offers(offers, asked)
+    query = wanted if wanted.spot else msgspec.structs.replace(wanted, spot=False)
+    fitting = filter_offers(offers, query)
     if not fitting:
         if wanted.spot is None and filter_offers(offers, wanted):
             raise NotFound(
@@ -90,10 +90,10 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound
         return NotFound("No machines are available there now", hint="`--context` names another hub")
     if wanted.gpu_type and not match_types(types, wanted.gpu_type):
         near = suggest_types(types, wanted.gpu_type)
-        said = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else None
+        suggestion = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else None
         return NotFound(
             f"There is no `{wanted.gpu_type[:80]}` to rent now",
-            hint=said or "`prime availability gpu-types` shows what there is",
+            hint=suggestion or "`prime availability gpu-types` shows what there is",
         )
     return _excluding_option(offers, wanted) or NotFound(
         "No offer matches all options",

@@ -69,8 +69,8 @@ def fetch_offers(hub: HubClient, query: OfferQuery) -> list[GpuOffer]:
 
     The rest is left to `filter_offers`, which matches names leniently and can say what there is.
     """
-    asked = OfferQuery(regions=query.regions, disks=query.disks)
-    return [*hub.availability.gpus(asked), *hub.availability.multi_node(asked)]
+    query = OfferQuery(regions=query.regions, disks=query.disks)
+    return [*hub.availability.gpus(query), *hub.availability.multi_node(query)]
 
 
 def filter_offers(offers: Sequence[GpuOffer], query: OfferQuery) -> list[GpuOffer]:

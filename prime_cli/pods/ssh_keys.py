@@ -82,7 +82,7 @@ def find_key(hub: HubClient, word: str) -> RegisteredKey:
         by_fingerprint or match(keys, word),
         word,
         "SSH key",
-        told=lambda key: f"{key.fingerprint}  {key.kind}, `{key.name}`",
+        label=lambda key: f"{key.fingerprint}  {key.kind}, `{key.name}`",
         by="fingerprint",
     )
 

@@ -133,8 +133,8 @@ class Connection(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What a person reads: a host, with its port where it is one of this machine."""
-        place = f"{self.host}:{self.port}" if self.host == _LOCAL else self.host
-        return f"the proxy {place}" if self.proxy else place
+        address = f"{self.host}:{self.port}" if self.host == _LOCAL else self.host
+        return f"the proxy {address}" if self.proxy else address
 
     @property
     def may_be_a_model(self) -> bool:

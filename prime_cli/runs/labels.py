@@ -32,13 +32,13 @@ def revision_of(folder: Path) -> Revision | None:
     command = ("git", "-c", "core.fsmonitor=false", "status", *options, "--", *_PATHS)
     env = child_environment(os.environ) | {"GIT_OPTIONAL_LOCKS": "0"}
     try:
-        told = run(command, cwd=folder, env=env, timeout=_SECONDS)
+        status = run(command, cwd=folder, env=env, timeout=_SECONDS)
     except (OSError, TimedOut):
         return None
-    commit = _COMMIT.search(told.out)
-    if not told.ok or commit is None:
+    commit = _COMMIT.search(status.out)
+    if not status.ok or commit is None:
         return None
-    return Revision(commit[1], any(not line.startswith("#") for line in told.out.splitlines()))
+    return Revision(commit[1], any(not line.startswith("#") for line in status.out.splitlines()))
 
 
 _LONGEST_TAG = 64

@@ -93,8 +93,8 @@ def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
 def _several(wanted: str | None, found: list[RunItem]) -> UsageError:
     ids = {item.run_id for item in found}
     if len(ids) > 1:
-        told = ", ".join(item.run_id for item in found)
-        return UsageError(f"`{wanted}` matches several runs: {told}", hint="type more of the id")
+        listed = ", ".join(item.run_id for item in found)
+        return UsageError(f"`{wanted}` matches several runs: {listed}", hint="type more of the id")
     paths = ", ".join(item.path for item in found)
     return UsageError(
         f"Run {found[0].run_id} is here more than once: {paths}", hint="give the folder instead"

@@ -91,8 +91,8 @@ class AskedAgain(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """`5 rollouts: 3 after an infra error, 2 with their group`; empty where there are none."""
-        told = ((getattr(self, reason), words) for reason, words in _WORDS.items())
-        parts = ", ".join(f"{count} {words}" for count, words in told if count)
+        counts = ((getattr(self, reason), words) for reason, words in _WORDS.items())
+        parts = ", ".join(f"{count} {words}" for count, words in counts if count)
         noun = "rollout" if self.rollouts == 1 else "rollouts"
         return f"{self.rollouts} {noun}: {parts}" if self.rollouts else ""
 

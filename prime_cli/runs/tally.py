@@ -18,7 +18,7 @@ RolloutKey = tuple[int, int]
 
 _NONE = math.nan
 _TRUNCATED = 1
-_AGAIN = {reason: 2 << place for place, reason in enumerate(REASONS)}
+_AGAIN = {reason: 2 << bit for bit, reason in enumerate(REASONS)}
 _STEPS: tuple[Step | None, ...] = (None, *Step)
 _ROLLOUT_BITS = 32
 _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1

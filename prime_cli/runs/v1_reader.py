@@ -121,8 +121,8 @@ def _metrics(
         return _metrics_of(traces[0])
     found: dict[str, float | None] = {}
     for name, own in _by_name(traces).items():
-        for place, trace in enumerate(own, start=1):
-            label = name if len(own) == 1 else f"{name}#{place}"
+        for index, trace in enumerate(own, start=1):
+            label = name if len(own) == 1 else f"{name}#{index}"
             alone = len(trained) == 1 and trace is trained[0]
             scores = _metrics_of(trace)
             found |= scores if alone else {f"{label}/{key}": scores[key] for key in scores}
@@ -170,15 +170,15 @@ def _conversation(trace: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """(what the model was given at first, all that followed) of the last branch of the graph."""
     nodes = trace.get("nodes") or []
     parents = {node.get("parent") for node in nodes}
-    place = next((n for n in reversed(range(len(nodes))) if n not in parents), None)
+    index = next((n for n in reversed(range(len(nodes))) if n not in parents), None)
     path: list[Mapping[str, Any]] = []
-    while place is not None and len(path) < len(nodes):
-        path.append(nodes[place])
-        place = nodes[place].get("parent")
+    while index is not None and len(path) < len(nodes):
+        path.append(nodes[index])
+        index = nodes[index].get("parent")
     path.reverse()
-    said = [node.get("message") for node in path]
+    messages = [node.get("message") for node in path]
     first = next((n for n, node in enumerate(path) if node.get("sampled")), len(path))
-    return said[:first], said[first:]
+    return messages[:first], messages[first:]
 
 
 def _seconds(timing: Mapping[str, Any]) -> dict[str, float]:
@@ -221,7 +221,7 @@ def read_settings(folder: RunFolder) -> dict[str, Any]:
     # The folder's name is `<taskset>--<model>--<harness>--<8 hex digits>`.
     named = folder.path.name.split("--")
     sampling = _table(config, "sampling").items()
-    told = {
+    fields = {
         "env_id": taskset.get("id") or named[0],
         "env_args": {name: taskset[name] for name in taskset if name not in _NOT_ARGUMENTS},
         "model": config.get("model") or "/".join(named[1:-2]) or "?",
@@ -234,7 +234,7 @@ def read_settings(folder: RunFolder) -> dict[str, Any]:
         "harness": _table(_table(env, "agent"), "harness").get("id"),
         "version_info": {"vf_version": _version_in(folder.traces)},
     }
-    return well_formed({name: value for name, value in told.items() if value is not None})
+    return well_formed({name: value for name, value in fields.items() if value is not None})
 
 
 def _read_config(folder: Path) -> Mapping[str, Any]:

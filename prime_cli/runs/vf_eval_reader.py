@@ -88,8 +88,8 @@ def number_of_examples(metadata: Mapping[str, Any], count_rows: Callable[[], int
 
 
 def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
-    told = _own(line).get("rollout", line.get("rollout_number"))
-    return told if type(told) is int else otherwise
+    number = _own(line).get("rollout", line.get("rollout_number"))
+    return number if type(number) is int else otherwise
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -76,8 +76,8 @@ def _official_error(row: Row) -> dict[str, Any] | None:
 
 def _spent(row: Row) -> dict[str, Any]:
     """What the official keys have no place for: all counts, the judges', and the cost."""
-    told: dict[str, Any] = {"usage": row.usage, "judges": row.judges, "cost": row.cost}
-    return {name: value for name, value in told.items() if value not in (None, {})}
+    fields: dict[str, Any] = {"usage": row.usage, "judges": row.judges, "cost": row.cost}
+    return {name: value for name, value in fields.items() if value not in (None, {})}
 
 
 def _official_usage(row: Row) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ _ASKED = frozenset({retries.INFRA, retries.REQUESTED})
 
 @dataclass(frozen=True)
 class WorkList:
-    """What a worker is told beside the plan.
+    """What a worker receives besides the plan.
 
     `done` need not run; `attempts` are the numbers of the attempts that others begin with, where
     it is not 1. `again` is why an attempt is not the first (`Row.again`). The first `prefix`
@@ -71,9 +71,9 @@ def _owed_group(
 ) -> dict[RolloutKey, str]:
     """What is scored together is asked together, or scored from what was saved of all of it."""
     reasons = {last.pair: _reason(last.step, retry_errors=retry_errors) for last in group}
-    told = {reason for reason in reasons.values() if reason is not None}
-    if _is_whole(group, rollouts) and not told & _ASKED:
-        if not told or any(last.step is Step.KEEP for last in group):
+    given = {reason for reason in reasons.values() if reason is not None}
+    if _is_whole(group, rollouts) and not given & _ASKED:
+        if not given or any(last.step is Step.KEEP for last in group):
             return {}
         return dict.fromkeys(reasons, retries.SCORED)
     return {pair: why if why in _ASKED else retries.GROUP for pair, why in reasons.items()}

@@ -36,7 +36,7 @@ class Isolation(Protocol):
     """What a process is started behind: a Sandbox, or a NetworkNamespace."""
 
     @property
-    def door(self) -> Path | None:
+    def gateway_socket(self) -> Path | None:
         """Where the gateway's socket is behind them."""
 
     def with_socket(self, socket: Path) -> Self:
@@ -77,7 +77,7 @@ class Worker:
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
         self._transport: asyncio.ReadTransport | None = None
-        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._questions: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._next_question = 0
         self._ended = False
 
@@ -152,13 +152,13 @@ class Worker:
         self._next_question += 1
         question = OracleAsk(self._next_question, example, messages, tools or [])
         waiting = asyncio.get_running_loop().create_future()
-        self._asked[question.id] = waiting
+        self._questions[question.id] = waiting
         try:
             await self._send(question)
             message: dict[str, Any] = await waiting
             return message
         finally:
-            self._asked.pop(question.id, None)
+            self._questions.pop(question.id, None)
 
     async def _start(self, write_end: int, log: int) -> asyncio.subprocess.Process:
         script = Path(__file__).with_name("worker") / "__main__.py"
@@ -214,7 +214,7 @@ class Worker:
             await stdin.drain()
 
     def _answer(self, reply: OracleReply) -> None:
-        waiting = self._asked.get(reply.id)
+        waiting = self._questions.get(reply.id)
         if waiting is None or waiting.done():
             return
         if reply.message is None:
@@ -223,7 +223,7 @@ class Worker:
             waiting.set_result(reply.message)
 
     def _forget_questions(self) -> None:
-        for waiting in self._asked.values():
+        for waiting in self._questions.values():
             if not waiting.done():
                 waiting.set_exception(EnvironmentFailed("The environment's process is gone"))
 

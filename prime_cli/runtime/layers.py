@@ -78,8 +78,8 @@ def below_of(folder: Path) -> Path | None:
     brings: what a package says is not believed.
     """
     for joined in folder.glob(_JOINS):
-        said = _ADDED.fullmatch(joined.read_text(encoding="utf-8").strip())
-        site = Path(ast.literal_eval(said[1])) if said else None
+        match = _ADDED.fullmatch(joined.read_text(encoding="utf-8").strip())
+        site = Path(ast.literal_eval(match[1])) if match else None
         below = site.parents[2] if site is not None else folder
         if below.parent == folder.parent and _FOLDER.fullmatch(below.name):
             return below

@@ -51,7 +51,7 @@ _LEFT_OUT = frozenset(
 
 # A user of its own without capabilities, also where root runs this; --new-session keeps it from
 # typing into the terminal (TIOCSTI).
-_WALLS = (
+_ISOLATION = (
     "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
     " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
     f" --tmpfs /tmp --dir {HOME} --tmpfs /run --dir {GATEWAY.parent}"
@@ -76,17 +76,17 @@ class Sandbox:
     socket: Path | None = None
 
     @property
-    def door(self) -> Path | None:
+    def gateway_socket(self) -> Path | None:
         """Where the gateway's socket is within."""
         return None if self.socket is None else GATEWAY
 
     def with_socket(self, socket: Path) -> "Sandbox":
-        """The same, with a door to the gateway."""
+        """The same, with access to the gateway."""
         return replace(self, socket=socket)
 
     def wrap(self, command: Sequence[str]) -> list[str]:
         """`command`, whose first word is a Python in a virtual environment, within."""
-        words = self._walls()
+        words = self._bwrap_command()
         for folder in (*_interpreter_folders(Path(command[0])), _WORKER, *self.readable):
             words += ["--ro-bind", str(folder), str(folder)]
         words += ["--bind", str(self.data), str(DATA)]
@@ -94,9 +94,9 @@ class Sandbox:
             words += ["--ro-bind", str(self.socket), str(GATEWAY)]
         return [*words, "--chdir", HOME, "--", *command]
 
-    def wrap_bare(self, command: Sequence[str]) -> list[str]:
+    def wrap_system_program(self, command: Sequence[str]) -> list[str]:
         """`command`, a program of the system's, within: no interpreter, no data, no gateway."""
-        return [*self._walls(), "--", *command]
+        return [*self._bwrap_command(), "--", *command]
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` without what points to places that are not there."""
@@ -104,12 +104,12 @@ class Sandbox:
         own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
         return (kept if self.network else without_network(kept)) | own
 
-    def _walls(self) -> list[str]:
-        words = [str(self.program), *_WALLS.split(), *_proc()]
+    def _bwrap_command(self) -> list[str]:
+        words = [str(self.program), *_ISOLATION.split(), *_proc()]
         if self.network:
             words.append("--share-net")
-        for place in (*_SYSTEM, *(_NETWORK if self.network else ())):
-            words += ["--ro-bind-try", place, place]
+        for path in (*_SYSTEM, *(_NETWORK if self.network else ())):
+            words += ["--ro-bind-try", path, path]
         return words
 
 
@@ -126,7 +126,7 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
             hint=where or "it exists for Linux alone: use a virtual machine or a container there",
         )
     sandbox = Sandbox(Path(found), data, network=network)
-    refusal = try_program(sandbox.wrap_bare(["/usr/bin/env", "true"]))
+    refusal = try_program(sandbox.wrap_system_program(["/usr/bin/env", "true"]))
     if refusal is not None:
         raise UsageError(
             f"`--sandbox` does not work on this system: {refusal}",
@@ -151,11 +151,11 @@ def _proc() -> list[str]:
     which is so for root without capabilities, whatever can be done to the files in it.
     """
     words: list[str] = []
-    for place in filter(os.path.exists, _MASKED):
-        if Path(place).is_dir():
-            words += ["--tmpfs", place, "--remount-ro", place]
+    for path in filter(os.path.exists, _MASKED):
+        if Path(path).is_dir():
+            words += ["--tmpfs", path, "--remount-ro", path]
         else:
-            words += ["--ro-bind", os.devnull, place]
+            words += ["--ro-bind", os.devnull, path]
     return [*words, "--remount-ro", "/proc"]
 
 
@@ -187,12 +187,12 @@ class NetworkNamespace:
     socket: Path | None = None
 
     @property
-    def door(self) -> Path | None:
-        """Where the gateway's socket is within: in its own place."""
+    def gateway_socket(self) -> Path | None:
+        """Where the gateway's socket is within: at its own path."""
         return self.socket
 
     def with_socket(self, socket: Path) -> "NetworkNamespace":
-        """The same, with a door to the gateway."""
+        """The same, with access to the gateway."""
         return replace(self, socket=socket)
 
     def wrap(self, command: Sequence[str]) -> list[str]:

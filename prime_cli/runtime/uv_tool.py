@@ -118,9 +118,9 @@ def run_uv(
 
 def disk_failure(completed: Completed) -> StorageFailed | None:
     """The error behind a failed uv call if the disk was at fault; None if it was not."""
-    said = completed.last_lines(40)
-    found = None if completed.ok else _DISK.search(said)
-    if found is None or not (found["number"] in _FULL or _WRITING.search(said)):
+    output = completed.last_lines(40)
+    found = None if completed.ok else _DISK.search(output)
+    if found is None or not (found["number"] in _FULL or _WRITING.search(output)):
         return None
     if found["number"] in _FULL:
         return StorageFailed(
@@ -137,22 +137,22 @@ def disk_failure(completed: Completed) -> StorageFailed | None:
 
 def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None:
     """The error behind a failed uv call if the network was at fault; None if it was not."""
-    said = completed.last_lines(40)
-    if offline and _NEEDS_NETWORK.search(said):
+    output = completed.last_lines(40)
+    if offline and _NEEDS_NETWORK.search(output):
         return Offline(
             "A package that is needed is not in uv's cache, and no connection may be opened",
             hint="run the same command once without `--offline`",
             detail=completed.last_lines(),
         )
-    if _NETWORK.search(said):
-        by_url = _BY_URL.search(said)
+    if _NETWORK.search(output):
+        by_url = _BY_URL.search(output)
         if by_url:
             return Unreachable(
                 f"{by_url['host']} did not answer, where the URL of `{by_url['name']}` points",
                 hint="see whether its URL is right and its server is up",
                 detail=completed.last_lines(),
             )
-        if "invalid peer certificate" in said:
+        if "invalid peer certificate" in output:
             return Unreachable(
                 "The certificate of the package index is by no authority that is known here",
                 hint="name your own authority's certificates with SSL_CERT_FILE, or take this "

@@ -54,7 +54,7 @@ def read_requirements(path: Path, facts: WheelFacts) -> VerifiersUsage:
     with open_wheel(path) as wheel:
         for text in _sources(wheel):
             use.add(text)
-    names = tuple(sorted(use.names - use.asked))
+    names = tuple(sorted(use.names - use.probed))
     spans = [*_generation(facts), *use.spans()]
     for reasons in (spans, list(_generation(facts))):
         common = _intersection([span for _, span in reasons])
@@ -93,7 +93,7 @@ class _Use(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.names: set[tuple[str, str]] = set()
-        self.asked: set[tuple[str, str]] = set()
+        self.probed: set[tuple[str, str]] = set()
         self._aliases: dict[str, str] = {}
         self._found: dict[str, Span] = {}
         self._guarded = 0
@@ -105,7 +105,7 @@ class _Use(ast.NodeVisitor):
             self.visit(ast.parse(text))
 
     def spans(self) -> Iterator[tuple[str, Span]]:
-        for module, name in sorted(self.names - self.asked):
+        for module, name in sorted(self.names - self.probed):
             if module == LIBRARY and name in verifiers_releases.NAMES:
                 yield f"it uses `{LIBRARY}.{name}`", verifiers_releases.NAMES[name]
             submodule = module.removeprefix(f"{LIBRARY}.").split(".")[0]
@@ -144,7 +144,7 @@ class _Use(ast.NodeVisitor):
                 func=ast.Name(id="hasattr" | "getattr"),
                 args=[ast.Name(id=alias), ast.Constant(value=str(name)), *_],
             ) if alias in self._aliases:
-                self.asked.add((self._aliases[alias], name))
+                self.probed.add((self._aliases[alias], name))
             case ast.Call(
                 func=ast.Attribute(attr="add_column"),
                 args=[ast.Constant(value="task"), ast.BinOp(left=ast.List(elts=[text]))],

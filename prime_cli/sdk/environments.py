@@ -180,10 +180,10 @@ class Environments:
             sources,
         )
         config = session.config
-        around = BundleContext(
+        context = BundleContext(
             session.hub, config.home.value, session.progress, self._trust_policy(), config.offline
         )
-        return make_bundle(plan_bundle(wish, around), around, Path(file))
+        return make_bundle(plan_bundle(wish, context), context, Path(file))
 
     def _trust_policy(self) -> TrustPolicy:
         return trust_policy_from(self._session.config, Path.cwd())

@@ -98,15 +98,15 @@ class Evaluations:
     def _run(self, request: EvalRequest, resumed: SavedRun | None = None) -> EvalResult:
         before = resumable_manifest(resumed).plan.environment if resumed is not None else None
         prepared = prepare(
-            request, self._places(), os.environ, self._session.progress, before=before
+            request, self._lookup(), os.environ, self._session.progress, before=before
         )
-        return run_evaluation(prepared, self._session.surroundings(), resumed)
+        return run_evaluation(prepared, self._session.run_context(), resumed)
 
     def _resume(self, saved: SavedRun) -> EvalResult:
         return self._run(request_of_run(EvalRequest(""), resumable_manifest(saved)), saved)
 
-    def _places(self) -> LookupContext:
-        return self._session.places(trust_policy_from(self._session.config, Path.cwd()))
+    def _lookup(self) -> LookupContext:
+        return self._session.lookup_context(trust_policy_from(self._session.config, Path.cwd()))
 
 
 def _outside_a_loop(work: Callable[[], T]) -> T:

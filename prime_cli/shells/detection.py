@@ -67,8 +67,8 @@ def _process(number: int) -> tuple[int, str] | None:
     """Its parent and its program; None where that cannot be found out."""
     try:
         # proc(5): the number, the program in parentheses, the state, the parent.
-        told = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
-        before, _, after = told.rpartition(")")
+        stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        before, _, after = stat.rpartition(")")
         return int(after.split()[1]), before.partition("(")[2]
     except (OSError, IndexError, ValueError):
         return _process_by_ps(number)
@@ -76,8 +76,8 @@ def _process(number: int) -> tuple[int, str] | None:
 
 def _process_by_ps(number: int) -> tuple[int, str] | None:
     try:
-        said = run(["ps", "-o", "ppid=,comm=", "-p", str(number)], timeout=5)
-        parent, _, program = said.out.strip().partition(" ")
+        result = run(["ps", "-o", "ppid=,comm=", "-p", str(number)], timeout=5)
+        parent, _, program = result.out.strip().partition(" ")
         return int(parent), program.strip()
     except (OSError, TimedOut, ValueError):
         return None
@@ -152,15 +152,15 @@ def _powershell_profile() -> Path:
     if program is None:
         raise NotFound("PowerShell is not on this machine", hint=hint)
     try:
-        said = run(
+        result = run(
             [program, "-NoProfile", "-NonInteractive", "-Command", _PROFILE],
             env=child_environment(os.environ),
             timeout=_ASK_SECONDS,
         )
     except (OSError, TimedOut) as error:
         raise NotFound("PowerShell did not say where its profile is", hint=hint) from error
-    if not said.ok or not said.out.strip():
+    if not result.ok or not result.out.strip():
         raise NotFound(
-            "PowerShell did not say where its profile is", hint=hint, detail=said.last_lines()
+            "PowerShell did not say where its profile is", hint=hint, detail=result.last_lines()
         )
-    return Path(said.out.strip().splitlines()[-1])
+    return Path(result.out.strip().splitlines()[-1])

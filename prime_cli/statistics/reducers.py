@@ -53,8 +53,8 @@ class Reducer:
         """What k of these rollouts come to on average; there are at least k."""
         ways = math.comb(len(rewards), self.k)
         if self.kind == "best@":
-            places = enumerate(sorted(rewards))
-            return math.fsum(each * (math.comb(at, self.k - 1) / ways) for at, each in places)
+            ranked = enumerate(sorted(rewards))
+            return math.fsum(each * (math.comb(at, self.k - 1) / ways) for at, each in ranked)
         passed = sum(reward >= self.threshold for reward in rewards)
         failed = len(rewards) - passed
         match self.kind:

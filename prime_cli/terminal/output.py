@@ -148,13 +148,13 @@ class Output:
         In JSON modes it is one line `{"error": {"code", "message", "hint", "detail"}}` on stderr.
         """
         if self.is_json:
-            told = {
+            lines = {
                 "code": error.code,
                 "message": error.message,
                 "hint": error.hint,
                 "detail": error.detail,
             }
-            self._tell(as_json({"error": told}, ascii_only=not self._err.is_unicode))
+            self._tell(as_json({"error": lines}, ascii_only=not self._err.is_unicode))
             return
         # A person who has said no has made no error.
         label = "" if isinstance(error, Declined) else f"{self._painted(_RED, 'error:')} "
@@ -226,9 +226,9 @@ class Output:
         indent = 2 if self.mode == "json" else None
         self._write(as_json(value, indent=indent, ascii_only=not self._out.is_unicode) + "\n")
 
-    def _write_lines(self, told: Sequence[Line]) -> None:
+    def _write_lines(self, lines: Sequence[Line]) -> None:
         # A label may be a stranger's too: the name of a metric, say.
-        lines = [(_label(label), text) for label, text in told]
+        lines = [(_label(label), text) for label, text in lines]
         if self.mode == "plain":
             self._write("".join(f"{label}\t{_one_line(text)}\n" for label, text in lines))
             return

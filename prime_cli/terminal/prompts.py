@@ -96,10 +96,10 @@ def can_ask(err: Stream) -> bool:
 
 def _answer(question: str, err: Stream) -> str:
     """One line, without its blanks; raises Declined when it never ends (Ctrl-D)."""
-    told = clean(question)
+    text = clean(question)
     line = ""
     with _ending_the_line(err):
-        err.write(f"{told if err.columns is None else wrapped(err.fit(told), err.columns - 1)} ")
+        err.write(f"{text if err.columns is None else wrapped(err.fit(text), err.columns - 1)} ")
         line = sys.stdin.readline()
     if not line.endswith("\n"):
         err.write("\n")

@@ -44,9 +44,9 @@ class Stream:
         """The width of the terminal behind it; None where there is none, or it does not say."""
         if not self.is_tty or self.target is None:
             return None
-        told = self._environ.get("COLUMNS", "")
-        if told.isdecimal() and int(told):
-            return int(told)
+        columns = self._environ.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns):
+            return int(columns)
         try:
             return os.get_terminal_size(self.target.fileno()).columns or None
         except (OSError, ValueError):

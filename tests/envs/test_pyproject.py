@@ -151,8 +151,8 @@ def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources
     assert LockedPackage("dataset-tools", "", None, (digest_file(tools),), url) in lock.packages
 
     monkeypatch.setenv("PRIME_HOME", str(tmp_path / "elsewhere"))
-    places = LookupContext(tmp_path, hub=lambda: hub, owner="ada")
-    subject = obtain_environment(EnvRef.parse(str(published.ref)), places, Silent())
+    lookup = LookupContext(tmp_path, hub=lambda: hub, owner="ada")
+    subject = obtain_environment(EnvRef.parse(str(published.ref)), lookup, Silent())
     progress = Silent()
     prepare_interpreter(subject.package, lock=subject.lock, progress=progress)
     assert progress.said[0].startswith("Using the lock from the hub")

@@ -69,9 +69,9 @@ def run_live(
     if url:
         endpoint = Endpoint(model, url, Secret(KEY), price=price)
     prepared = prepared_run(planned, endpoint, retry_errors=retry_errors)
-    around = RunContext(folder, os.environ, progress or Silent(), budget=budget)
-    access = access_to(passed or {}, prepared, around)
-    return run_with(prepared, interpreter, access, around, resumed=resumed)
+    context = RunContext(folder, os.environ, progress or Silent(), budget=budget)
+    access = access_to(passed or {}, prepared, context)
+    return run_with(prepared, interpreter, access, context, resumed=resumed)
 
 
 def prepared_run(plan: EvalPlan, endpoint: Endpoint, **more: Any) -> PreparedRun:

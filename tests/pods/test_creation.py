@@ -39,7 +39,7 @@ def test_what_it_comes_to_is_price_times_hours() -> None:
     plan = planned(life=timedelta(hours=2))
     assert (plan.price, plan.bill) == (1.65, 3.3)
     assert plan.stop_at == NOW + timedelta(hours=2)
-    assert plan.told["stop_at"] == "2026-11-21T14:00:00Z"
+    assert plan.summary["stop_at"] == "2026-11-21T14:00:00Z"
 
 
 def test_it_is_there_for_a_day_where_nothing_is_said() -> None:
@@ -128,8 +128,8 @@ def test_a_name_alone_is_taken_from_the_environment() -> None:
 
 def test_values_of_variables_are_neither_told_nor_in_a_traceback() -> None:
     plan = planned(variables=(Variable("TOKEN", "s3cret"),))
-    assert plan.told["variables"] == ["TOKEN"]
-    assert "s3cret" not in f"{plan!r}{plan.told}"
+    assert plan.summary["variables"] == ["TOKEN"]
+    assert "s3cret" not in f"{plan!r}{plan.summary}"
 
 
 def test_names_are_made_of_the_gpu_and_of_nobody_elses() -> None:

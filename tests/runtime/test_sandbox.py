@@ -99,7 +99,7 @@ def test_only_its_own_tmp_can_be_written(findings: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize("who", [pytest.param("root", marks=needs_root), "a user"])
 def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -> None:
     python = require("/usr/bin/python3")
-    within = sandbox.wrap_bare([python, "-I", "-c", OPEN_ALL_FOR_WRITING])
+    within = sandbox.wrap_system_program([python, "-I", "-c", OPEN_ALL_FOR_WRITING])
     prefix = AS_USER if who == "a user" and os.geteuid() == 0 else ()
     said = run([*prefix, *within], cwd=Path("/"))
     assert said.ok, said.err
@@ -112,7 +112,7 @@ def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -
 @needs_root
 def test_what_tells_of_the_machine_is_not_read_by_root(sandbox: Sandbox) -> None:
     look = "for f in /proc/keys /proc/timer_list; do head -c 1 $f && echo $f; done; ls /proc/acpi"
-    said = run(sandbox.wrap_bare(["/bin/sh", "-c", look]), cwd=Path("/"))
+    said = run(sandbox.wrap_system_program(["/bin/sh", "-c", look]), cwd=Path("/"))
     assert said.out == ""
 
 

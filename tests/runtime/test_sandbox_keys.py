@@ -103,7 +103,7 @@ def found_by(who: str, home: Path, *, sandbox: Sandbox | None) -> list[str]:
     command = [python, "-I", "-c", SEARCH, *tops]
     variables = process_variables(holder)
     if sandbox is not None:
-        command = sandbox.wrap_bare(command) if another else sandbox.wrap(command)
+        command = sandbox.wrap_system_program(command) if another else sandbox.wrap(command)
         variables = sandbox.variables(variables)
     told = [f"{name}={value}" for name, value in variables.items()]
     shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", "/usr/bin/env", "-i", *told, *command]

@@ -88,18 +88,18 @@ def bundle(
         tuple(data or ()),
         not no_sources,
     )
-    around = BundleContext(
+    context = BundleContext(
         session.hub,
         session.config.home.value,
         session.progress,
         trust_policy_of(session),
         session.config.offline,
     )
-    plan = plan_bundle(wish, around)
+    plan = plan_bundle(wish, context)
     if dry_run:
         _show_plan(plan, session.output)
         return
-    _tell(target, make_bundle(plan, around, target), session.output)
+    _tell(target, make_bundle(plan, context, target), session.output)
 
 
 def _target(environments: list[str] | None, file: Path | None, *, force: bool) -> Path:

@@ -100,8 +100,8 @@ def check(
     checked = check_environment(
         environment,
         options,
-        session.places(trust_policy_of(session)),
-        session.surroundings(given=given.values),
+        session.lookup_context(trust_policy_of(session)),
+        session.run_context(given=given.values),
         hub_only=hub,
     )
     show_report(session.output, checked.report)
@@ -122,10 +122,10 @@ def upload_check(session: Session, *, required: bool) -> WheelExaminer:
     from prime_cli.evals.planning.locate import environment_of_wheel
 
     def examine(wheel: Path, project: Project) -> CheckReport:
-        around = RunContext(
+        context = RunContext(
             Path.cwd(), os.environ, session.progress, offline=session.config.offline
         )
-        checked = check_subject(environment_of_wheel(wheel, project), CheckOptions(), around)
+        checked = check_subject(environment_of_wheel(wheel, project), CheckOptions(), context)
         log_report(session.output, checked.report)
         if checked.failure is not None:
             raise checked.failure

@@ -26,21 +26,21 @@ from prime_cli.session import Session
 
 
 def prepare_run(
-    session: Session, request: EvalRequest, places: LookupContext, options: ResumeOptions
+    session: Session, request: EvalRequest, lookup: LookupContext, options: ResumeOptions
 ) -> tuple[PreparedRun, SavedRun | None]:
     """What is to be run, and the run that it goes on with, if any."""
     check_resume(request, options)
     resume = options.resume
     if resume:
-        return _prepare_named(session, request, places, resume)
+        return _prepare_named(session, request, lookup, resume)
     if not request.environment:
-        raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(places))
-    prepared = prepare(request, places, os.environ, session.progress)
+        raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(lookup))
+    prepared = prepare(request, lookup, os.environ, session.progress)
     if options.new:
         return prepared, None
     if resume is None:
-        return prepared, _offered(session, prepared, places)
-    return _find(session, request, prepared, places)
+        return prepared, _offered(session, prepared, lookup)
+    return _find(session, request, prepared, lookup)
 
 
 def check_resume(request: EvalRequest, options: ResumeOptions) -> None:
@@ -54,26 +54,26 @@ def check_resume(request: EvalRequest, options: ResumeOptions) -> None:
         )
 
 
-def _what_to_name(places: LookupContext) -> str:
+def _what_to_name(lookup: LookupContext) -> str:
     from prime_cli.runs.listing import list_runs
     from prime_cli.runs.manifest import CAPPED, INTERRUPTED, STOPPED
 
-    stopped = [run for run in list_runs(places.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
+    stopped = [run for run in list_runs(lookup.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
     if not stopped:
         return "or a run to go on with: `--resume RUN`"
     return f"or a run to go on with, the newest is `prime eval run --resume {stopped[0].run_id}`"
 
 
 def _prepare_named(
-    session: Session, request: EvalRequest, places: LookupContext, name: str
+    session: Session, request: EvalRequest, lookup: LookupContext, name: str
 ) -> tuple[PreparedRun, SavedRun]:
     from prime_cli.runs.listing import find_run
 
-    run = find_run(name, places.cwd)
+    run = find_run(name, lookup.cwd)
     manifest = resumable_manifest(run)
     request = request_of_run(request, manifest)
     before = manifest.plan.environment
-    prepared = prepare(request, places, os.environ, session.progress, before=before)
+    prepared = prepare(request, lookup, os.environ, session.progress, before=before)
     _say_what_goes_on(session, run, prepared)
     return prepared, run
 
@@ -91,22 +91,22 @@ def _say_what_goes_on(session: Session, run: SavedRun, prepared: PreparedRun) ->
 
 
 def _find(
-    session: Session, request: EvalRequest, prepared: PreparedRun, places: LookupContext
+    session: Session, request: EvalRequest, prepared: PreparedRun, lookup: LookupContext
 ) -> tuple[PreparedRun, SavedRun | None]:
-    run = newest_run(prepared.plan, places.cwd, retry_errors=request.retry_errors)
+    run = newest_run(prepared.plan, lookup.cwd, retry_errors=request.retry_errors)
     if run is None:
         session.output.say("No run of this plan is here to be resumed: a new one begins")
         return prepared, None
     _say_what_goes_on(session, run, prepared)
     before = resumable_manifest(run).plan.environment
     if before.ref and before.sha256 != prepared.plan.environment.sha256:
-        prepared = prepare(request, places, os.environ, session.progress, before=before)
+        prepared = prepare(request, lookup, os.environ, session.progress, before=before)
     return prepared, run
 
 
-def _offered(session: Session, prepared: PreparedRun, places: LookupContext) -> SavedRun | None:
+def _offered(session: Session, prepared: PreparedRun, lookup: LookupContext) -> SavedRun | None:
     """The unfinished run of this very plan, if the user wants it: it is never resumed unasked."""
-    run = interrupted_run(prepared.plan, places.cwd)
+    run = interrupted_run(prepared.plan, lookup.cwd)
     if run is None or session.quiet:
         return None
     name = run.folder.run_id

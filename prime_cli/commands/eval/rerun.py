@@ -151,7 +151,7 @@ def rerun(
     from prime_cli.evals.rerun.rerun import prepare_rerun, run_rerun
     from prime_cli.evals.rerun.source import find_source
 
-    places = session.places(trust_policy_of(session))
+    lookup = session.lookup_context(trust_policy_of(session))
     request = EvalRequest(
         environment="",
         model=model,
@@ -169,9 +169,9 @@ def rerun(
         allow_net=allow_net,
         only_gateway=only_gateway,
     )
-    source = find_source(run, places.cwd, places.hub)
-    again = prepare_rerun(source, request, places, os.environ, session.progress, force=force)
-    result = run_rerun(again, session.surroundings(given=given.values))
+    source = find_source(run, lookup.cwd, lookup.hub)
+    again = prepare_rerun(source, request, lookup, os.environ, session.progress, force=force)
+    result = run_rerun(again, session.run_context(given=given.values))
     _show_rerun(session, result, source)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)
@@ -229,7 +229,7 @@ def rescore(
     from prime_cli.evals.rerun.source import find_source
     from prime_cli.models.registry import load_registry
 
-    places = session.places(trust_policy_of(session))
+    lookup = session.lookup_context(trust_policy_of(session))
     told = {
         "concurrency": max_concurrent,
         "max_cost": max_cost,
@@ -247,10 +247,10 @@ def rescore(
         force=force,
         plan={name: value for name, value in told.items() if value is not None},
     )
-    source = find_source(run, places.cwd, places.hub)
-    rescoring = prepare_rescoring(source, changes, places, session.progress)
-    registry = load_registry(endpoints_path, places.cwd, os.environ)
-    result = score_again(rescoring, registry, session.surroundings(given=given.values))
+    source = find_source(run, lookup.cwd, lookup.hub)
+    rescoring = prepare_rescoring(source, changes, lookup, session.progress)
+    registry = load_registry(endpoints_path, lookup.cwd, os.environ)
+    result = score_again(rescoring, registry, session.run_context(given=given.values))
     _show_rerun(session, result, source, resumable=False, only=changes.examples)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

@@ -94,8 +94,8 @@ def run(
                 "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
                 hint="hold its runs to limits afterwards with `prime eval gate RUN`",
             )
-        places = session.places(trust_policy_of(session))
-        run_suite(session, request, places, resume, push=pushed.push, given=given.values)
+        lookup = session.lookup_context(trust_policy_of(session))
+        run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
         return
     if dataset.save_to_hf_hub:
         from prime_cli.commands.eval.export import check_dataset_push
@@ -104,8 +104,8 @@ def run(
     elif dataset.hf_hub_dataset_name:
         session.output.warn("`-D` names a data set, which only `-H` pushes")
     gates = prepare_gates(session, limits, reports)
-    around = session.surroundings(given=given.values)
-    result = _evaluate(session, request, around, resume, verbose=accepted.verbose)
+    context = session.run_context(given=given.values)
+    result = _evaluate(session, request, context, resume, verbose=accepted.verbose)
     _show(session, result, verbose=accepted.verbose)
     judgement = apply_gates(gates, session, result.folder.path, result.summary)
     if pushed.push:
@@ -123,14 +123,14 @@ def run(
 def _evaluate(
     session: Session,
     request: EvalRequest,
-    around: RunContext,
+    context: RunContext,
     resume: ResumeOptions,
     *,
     verbose: bool,
 ) -> EvalResult:
-    places = session.places(trust_policy_of(session))
+    lookup = session.lookup_context(trust_policy_of(session))
     try:
-        prepared, resumed = prepare_run(session, request, places, resume)
+        prepared, resumed = prepare_run(session, request, lookup, resume)
     except NotFound as error:
         raise _perhaps_a_command(error, request.environment) from error
     _remember(request.model, prepared)
@@ -138,8 +138,8 @@ def _evaluate(
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {describe_limits(limits_folder())}")
-    announce_cost(session, prepared, resumed, places.cwd, verbose=verbose)
-    return run_evaluation(prepared, around, resumed)
+    announce_cost(session, prepared, resumed, lookup.cwd, verbose=verbose)
+    return run_evaluation(prepared, context, resumed)
 
 
 def _remember(model: str | None, prepared: PreparedRun) -> None:

@@ -31,7 +31,7 @@ from prime_cli.session import Session
 def run_suite(
     session: Session,
     request: EvalRequest,
-    places: LookupContext,
+    lookup: LookupContext,
     options: ResumeOptions,
     *,
     push: bool,
@@ -46,19 +46,19 @@ def run_suite(
         raise NotFound(f"There is no {path}", hint="name the TOML file of a suite")
     check_resume(request, options)
     suite = load_suite(path).overridden(request)
-    folder, before = _folder(session, suite, places.cwd, options.resume)
+    folder, before = _folder(session, suite, lookup.cwd, options.resume)
     record = begin_record(suite, folder, before)
-    budget = budget_for(suite.limits, record, places.cwd)
+    budget = budget_for(suite.limits, record, lookup.cwd)
     session.output.say(f"Suite {record.suite_id}: {len(suite.cells)} evaluations of {path.name}")
-    around = session.surroundings(budget, given=given)
-    result = SuiteRun(suite, folder, record, places, around).execute()
+    context = session.run_context(budget, given=given)
+    result = SuiteRun(suite, folder, record, lookup, context).execute()
     show_leaderboard(session.output, result.leaderboard)
     session.output.say(f"Saved in {relative_path(str(folder.path))}")
     if push:
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
-                push_at_end(session, places.cwd / cell.path)
-    _end(session, result, suite, places.cwd)
+                push_at_end(session, lookup.cwd / cell.path)
+    _end(session, result, suite, lookup.cwd)
 
 
 def _folder(

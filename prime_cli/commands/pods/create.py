@@ -135,7 +135,7 @@ def create(
         wishes = ask_open(session.output, offer, wishes)
     plan = plan_creation(offer, wishes, now=datetime.now(UTC), ends_pods=ours)
     if dry_run:
-        session.output.show(plan.told, lines=plan_lines(plan))
+        session.output.show(plan.summary, lines=plan_lines(plan))
         return
     _agree(session, plan)
     order = Order(plan, key, taken)

@@ -77,51 +77,51 @@ class CheckResult:
 
 
 def check_environment(
-    text: str, options: CheckOptions, places: LookupContext, around: RunContext, *, hub_only: bool
+    text: str, options: CheckOptions, lookup: LookupContext, context: RunContext, *, hub_only: bool
 ) -> CheckResult:
     """Check what `text` names: a folder, a wheel, or an environment of the hub.
 
     An environment that does not build or load is reported, not raised. Raises NotFound,
     BadProject, Unreachable (packages cannot be fetched), IntegrityError.
     """
-    located = locate(text, places, around.progress, hub_only=hub_only)
+    located = locate(text, lookup, context.progress, hub_only=hub_only)
     try:
-        subject = obtain_environment(located, places, around.progress)
+        subject = obtain_environment(located, lookup, context.progress)
     except EnvironmentFailed as error:
         build = failed("build", error.message, error.hint or "see what the build backend says")
         report = _report(str(located), [build], wheel_sha256=None)
         return CheckResult(report, error)
-    allowed = places.env_vars.get(subject.environment.slug, ())
-    names = with_always_allowed(options.env_vars, allowed, around.variables)
-    return check_subject(subject, replace(options, env_vars=names), around)
+    allowed = lookup.env_vars.get(subject.environment.slug, ())
+    names = with_always_allowed(options.env_vars, allowed, context.variables)
+    return check_subject(subject, replace(options, env_vars=names), context)
 
 
 def check_subject(
-    subject: ResolvedEnvironment, options: CheckOptions, around: RunContext
+    subject: ResolvedEnvironment, options: CheckOptions, context: RunContext
 ) -> CheckResult:
     """The same for a wheel that is at hand."""
-    return _Checking(subject, options, around).run()
+    return _Checking(subject, options, context).run()
 
 
 class _Checking:
     def __init__(
-        self, subject: ResolvedEnvironment, options: CheckOptions, around: RunContext
+        self, subject: ResolvedEnvironment, options: CheckOptions, context: RunContext
     ) -> None:
         self._subject = subject
         self._options = options
-        self._around = around
+        self._context = context
         self._declaration: Declaration = read_declaration(subject.pyproject)
         self._declared = declared_keys(subject.package.path)
         self._plan = _plan(subject, options)
-        passed = passed_keys(self._plan, self._declared, around.variables, around.progress)
-        keys = known_keys(_ENDPOINT, Registry(), around.environ)
-        self._variables = shared_variables(self._plan, passed, around.variables, keys)
-        self._scrub = Scrubber(secrets_of(_ENDPOINT, around.environ, passed))
+        passed = passed_keys(self._plan, self._declared, context.variables, context.progress)
+        keys = known_keys(_ENDPOINT, Registry(), context.environ)
+        self._variables = shared_variables(self._plan, passed, context.variables, keys)
+        self._scrub = Scrubber(secrets_of(_ENDPOINT, context.environ, passed))
 
     def run(self) -> CheckResult:
         checks = {
             check.id: check
-            for check in inspect_package(self._subject, self._declared, self._around.environ)
+            for check in inspect_package(self._subject, self._declared, self._context.environ)
         }
         if checks["build"].status == "fail":
             message = checks["build"].sentence
@@ -138,15 +138,15 @@ class _Checking:
         return self._closed(checks, None, interpreter, first)
 
     def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:
-        subject, options, around = self._subject, self._options, self._around
-        progress = around.progress
+        subject, options, context = self._subject, self._options, self._context
+        progress = context.progress
         interpreter = prepare_interpreter(
             subject.package,
             lock=subject.lock,
             verifiers=options.verifiers,
             python=options.python,
             extra_wheels=subject.beside,
-            offline=around.offline,
+            offline=context.offline,
             progress=progress,
             variables=self._variables,
         )
@@ -163,12 +163,14 @@ class _Checking:
         return fresh, first, second
 
     def _bench(self, interpreter: Interpreter) -> ProbeSetup:
-        options, around = self._options, self._around
+        options, context = self._options, self._context
         logs = make_folder(prime_home() / "cache" / "checks")
         log = logs / f"{self._subject.environment.name}.log"
         log.unlink(missing_ok=True)
-        judges = around.environ if options.judges else {}
-        registry = load_registry(None, around.cwd, around.environ) if options.judges else Registry()
+        judges = context.environ if options.judges else {}
+        registry = (
+            load_registry(None, context.cwd, context.environ) if options.judges else Registry()
+        )
         return ProbeSetup(
             plan=self._plan,
             interpreter=interpreter,
@@ -179,7 +181,7 @@ class _Checking:
             log=log,
             judges=judges,
             registry=registry,
-            offline=around.offline,
+            offline=context.offline,
         )
 
     def _closed(

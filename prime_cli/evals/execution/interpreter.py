@@ -30,7 +30,7 @@ WORKSPACE = "workspace"
 def choose_interpreter(
     plan: EvalPlan,
     subject: ResolvedEnvironment,
-    around: RunContext,
+    context: RunContext,
     sandbox: Sandbox | None = None,
     *,
     before: InterpreterFacts | None = None,
@@ -45,10 +45,10 @@ def choose_interpreter(
     found = None
     if pinned is None and (before is None or before.found_by == WORKSPACE):
         found = workspace_interpreter(
-            plan, subject, cwd=around.cwd, environ=around.environ, progress=around.progress
+            plan, subject, cwd=context.cwd, environ=context.environ, progress=context.progress
         )
     if found is not None:
-        around.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+        context.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
         return found
     return prepare_interpreter(
         subject.package,
@@ -57,8 +57,8 @@ def choose_interpreter(
         verifiers=plan.verifiers,
         python=plan.python,
         extra_wheels=subject.beside,
-        offline=around.offline,
-        progress=around.progress,
+        offline=context.offline,
+        progress=context.progress,
         sandbox=sandbox,
         variables=variables,
     )

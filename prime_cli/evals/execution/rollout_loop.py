@@ -159,7 +159,7 @@ class RolloutLoop:
             gateway.token,
             work,
             setup.access.variables,
-            socket=None if walls is None else walls.door,
+            socket=None if walls is None else walls.gateway_socket,
         )
         spec = msgspec.structs.replace(spec, offline=setup.context.offline)
         origin = setup.prepared.origin

@@ -48,7 +48,7 @@ class EvalResult:
 
 def run_evaluation(
     prepared: PreparedRun,
-    around: RunContext,
+    context: RunContext,
     resumed: SavedRun | None = None,
     *,
     begun: Begun | None = None,
@@ -66,25 +66,25 @@ def run_evaluation(
         require_same(before, plan)
         if resumed is not None and is_complete(resumed, plan, retry_errors=prepared.retry_errors):
             summary = resumed.summary()
-            around.progress.say(f"Nothing left to run: {_what_is_there(summary)}")
+            context.progress.say(f"Nothing left to run: {_what_is_there(summary)}")
             return EvalResult(resumed.folder, summary, plan)
-    access = grant_access(prepared, around)
+    access = grant_access(prepared, context)
     facts = before.interpreter if before is not None else None
     pinned = None
     if before is not None and resumed is not None and before.rerun_of:
         pinned = saved_lock(resumed.folder, facts)
-    with around.turn:
+    with context.turn:
         interpreter = choose_interpreter(
             plan,
             prepared.subject,
-            around,
+            context,
             access.sandbox,
             before=facts,
             pinned=pinned,
             variables=access.variables,
         )
     folder = resumed.folder if resumed is not None else None
-    return run_with(prepared, interpreter, access, around, resumed=folder, begun=begun)
+    return run_with(prepared, interpreter, access, context, resumed=folder, begun=begun)
 
 
 def _what_is_there(summary: Summary) -> str:
@@ -103,15 +103,15 @@ def run_with(
     prepared: PreparedRun,
     interpreter: Interpreter,
     access: WorkerAccess,
-    around: RunContext,
+    context: RunContext,
     *,
     resumed: RunFolder | None = None,
     begun: Begun | None = None,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
     plan, origin = prepared.plan, prepared.origin
-    budget = around.budget or budget_of(plan)
-    setup = _set_up(prepared, interpreter, access, around, budget, resumed)
+    budget = context.budget or budget_of(plan)
+    setup = _set_up(prepared, interpreter, access, context, budget, resumed)
     folder = setup.folder
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -119,20 +119,20 @@ def run_with(
         if earlier.manifest is not None:
             require_same(earlier.manifest, plan)
             require_same_packages(earlier.manifest, facts_of(interpreter))
-        if budget is not None and around.budget is None:
+        if budget is not None and context.budget is None:
             spent = sum_of(earlier.spent.values())
-            require_room(budget, spent, folder.run_id, plan, around.progress)
+            require_room(budget, spent, folder.run_id, plan, context.progress)
         record = RunRecord(setup, earlier)
         if begun is not None:
             begun(folder)
         if resumed is None and origin is not None and origin.lay_out is not None:
             origin.lay_out(folder, earlier.tally, setup.scrub)
-        summary, signal = SessionRunner(setup, earlier, record).execute(around.progress)
+        summary, signal = SessionRunner(setup, earlier, record).execute(context.progress)
     cache = setup.gateway.cache
     if cache is not None:
         cache.prune()
         if cache.trouble is not None:
-            around.progress.warn(f"Not all answers could be kept: {cache.trouble}")
+            context.progress.warn(f"Not all answers could be kept: {cache.trouble}")
     return EvalResult(folder, summary, plan, signal)
 
 
@@ -140,7 +140,7 @@ def _set_up(
     prepared: PreparedRun,
     interpreter: Interpreter,
     access: WorkerAccess,
-    around: RunContext,
+    context: RunContext,
     budget: Budget | None,
     resumed: RunFolder | None,
 ) -> RunSetup:
@@ -148,13 +148,13 @@ def _set_up(
     plan = prepared.plan
     prices = prepared.prices or load_prices()
     scrub = Scrubber(
-        secrets_of(prepared.endpoint, around.environ, access.passed, prepared.registry)
+        secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)
     )
     cache = open_cache(scrub) if plan.cache else None
-    parent = runs_folder(plan.environment.name, plan.model, around.cwd)
+    parent = runs_folder(plan.environment.name, plan.model, context.cwd)
     return RunSetup(
         prepared=prepared,
-        context=around,
+        context=context,
         folder=resumed or new_run_folder(parent),
         interpreter=interpreter,
         access=access,
@@ -170,7 +170,7 @@ def _set_up(
         ),
         prices=prices,
         scrub=scrub,
-        namespace=namespace_for(plan, around.progress),
+        namespace=namespace_for(plan, context.progress),
     )
 
 

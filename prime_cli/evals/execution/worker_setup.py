@@ -30,24 +30,24 @@ from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
 
 
-def grant_access(prepared: PreparedRun, around: RunContext) -> WorkerAccess:
+def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
     """What the plan lets the environment reach, said aloud; raises as the functions below."""
     plan, wheel = prepared.plan, prepared.subject.package.path
     sandbox = sandbox_for(plan)
-    warn_of_uncounted(plan, wheel, around.budget, around.progress)
-    passed = passed_keys(plan, declared_keys(wheel), around.variables, around.progress)
-    return access_to(passed, prepared, around, sandbox)
+    warn_of_uncounted(plan, wheel, context.budget, context.progress)
+    passed = passed_keys(plan, declared_keys(wheel), context.variables, context.progress)
+    return access_to(passed, prepared, context, sandbox)
 
 
 def access_to(
     passed: Mapping[str, str],
     prepared: PreparedRun,
-    around: RunContext,
+    context: RunContext,
     sandbox: Sandbox | None = None,
 ) -> WorkerAccess:
-    """What of the variables `around` the environment is given, which may read those `passed`."""
-    keys = known_keys(prepared.endpoint, prepared.registry, around.environ, prepared.asked)
-    variables = shared_variables(prepared.plan, passed, around.variables, keys)
+    """What of the caller's variables the environment is given; it may read those `passed`."""
+    keys = known_keys(prepared.endpoint, prepared.registry, context.environ, prepared.asked)
+    variables = shared_variables(prepared.plan, passed, context.variables, keys)
     return WorkerAccess(passed, variables, sandbox)
 
 

@@ -61,7 +61,7 @@ EnvironmentLocation = Path | EnvRef
 
 def locate(
     text: str,
-    places: LookupContext,
+    lookup: LookupContext,
     progress: Progress,
     *,
     hub_only: bool = False,
@@ -73,14 +73,14 @@ def locate(
     names without a version. Raises NotFound, BadReference, or UsageError where several owners have
     the name or the lock cannot be read.
     """
-    local = None if hub_only else choose_local(text, places.cwd, progress)
+    local = None if hub_only else choose_local(text, lookup.cwd, progress)
     if local is not None:
         return local
-    locked = locked_ref(text, places.cwd) if obey_lock else None
+    locked = locked_ref(text, lookup.cwd) if obey_lock else None
     if locked is not None:
         progress.say(f"`{text}` is {locked}, as prime.lock says; `@latest` takes the newest")
         return locked
-    return resolve_name(places.hub(), text, progress=progress)
+    return resolve_name(lookup.hub(), text, progress=progress)
 
 
 def at_version_of(
@@ -113,24 +113,24 @@ class ResolvedEnvironment:
 
 
 def obtain_environment(
-    located: EnvironmentLocation, places: LookupContext, progress: Progress
+    located: EnvironmentLocation, lookup: LookupContext, progress: Progress
 ) -> ResolvedEnvironment:
     """Fetch the wheel of a hub's environment, or build that of a project.
 
     Raises what building or fetching raises; LoadFailed for a wheel that holds no module.
     """
-    owner = places.owner
+    owner = lookup.owner
     if isinstance(located, EnvRef):
-        subject, owner = _from_hub(located, places, progress), located.owner
+        subject, owner = _from_hub(located, lookup, progress), located.owner
     elif located.suffix == ".whl":
         subject = _from_wheel(located)
     else:
-        subject = _from_folder(located, progress, offline=places.offline)
-    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+        subject = _from_folder(located, progress, offline=lookup.offline)
+    return replace(subject, beside=lambda: _beside(subject, owner, lookup, progress))
 
 
 def cached_environment(
-    environment: PlannedEnvironment, places: LookupContext, progress: Progress
+    environment: PlannedEnvironment, lookup: LookupContext, progress: Progress
 ) -> ResolvedEnvironment | None:
     """The wheel that `environment` had, if its very bytes are still on this disk.
 
@@ -139,38 +139,38 @@ def cached_environment(
     wheel = WheelStore(prime_home()).find_any(environment.sha256)
     if wheel is None:
         return None
-    owner = places.owner
+    owner = lookup.owner
     if environment.ref:
         ref = EnvRef.parse(environment.ref)
         owner = ref.owner
-        places.trust.require_trusted(places.hub().of(owner), ref, environment.sha256)
+        lookup.trust.require_trusted(lookup.hub().of(owner), ref, environment.sha256)
     subject = replace(_subject(read_package(wheel)), environment=environment)
-    return replace(subject, beside=lambda: _beside(subject, owner, places, progress))
+    return replace(subject, beside=lambda: _beside(subject, owner, lookup, progress))
 
 
 def _beside(
-    subject: ResolvedEnvironment, owner: str | None, places: LookupContext, progress: Progress
+    subject: ResolvedEnvironment, owner: str | None, lookup: LookupContext, progress: Progress
 ) -> list[WheelPackage]:
     # What is only here may need what its author published on the hub in the box; a hub elsewhere
     # is not asked for packages of an environment that it does not have.
-    if owner is None or not (subject.environment.ref or places.hub().in_process):
+    if owner is None or not (subject.environment.ref or lookup.hub().in_process):
         return []
     requirements = parse_requirements(subject.package.facts.requires_dist)
     found = fetch_dependencies(
         owner,
         requirements,
-        hub=places.hub,
+        hub=lookup.hub,
         progress=progress,
-        offline=places.offline,
-        trust=places.trust,
+        offline=lookup.offline,
+        trust=lookup.trust,
         wheels=(subject.package.sha256,),
     )
     return [fetched.package for fetched in found]
 
 
-def _from_hub(ref: EnvRef, places: LookupContext, progress: Progress) -> ResolvedEnvironment:
+def _from_hub(ref: EnvRef, lookup: LookupContext, progress: Progress) -> ResolvedEnvironment:
     fetched = fetch_wheel(
-        places.hub(), ref, progress=progress, offline=places.offline, trust=places.trust
+        lookup.hub(), ref, progress=progress, offline=lookup.offline, trust=lookup.trust
     )
     defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
     subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)

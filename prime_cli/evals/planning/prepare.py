@@ -78,7 +78,7 @@ class PreparedRun:
 
 def prepare(
     request: EvalRequest,
-    places: LookupContext,
+    lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
     *,
@@ -95,7 +95,7 @@ def prepare(
     # A run that goes on keeps its version, whatever was locked since.
     located = locate(
         request.environment,
-        places,
+        lookup,
         progress,
         hub_only=request.hub_only,
         obey_lock=before is None,
@@ -103,20 +103,20 @@ def prepare(
     if before is not None:
         located = at_version_of(located, before)
     return prepare_with(
-        lambda: obtain_environment(located, places, progress), request, places, environ, progress
+        lambda: obtain_environment(located, lookup, progress), request, lookup, environ, progress
     )
 
 
 def prepare_with(
     get_subject: Callable[[], ResolvedEnvironment],
     request: EvalRequest,
-    places: LookupContext,
+    lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
 ) -> PreparedRun:
     """The same for an environment that `get_subject` brings, once the endpoint has answered."""
     check_labels(request.tags, request.note)
-    registry = load_registry(request.endpoints_path, places.cwd, environ)
+    registry = load_registry(request.endpoints_path, lookup.cwd, environ)
     prices = load_prices()
     headers = parse_headers(request.headers)
     endpoint = resolve_endpoint(
@@ -127,14 +127,14 @@ def prepare_with(
         environ,
         provider=request.provider,
         headers=headers,
-        offline=places.offline,
+        offline=lookup.offline,
     )
     if endpoint.said:
         progress.say(endpoint.said)
     recording = None
     asked = model_flags_of(request)
     if endpoint.model.startswith(REPLAY):
-        recording = open_recording(endpoint.model, places.cwd)
+        recording = open_recording(endpoint.model, lookup.cwd)
         endpoint = replace(endpoint, model=recording.model)
         request = sized_to_recording(recording, request)
     said = asyncio.run(check_endpoint(endpoint))
@@ -143,7 +143,7 @@ def prepare_with(
     priced = prices.with_stated(said.prices)
     require_prices(request.max_cost, endpoint, priced)
     subject = get_subject()
-    allowed = places.env_vars.get(subject.environment.slug, ())
+    allowed = lookup.env_vars.get(subject.environment.slug, ())
     plan = make_plan(
         replace(request, env_vars=with_always_allowed(request.env_vars, allowed, environ)),
         subject.environment,
@@ -155,7 +155,7 @@ def prepare_with(
     labels = Labels(
         tags=request.tags,
         note=request.note,
-        revision=revision_of(_code_folder(plan, places.cwd)),
+        revision=revision_of(_code_folder(plan, lookup.cwd)),
     )
     return PreparedRun(
         plan,

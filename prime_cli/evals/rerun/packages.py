@@ -30,7 +30,7 @@ from prime_cli.wire.locks import Lock
 def obtain_same_environment(
     run_id: str,
     environment: PlannedEnvironment,
-    places: LookupContext,
+    lookup: LookupContext,
     progress: Progress,
     *,
     force: bool = False,
@@ -41,11 +41,11 @@ def obtain_same_environment(
     """
     found, why = None, ""
     if environment.ref is not None:
-        found, why = _try(EnvRef.parse(environment.ref), places, progress)
+        found, why = _try(EnvRef.parse(environment.ref), lookup, progress)
     if found is None or found.environment.sha256 != environment.sha256:
-        found = cached_environment(environment, places, progress) or found
+        found = cached_environment(environment, lookup, progress) or found
     if found is None and environment.path is not None:
-        found, why = _try(Path(environment.path), places, progress)
+        found, why = _try(Path(environment.path), lookup, progress)
     if found is not None and (force or found.environment.sha256 == environment.sha256):
         return found
     now = found.environment.sha256[:12] if found is not None else f"not to be had{why}"
@@ -58,12 +58,12 @@ def obtain_same_environment(
 
 
 def _try(
-    located: EnvironmentLocation, places: LookupContext, progress: Progress
+    located: EnvironmentLocation, lookup: LookupContext, progress: Progress
 ) -> tuple[ResolvedEnvironment | None, str]:
     if isinstance(located, Path) and not located.exists():
         return None, f": {located} is gone"
     try:
-        return obtain_environment(located, places, progress), ""
+        return obtain_environment(located, lookup, progress), ""
     except (NotFound, Unreachable, Offline) as error:
         return None, f": {error.message}"
 
@@ -102,7 +102,7 @@ def find_lock(
 def same_interpreter(
     prepared: PreparedRun,
     access: WorkerAccess,
-    around: RunContext,
+    context: RunContext,
     *,
     before: InterpreterFacts | None,
     lock: Lock | None,
@@ -113,11 +113,11 @@ def same_interpreter(
     Raises Conflict where it is not as `before`, unless with `force`, and what
     `choose_interpreter` raises.
     """
-    with around.turn:
+    with context.turn:
         interpreter = choose_interpreter(
             prepared.plan,
             prepared.subject,
-            around,
+            context,
             access.sandbox,
             before=before,
             pinned=lock,
@@ -131,5 +131,5 @@ def same_interpreter(
             hint="`--force` runs it with these",
         )
     for difference in found:
-        around.progress.warn(f"Changed: {difference}")
+        context.progress.warn(f"Changed: {difference}")
     return interpreter

@@ -35,7 +35,7 @@ class PreparedRerun:
 def prepare_rerun(
     source: RerunSource,
     request: EvalRequest,
-    places: LookupContext,
+    lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
     *,
@@ -49,10 +49,10 @@ def prepare_rerun(
     before = source.manifest.plan
     prepared = prepare_with(
         lambda: obtain_same_environment(
-            source.name, before.environment, places, progress, force=force
+            source.name, before.environment, lookup, progress, force=force
         ),
         request_of_run(request, source.manifest),
-        places,
+        lookup,
         environ,
         progress,
     )
@@ -97,7 +97,7 @@ def _as_before(plan: EvalPlan, manifest: Manifest) -> EvalPlan:
     )
 
 
-def run_rerun(again: PreparedRerun, around: RunContext) -> EvalResult:
+def run_rerun(again: PreparedRerun, context: RunContext) -> EvalResult:
     """Run it as a run of its own; raises as `run_evaluation`.
 
     Also raises Conflict where interpreter or examples are not those that the run had; what was
@@ -110,16 +110,16 @@ def run_rerun(again: PreparedRerun, around: RunContext) -> EvalResult:
         fingerprint=_fingerprint(again),
     )
     prepared = replace(again.prepared, origin=origin)
-    access = grant_access(prepared, around)
+    access = grant_access(prepared, context)
     interpreter = same_interpreter(
         prepared,
         access,
-        around,
+        context,
         before=before.interpreter,
         lock=again.lock,
         force=again.force,
     )
-    return run_with(prepared, interpreter, access, around)
+    return run_with(prepared, interpreter, access, context)
 
 
 def _fingerprint(again: PreparedRerun) -> str | None:

@@ -64,7 +64,7 @@ class PreparedRescore:
 
 
 def prepare_rescoring(
-    source: RerunSource, changes: RescoreOptions, places: LookupContext, progress: Progress
+    source: RerunSource, changes: RescoreOptions, lookup: LookupContext, progress: Progress
 ) -> PreparedRescore:
     """Find the environment; raises Conflict where it is not to be had as it was.
 
@@ -72,11 +72,11 @@ def prepare_rescoring(
     """
     before, lock = source.manifest.plan, None
     if changes.environment is not None:
-        located = locate(changes.environment, places, progress)
-        subject = obtain_environment(located, places, progress)
+        located = locate(changes.environment, lookup, progress)
+        subject = obtain_environment(located, lookup, progress)
     else:
         subject = obtain_same_environment(
-            source.name, before.environment, places, progress, force=changes.force
+            source.name, before.environment, lookup, progress, force=changes.force
         )
         lock = find_lock(source.manifest, source.folder, subject, force=changes.force)
     own = subject.environment.sha256 == before.environment.sha256
@@ -96,21 +96,21 @@ def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
     return msgspec.structs.replace(before, **told, **changes.plan)
 
 
-def rescore(rescoring: PreparedRescore, registry: Registry, around: RunContext) -> EvalResult:
+def rescore(rescoring: PreparedRescore, registry: Registry, context: RunContext) -> EvalResult:
     """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
     source, changes = rescoring.source, rescoring.changes
     endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
     prepared = PreparedRun(rescoring.plan, rescoring.subject, endpoint, registry)
-    access = grant_access(prepared, around)
+    access = grant_access(prepared, context)
     interpreter = same_interpreter(
         prepared,
         access,
-        around,
+        context,
         before=None if changes.environment else source.manifest.interpreter,
         lock=rescoring.lock,
         force=changes.force,
     )
-    return rescore_in(interpreter, source, changes, prepared, access, around)
+    return rescore_in(interpreter, source, changes, prepared, access, context)
 
 
 def rescore_in(
@@ -119,13 +119,13 @@ def rescore_in(
     changes: RescoreOptions,
     prepared: PreparedRun,
     access: WorkerAccess,
-    around: RunContext,
+    context: RunContext,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
     selection = select_rollouts(source, changes.examples)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:
-        around.progress.say("The environment goes through the saved turns once more")
+        context.progress.say("The environment goes through the saved turns once more")
     recording = None
     if not is_direct:
         if source.folder is None:
@@ -151,7 +151,7 @@ def rescore_in(
     prepared = replace(prepared, recording=recording, origin=origin)
     saved: list[RunFolder] = []
     try:
-        return run_with(prepared, interpreter, access, around, begun=saved.append)
+        return run_with(prepared, interpreter, access, context, begun=saved.append)
     finally:
         for folder in saved:
             with storage_errors(folder.saved):

@@ -106,17 +106,17 @@ class SuiteRun:
         suite: Suite,
         folder: SuiteFolder,
         record: SuiteRecord,
-        places: LookupContext,
-        around: RunContext,
+        lookup: LookupContext,
+        context: RunContext,
     ) -> None:
         self._suite = suite
         self._folder = folder
         self._record = record
-        self._places = places
+        self._lookup = lookup
         self._switchboard = SignalRouter()
         # One at a time: what is fetched and built for one may be what the next needs.
         self._turn = threading.Lock()
-        self._around = replace(around, switchboard=self._switchboard, turn=self._turn)
+        self._context = replace(context, switchboard=self._switchboard, turn=self._turn)
         self._lock = threading.RLock()
         self._telling = threading.Lock()
 
@@ -130,7 +130,7 @@ class SuiteRun:
             self._run_all()
             record = msgspec.structs.replace(self._record, status=self._status(), ended=_now())
             self._save(record)
-            board = make_leaderboard(record, self._around.cwd)
+            board = make_leaderboard(record, self._context.cwd)
             save_leaderboard(self._folder, board)
         return SuiteResult(self._folder, record, board, self._switchboard.signal)
 
@@ -149,20 +149,20 @@ class SuiteRun:
             wait(running)
 
     def _is_over(self) -> bool:
-        budget = self._around.budget
+        budget = self._context.budget
         capped = budget is not None and budget.reason is not None
         return capped or self._switchboard.signal is not None
 
     def _run(self, cell: Cell) -> None:
         """One evaluation, from its request to its end; a failure is written down."""
-        telling = LabelledProgress(self._around.progress, cell.key, self._telling)
-        around = replace(self._around, progress=telling)
+        telling = LabelledProgress(self._context.progress, cell.key, self._telling)
+        context = replace(self._context, progress=telling)
         try:
             resumed = self._earlier(cell)
             with self._turn:
                 prepared = self._prepare(cell, resumed, telling)
             result = run_evaluation(
-                prepared, around, resumed, begun=lambda folder: self._begun(cell, folder)
+                prepared, context, resumed, begun=lambda folder: self._begun(cell, folder)
             )
         except PrimeError as error:
             self._failed(cell, error)
@@ -174,23 +174,23 @@ class SuiteRun:
         self, cell: Cell, resumed: SavedRun | None, telling: LabelledProgress
     ) -> PreparedRun:
         before = resumable_manifest(resumed).plan.environment if resumed is not None else None
-        environ = self._around.environ
-        return prepare(cell.request, self._places, environ, telling, before=before)
+        environ = self._context.environ
+        return prepare(cell.request, self._lookup, environ, telling, before=before)
 
     def _earlier(self, cell: Cell) -> SavedRun | None:
         path = self._of(cell).path
-        return None if path is None else open_run(self._around.cwd / path)
+        return None if path is None else open_run(self._context.cwd / path)
 
     def _of(self, cell: Cell) -> CellRecord:
         with self._lock:
             return next(known for known in self._record.cells if known.key == cell.key)
 
     def _begun(self, cell: Cell, folder: RunFolder) -> None:
-        path = _from(self._around.cwd, folder.path)
+        path = _from(self._context.cwd, folder.path)
         self._put(CellRecord(cell.key, FOUND, folder.run_id, path))
 
     def _ended(self, cell: Cell, result: EvalResult) -> None:
-        path = _from(self._around.cwd, result.folder.path)
+        path = _from(self._context.cwd, result.folder.path)
         status = result.summary.status
         self._put(CellRecord(cell.key, status, result.folder.run_id, path))
 
@@ -210,7 +210,7 @@ class SuiteRun:
         statuses = {cell.status for cell in self._record.cells}
         if self._switchboard.signal is not None:
             return INTERRUPTED
-        budget = self._around.budget
+        budget = self._context.budget
         if RUN_CAPPED in statuses or (budget and budget.reason and statuses != {FINISHED}):
             return CAPPED
         return FINISHED if statuses == {FINISHED} else FAILED

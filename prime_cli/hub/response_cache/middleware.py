@@ -48,28 +48,33 @@ class ResponseCacheMiddleware:
         if scope["type"] != "http" or scope["method"] not in _METHODS:
             await self.app(scope, receive, send)
             return
-        asked = read_cache_request(scope)
-        address = find_address(scope, asked)
+        wanted = read_cache_request(scope)
+        address = find_address(scope, wanted)
         if address is None:
             await self.app(scope, receive, send)
         elif address.is_file:
-            await self._send_file(scope, receive, send, address, asked)
+            await self._send_file(scope, receive, send, address, wanted)
         else:
-            page = await self._find(scope, address, asked)
-            await page.send(scope, send, asked.if_none_match)
+            page = await self._find(scope, address, wanted)
+            await page.send(scope, send, wanted.if_none_match)
 
     async def _send_file(
-        self, scope: Scope, receive: Receive, send: Send, address: CacheAddress, asked: CacheRequest
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        address: CacheAddress,
+        wanted: CacheRequest,
     ) -> None:
         """Send a file that is known and there; of all others the application knows what to say."""
-        if not (asked.anonymous and asked.whole):
+        if not (wanted.anonymous and wanted.whole):
             await self.app(scope, receive, send)
             return
         stamp = None
         try:
             page, serial = await self._look(address)
             if page is not None and page.is_there():
-                await page.send(scope, send, asked.if_none_match)
+                await page.send(scope, send, wanted.if_none_match)
                 return
             stamp = await self._serials.stamp(address.subject)
         except (sqlite3.Error, PrimeError) as error:
@@ -79,9 +84,9 @@ class ResponseCacheMiddleware:
             self.cache.put(address, CacheEntry(page, serial, stamp))
 
     async def _find(
-        self, scope: Scope, address: CacheAddress, asked: CacheRequest
+        self, scope: Scope, address: CacheAddress, wanted: CacheRequest
     ) -> CachedResponse:
-        if not asked.anonymous:
+        if not wanted.anonymous:
             return await render(self.app, scope, packed=address.gzip, private=True)
         try:
             page, serial = await self._look(address)

@@ -44,7 +44,7 @@ class CacheAddress(NamedTuple):
 class CacheRequest(NamedTuple):
     """The headers of a request that matter here; `anonymous` is who sends nothing of a person.
 
-    `whole` is false where a part of a file is asked for.
+    `whole` is false for a range of a file.
     """
 
     accept: str
@@ -54,7 +54,7 @@ class CacheRequest(NamedTuple):
     whole: bool
 
 
-def find_address(scope: Scope, asked: CacheRequest) -> CacheAddress | None:
+def find_address(scope: Scope, wanted: CacheRequest) -> CacheAddress | None:
     """The page that a request is for; None when it is answered in another way.
 
     An address with a query is not kept: there are as many of them as somebody cares to invent.
@@ -65,10 +65,10 @@ def find_address(scope: Scope, asked: CacheRequest) -> CacheAddress | None:
     subject, kind = _read_path(path)
     if kind is _FILE:
         return CacheAddress(path, form="", gzip=False, subject=subject, is_file=True)
-    form = choose_form(asked.accept) if kind is _INDEX else ""
+    form = choose_form(wanted.accept) if kind is _INDEX else ""
     if kind is None or form is None:
         return None
-    return CacheAddress(path, form, accepts_gzip(asked.encoding), subject, is_file=False)
+    return CacheAddress(path, form, accepts_gzip(wanted.encoding), subject, is_file=False)
 
 
 def read_cache_request(scope: Scope) -> CacheRequest:

@@ -10,7 +10,7 @@ from prime_cli.hub import index_pages
 from prime_cli.hub.dispatch import call, hub_of
 from prime_cli.hub.downloads import send_file
 from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
-from prime_cli.hub.middleware import asked_path
+from prime_cli.hub.middleware import original_path
 from prime_cli.hub.routes.requests import read_through, ref_of
 from prime_cli.hub.routes.responses import with_challenge
 from prime_cli.hub.routes.router import Router
@@ -99,7 +99,7 @@ def _package_of(request: Request) -> EnvRef:
 
 def _moved(request: Request, path: str) -> Response | None:
     """The way to the one spelling of an address, which ends in a slash (PEP 503)."""
-    if asked_path(request) == path:
+    if original_path(request) == path:
         return None
     query = f"?{request.url.query}" if request.url.query else ""
     base = path_of(hub_of(request).settings.public_url)

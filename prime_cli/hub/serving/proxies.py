@@ -58,25 +58,27 @@ class ProxyMiddleware:
         state["near"] = not forwarded and (not peer or _is_loopback(peer))
 
     def _follow(self, scope: Scope, peer: str) -> None:
-        said = {
+        forwarded_headers = {
             name: value.decode("latin-1").strip()
             for name, value in scope["headers"]
             if name in _FORWARDED_HEADERS
         }
         # Behind several proxies, each has added what it saw.
-        way = b",".join(v for n, v in scope["headers"] if n == b"x-forwarded-for").decode("latin-1")
-        address = self._origin(peer, way)
+        chain = b",".join(v for n, v in scope["headers"] if n == b"x-forwarded-for").decode(
+            "latin-1"
+        )
+        address = self._origin(peer, chain)
         scope["state"]["address"] = address
         scope["client"] = (address, 0)
-        if said.get(b"x-forwarded-proto") in ("http", "https"):
-            scope["scheme"] = said[b"x-forwarded-proto"]
-        if host := said.get(b"x-forwarded-host"):
+        if forwarded_headers.get(b"x-forwarded-proto") in ("http", "https"):
+            scope["scheme"] = forwarded_headers[b"x-forwarded-proto"]
+        if host := forwarded_headers.get(b"x-forwarded-host"):
             kept = [(name, value) for name, value in scope["headers"] if name != b"host"]
             scope["headers"] = [*kept, (b"host", host.encode("latin-1"))]
 
-    def _origin(self, peer: str, way: str) -> str:
+    def _origin(self, peer: str, chain: str) -> str:
         found = peer
-        for text in reversed(way.split(",")):
+        for text in reversed(chain.split(",")):
             address = _read_address(text)
             if address is None:
                 break

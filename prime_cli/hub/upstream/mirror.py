@@ -78,9 +78,9 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
     limits = hub.settings.limits
     folder = make_folder(hub.settings.data / "incoming")
     with storage_errors(folder), tempfile.TemporaryDirectory(dir=folder, prefix="up.") as scratch:
-        place = Path(scratch)
-        wheel = upstream.fetch_wheel(detail, place, limits.wheel_bytes)
-        sources = upstream.fetch_sources(detail, place, limits.sources_bytes)
+        folder = Path(scratch)
+        wheel = upstream.fetch_wheel(detail, folder, limits.wheel_bytes)
+        sources = upstream.fetch_sources(detail, folder, limits.sources_bytes)
         environment = _ensure_environment(hub, ref)
         caller = mirror_caller(ref.owner)
         ticket = begin_wheel(hub, caller, environment.id, _request(detail, wheel))

@@ -162,10 +162,10 @@ _SIGNS: tuple[tuple[str, type[PrimeError], str | None], ...] = (
 )
 
 
-def _failure(route: SshRoute, said: str) -> PrimeError:
-    words = "\n".join(said.replace("\r", "").strip().splitlines()[-5:])
+def _failure(route: SshRoute, stderr: str) -> PrimeError:
+    words = "\n".join(stderr.replace("\r", "").strip().splitlines()[-5:])
     message = f"Not all was copied between here and `{route.name}`"
     for sign, kind, hint in _SIGNS:
-        if re.search(sign, said, re.IGNORECASE):
+        if re.search(sign, stderr, re.IGNORECASE):
             return kind(message, detail=words, hint=hint)
     return EnvironmentFailed(message, detail=words)

@@ -93,14 +93,14 @@ def run_command(route: SshRoute, words: Sequence[str], *, tty: bool = False) -> 
         return ExecResult(code if code >= 0 else 128 - code)
     if "rtype exit-signal" in text:
         return ExecResult(code, by_signal=True)
-    raise probe_error(route, _lost(read_failure(_told(text))))
+    raise probe_error(route, _lost(read_failure(_ssh_messages(text))))
 
 
-def _told(notes: str) -> str:
+def _ssh_messages(notes: str) -> str:
     """What ssh tells people, of all that it notes."""
     return "\n".join(line for line in notes.splitlines() if not line.startswith(_ASIDES))
 
 
 def _lost(seen: Probe) -> Probe:
     """It was let in a moment ago: what is not known is a connection that broke."""
-    return Probe(ProbeAnswer.SILENT, seen.said) if seen.answer == ProbeAnswer.BROKEN else seen
+    return Probe(ProbeAnswer.SILENT, seen.stderr) if seen.answer == ProbeAnswer.BROKEN else seen

@@ -21,13 +21,13 @@ def host_alias(pod_id: str, node: int = 0) -> str:
     return f"{name}-node-{node}" if node else name
 
 
-def pin_host_keys(file: Path, pod_id: str, said: Iterable[str], nodes: int) -> None:
+def pin_host_keys(file: Path, pod_id: str, reported: Iterable[str], nodes: int) -> None:
     """Keep in `file` the keys that the hub says the pod has; none: what is there stays.
 
     Raises IntegrityError for what is no key, and where others are kept already.
     """
     make_folder(file.parent)
-    pins = {_read_key(pod_id, line) for line in said}
+    pins = {_read_key(pod_id, line) for line in reported}
     if not pins:
         return
     held = {key for keys in _read(file).values() for key in keys}

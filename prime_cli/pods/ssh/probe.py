@@ -57,7 +57,7 @@ class Probe:
     """An attempt, and the last lines that ssh said of it."""
 
     answer: ProbeAnswer
-    said: str = ""
+    stderr: str = ""
 
 
 def probe(route: SshRoute) -> Probe:
@@ -81,11 +81,11 @@ def probe(route: SshRoute) -> Probe:
     return read_failure(done.err)
 
 
-def read_failure(said: str) -> Probe:
+def read_failure(stderr: str) -> Probe:
     """What the words of an ssh that failed mean; what is not known is BROKEN."""
-    words = Completed(SSH_FAILED, "", said.replace("\r", "")).last_lines(3)
+    words = Completed(SSH_FAILED, "", stderr.replace("\r", "")).last_lines(3)
     for answer, signs in _SIGNS:
-        if any(sign in said.lower() for sign in signs):
+        if any(sign in stderr.lower() for sign in signs):
             return Probe(answer, words)
     return Probe(ProbeAnswer.BROKEN, words)
 
@@ -114,7 +114,7 @@ def _denied(route: SshRoute, seen: Probe) -> PrimeError:
     key = route.identity.file
     return NotAllowed(
         f"`{route.name}` does not let in {key} ({fingerprint(route.identity)})",
-        detail=seen.said,
+        detail=seen.stderr,
         hint="name the key that the pod was made for with `--identity`; "
         f"`prime ssh-keys add {route.identity.public_file}` opens pods made after it",
     )
@@ -124,19 +124,19 @@ def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
     if route.pinned:
         return IntegrityError(
             f"`{route.name}` has not the host key that the hub says: it is not your pod",
-            detail=seen.said,
+            detail=seen.stderr,
             hint="nothing was sent; ask the hub's administrator",
         )
     return IntegrityError(
         f"`{route.name}` has another host key than before: it may not be your pod",
-        detail=seen.said,
+        detail=seen.stderr,
         hint=f"if it was set up anew, remove {route.known_hosts} and connect again",
     )
 
 
 def _unknown_name(route: SshRoute, seen: Probe) -> PrimeError:
     return Unreachable(
-        f"The name {route.address.host} of `{route.name}` is not known here", detail=seen.said
+        f"The name {route.address.host} of `{route.name}` is not known here", detail=seen.stderr
     )
 
 
@@ -144,13 +144,13 @@ def _silent(route: SshRoute, seen: Probe) -> PrimeError:
     address = route.address
     return Unreachable(
         f"`{route.name}` does not answer at {address.host}, port {address.port}",
-        detail=seen.said,
+        detail=seen.stderr,
         hint=f"`prime pods status {route.pod_id}` shows how it is; `--timeout` waits longer",
     )
 
 
 def _broken(route: SshRoute, seen: Probe) -> PrimeError:
-    return EnvironmentFailed(f"ssh does not connect to `{route.name}`", detail=seen.said)
+    return EnvironmentFailed(f"ssh does not connect to `{route.name}`", detail=seen.stderr)
 
 
 _MAKERS = {

@@ -50,10 +50,10 @@ class RunIndex(ABC):
     def find(self, example_id: int, rollout: int) -> int | None:
         """The line of the last attempt at this rollout."""
         key = (example_id, rollout)
-        place = bisect_left(self.latest, key, key=self.entries.key)
-        if place == len(self.latest) or self.entries.key(self.latest[place]) != key:
+        position = bisect_left(self.latest, key, key=self.entries.key)
+        if position == len(self.latest) or self.entries.key(self.latest[position]) != key:
             return None
-        return self.latest[place]
+        return self.latest[position]
 
     def rows(self) -> Iterator[Row]:
         """The last attempts in their order; one row is in memory at a time."""
@@ -150,20 +150,20 @@ class ResultsIndex(RunIndex):
         return len(self.entries) - known
 
     def _records(self) -> Iterator[bytes]:
-        place = (0, 0)
+        position = (0, 0)
 
         def objects() -> Iterator[dict[str, Any]]:
-            nonlocal place
+            nonlocal position
             for offset, length, value in read_objects(self.path):
-                place = offset, length
+                position = offset, length
                 yield value
 
-        # A row is numbered before the line after it is read: `place` is that of its own.
+        # A row is numbered before the line after it is read: `position` is that of its own.
         for row in self.number(objects()):
             kind = row.error.kind if row.error else None
             key = row.example_id, row.rollout, row.attempt
             try:
-                yield packed(*place, *key, row.reward, kind, row.is_truncated)
+                yield packed(*position, *key, row.reward, kind, row.is_truncated)
             except struct.error as error:
                 raise UsageError(f"{self.path} has a rollout numbered {key}") from error
 

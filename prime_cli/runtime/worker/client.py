@@ -15,18 +15,18 @@ HEADER_LIMIT = 1 << 20
 
 
 T = TypeVar("T")
-Place = tuple[str, int | None]
+HostPort = tuple[str, int | None]
 
 
 class Connection:
     """An open connection to a (host, port)."""
 
-    __slots__ = ("place", "reader", "writer")
+    __slots__ = ("address", "reader", "writer")
 
     def __init__(
-        self, place: Place, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, address: HostPort, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self.place = place
+        self.address = address
         self.reader = reader
         self.writer = writer
 
@@ -44,7 +44,7 @@ class _Transport:
     def __init__(self, httpx: Any, body: Any) -> None:
         self.httpx = httpx
         self._body = body
-        self._idle: dict[Place, list[Connection]] = {}
+        self._idle: dict[HostPort, list[Connection]] = {}
 
     async def handle_async_request(self, request: Any) -> Any:
         timeout = request.extensions.get("timeout", {})
@@ -75,24 +75,24 @@ class _Transport:
                 idle.pop().writer.close()
 
     def keep(self, connection: Connection) -> None:
-        self._idle.setdefault(connection.place, []).append(connection)
+        self._idle.setdefault(connection.address, []).append(connection)
 
     async def _connection(self, request: Any, seconds: float | None) -> tuple[Connection, bool]:
-        place = (request.url.host, request.url.port)
-        idle = self._idle.get(place, [])
+        address = (request.url.host, request.url.port)
+        idle = self._idle.get(address, [])
         while idle:
             connection = idle.pop()
             if not connection.reader.at_eof() and not connection.writer.is_closing():
                 return connection, True
             connection.writer.close()
-        opening = asyncio.open_connection(*place, limit=HEADER_LIMIT)
+        opening = asyncio.open_connection(*address, limit=HEADER_LIMIT)
         try:
             reader, writer = await _timed(opening, seconds)
         except asyncio.TimeoutError:
             raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:
             raise self.httpx.ConnectError(str(error), request=request) from error
-        return Connection(place, reader, writer), False
+        return Connection(address, reader, writer), False
 
 
 class _Body:

@@ -74,14 +74,14 @@ def survey(examples: Iterable[Example]) -> dict[str, Any]:
     for index, example in enumerate(examples):
         count += 1
         answered += example.answer not in (None, "")
-        whole, asked = digest(example), digest([example.prompt, example.rest])
+        whole, question = digest(example), digest([example.prompt, example.rest])
         given = digest(example.answer)
         if whole in seen:
             found["duplicates"].append(index)
-        elif answers.get(asked, given) != given:
+        elif answers.get(question, given) != given:
             found["conflicts"].append(index)
         seen.add(whole)
-        answers.setdefault(asked, given)
+        answers.setdefault(question, given)
         if example.prompt is not None and is_empty(example.prompt):
             found["empty"].append(index)
         if holds_answer(text_of(example.prompt), example.answer):

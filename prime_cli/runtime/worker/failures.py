@@ -31,10 +31,10 @@ _PACKAGES = f"{os.sep}site-packages{os.sep}"
 
 def traceback_of(error: BaseException) -> str:
     """The traceback of `error` and its causes, of at most MOST_CHARACTERS."""
-    told = traceback.TracebackException.from_exception(error)
-    for link in _links(told):
+    formatted = traceback.TracebackException.from_exception(error)
+    for link in _links(formatted):
         link.stack = traceback.StackSummary.from_list(_shown(list(link.stack)))
-    text = "".join(_cut(line) for line in told.format())
+    text = "".join(_cut(line) for line in formatted.format())
     return text[-MOST_CHARACTERS:]
 
 
@@ -50,8 +50,8 @@ def was_raised(error: BaseException) -> bool:
     return False
 
 
-def _links(told: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
-    waiting, seen = [told], set[int]()
+def _links(formatted: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    waiting, seen = [formatted], set[int]()
     while waiting:
         link = waiting.pop()
         if id(link) in seen:

@@ -1,7 +1,7 @@
 """Sockets of this machine: a port that forwards to the gateway, and whose server listens on one.
 
 The forwarder runs in a thread with an event loop of its own: an environment may call the model
-synchronously, in the middle of ours. Who listens is told by Linux's /proc; elsewhere nothing is.
+synchronously, in the middle of ours. Listeners are known from Linux's /proc, and nowhere else.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ CHUNK = 64 * 1024
 def forward(socket_path: str) -> str:
     """Open the port; returns the base URL that stands for the socket."""
     ready = threading.Event()
-    place: list[int] = []
+    port: list[int] = []
 
     def serve() -> None:
-        asyncio.run(_serve(socket_path, place, ready))
+        asyncio.run(_serve(socket_path, port, ready))
 
     threading.Thread(target=serve, name="prime-forwarder", daemon=True).start()
     ready.wait()
-    return f"http://127.0.0.1:{place[0]}/v1"
+    return f"http://127.0.0.1:{port[0]}/v1"
 
 
-async def _serve(socket_path: str, place: list[int], ready: threading.Event) -> None:
+async def _serve(socket_path: str, port: list[int], ready: threading.Event) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             if sys.platform != "win32":  # which has no sandbox to be reached from
@@ -36,7 +36,7 @@ async def _serve(socket_path: str, place: list[int], ready: threading.Event) -> 
         writer.close()
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=1024)
-    place.append(server.sockets[0].getsockname()[1])
+    port.append(server.sockets[0].getsockname()[1])
     ready.set()
     async with server:
         await server.serve_forever()
@@ -74,16 +74,16 @@ def listener_on(port: int) -> str | None:
 
 def _listening(port: int) -> set[str] | None:
     found: set[str] = set()
-    told = False
+    is_known = False
     for table in TABLES:
         with contextlib.suppress(OSError), open(table, encoding="ascii") as lines:  # noqa: PTH123
-            told = True
+            is_known = True
             next(lines, None)
             for line in lines:
                 words = line.split()
                 if words[3] == LISTENING and int(words[1].rpartition(":")[2], 16) == port:
                     found.add(words[9])
-    return found if told else None
+    return found if is_known else None
 
 
 def _holds(pid: int, links: set[str]) -> bool:

@@ -263,9 +263,13 @@ def responses_of(state: Any) -> list[Any]:
 
 def _tokens(response: Any) -> tuple[int, int] | None:
     usage = getattr(response, "usage", None)
-    asked = getattr(usage, "prompt_tokens", None)
-    said = getattr(usage, "completion_tokens", None)
-    return None if asked is None and said is None else (asked or 0, said or 0)
+    prompt_tokens = getattr(usage, "prompt_tokens", None)
+    completion_tokens = getattr(usage, "completion_tokens", None)
+    return (
+        None
+        if prompt_tokens is None and completion_tokens is None
+        else (prompt_tokens or 0, completion_tokens or 0)
+    )
 
 
 def _finish_reason(response: Any) -> str | None:

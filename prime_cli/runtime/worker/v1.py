@@ -37,7 +37,7 @@ class V1:
         os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
         self.harness = v1_config.describe(agents)
         self.agents = v1_config.to_dicts(agents)
-        self._by_process = any(not seat.in_process for seat in agents)
+        self._by_process = any(not agent.in_process for agent in agents)
         self._prepared_here = v1_config.local_agents(agents)
         try:
             self.environment = loaders.load_environment(config)
@@ -70,9 +70,9 @@ class V1:
         found = []
         for task in self.examples:
             data = _data(task)
-            asked, answer = data.pop("prompt", None), data.pop("answer", None)
+            prompt, answer = data.pop("prompt", None), data.pop("answer", None)
             data.pop("idx", None)
-            found.append(Example(asked, answer, data))
+            found.append(Example(prompt, answer, data))
         return found
 
     @property

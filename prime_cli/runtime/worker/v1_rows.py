@@ -56,7 +56,7 @@ def error_of(episode: Any) -> dict[str, Any]:
 
 
 def failed_in_scoring(episode: Any) -> bool:
-    """Whether the conversation had come to its end: what is said of one agent can be said again."""
+    """Whether scoring failed after the conversation of the only agent had ended."""
     traces = list(episode.traces)
     return len(traces) == 1 and any(
         getattr(getattr(traces[0].timing, stage, None), "start", None)
@@ -92,8 +92,8 @@ def _conversation(trace: Any) -> tuple[list[Any], list[Any]]:
         return [], []
     nodes = branches[-1].nodes
     first = next((i for i, node in enumerate(nodes) if node.sampled), len(nodes))
-    said = [plain(node.message) for node in nodes]
-    return said[:first], said[first:]
+    messages = [plain(node.message) for node in nodes]
+    return messages[:first], messages[first:]
 
 
 def _metrics(trace: Any) -> dict[str, float | None]:
@@ -113,8 +113,8 @@ def _by_agent(traces: list[Any], trained: list[Any]) -> dict[str, float | None]:
     for trace in traces:
         of_a_name.setdefault(str(trace.agent.name), []).append(trace)
     for name, own in of_a_name.items():
-        for place, trace in enumerate(own, start=1):
-            label = name if len(own) == 1 else f"{name}#{place}"
+        for position, trace in enumerate(own, start=1):
+            label = name if len(own) == 1 else f"{name}#{position}"
             alone = len(trained) == 1 and trace is trained[0]
             scores = _metrics(trace)
             found.update(scores if alone else {f"{label}/{key}": scores[key] for key in scores})

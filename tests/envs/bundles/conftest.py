@@ -76,12 +76,12 @@ def publish_locked(
 
 
 @pytest.fixture
-def around(hub: HubClient) -> BundleContext:
+def context(hub: HubClient) -> BundleContext:
     """Where bundles are made in these tests."""
     return BundleContext(hub, prime_home(), Silent(), TrustPolicy())
 
 
-def make(around: BundleContext, wish: BundleSpec, file: Path) -> Path:
+def make(context: BundleContext, wish: BundleSpec, file: Path) -> Path:
     """Plan, gather and write in one go."""
-    make_bundle(plan_bundle(wish, around), around, file)
+    make_bundle(plan_bundle(wish, context), context, file)
     return file

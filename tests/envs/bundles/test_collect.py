@@ -23,9 +23,9 @@ def _wheels(file: Path) -> list[str]:
 
 
 def test_the_wheels_of_the_lock_for_the_platform_and_python_and_no_others(
-    around: BundleContext, tmp_path: Path
+    context: BundleContext, tmp_path: Path
 ) -> None:
-    file = make(around, LINUX, tmp_path / "tiny.bundle")
+    file = make(context, LINUX, tmp_path / "tiny.bundle")
     assert _wheels(file) == [
         "native_tools-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
         "verifiers-0.1.14-py3-none-any.whl",
@@ -33,39 +33,39 @@ def test_the_wheels_of_the_lock_for_the_platform_and_python_and_no_others(
 
 
 def test_several_platforms_and_pythons_bring_a_wheel_for_each(
-    around: BundleContext, tmp_path: Path
+    context: BundleContext, tmp_path: Path
 ) -> None:
     apple = BundleSpec(TINY, ("linux-x86_64", "macos-arm64", "windows-x86_64"), ("3.11",))
-    names = _wheels(make(around, apple, tmp_path / "a.bundle"))
+    names = _wheels(make(context, apple, tmp_path / "a.bundle"))
     assert [name for name in names if name.startswith("native")] == [
         "native_tools-1.0-cp311-cp311-macosx_11_0_arm64.whl",
         "native_tools-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
         "native_tools-1.0-cp311-cp311-win_amd64.whl",
     ]
     newer = BundleSpec(TINY, ("linux-x86_64",), ("3.11", "3.12"))
-    assert len(_wheels(make(around, newer, tmp_path / "b.bundle"))) == 3
+    assert len(_wheels(make(context, newer, tmp_path / "b.bundle"))) == 3
 
 
-def test_a_platform_without_a_wheel_is_refused_by_name(around: BundleContext) -> None:
+def test_a_platform_without_a_wheel_is_refused_by_name(context: BundleContext) -> None:
     with pytest.raises(ResolveFailed, match=r"native-tools 1.0 has no wheel for macos-arm64"):
-        plan_bundle(BundleSpec(TINY, ("linux-x86_64", "macos-arm64"), ("3.11", "3.12")), around)
+        plan_bundle(BundleSpec(TINY, ("linux-x86_64", "macos-arm64"), ("3.11", "3.12")), context)
 
 
-def test_a_python_that_the_environment_refuses_is_refused_first(around: BundleContext) -> None:
+def test_a_python_that_the_environment_refuses_is_refused_first(context: BundleContext) -> None:
     with pytest.raises(ResolveFailed, match=r"requires Python >=3.11"):
-        plan_bundle(BundleSpec(TINY, ("linux-x86_64",), ("3.10",)), around)
+        plan_bundle(BundleSpec(TINY, ("linux-x86_64",), ("3.10",)), context)
 
 
-def test_the_same_inputs_give_the_same_bytes(around: BundleContext, tmp_path: Path) -> None:
-    one = make(around, LINUX, tmp_path / "one.bundle")
-    two = make(around, LINUX, tmp_path / "two.bundle")
+def test_the_same_inputs_give_the_same_bytes(context: BundleContext, tmp_path: Path) -> None:
+    one = make(context, LINUX, tmp_path / "one.bundle")
+    two = make(context, LINUX, tmp_path / "two.bundle")
     assert one.read_bytes() == two.read_bytes()
 
 
 def test_every_member_has_its_digest_in_the_manifest_and_nothing_is_compressed(
-    around: BundleContext, tmp_path: Path
+    context: BundleContext, tmp_path: Path
 ) -> None:
-    file = make(around, LINUX, tmp_path / "tiny.bundle")
+    file = make(context, LINUX, tmp_path / "tiny.bundle")
     manifest = verify_bundle(file, Silent())
     assert manifest.schema == 1
     assert manifest.size < file.stat().st_size
@@ -76,27 +76,27 @@ def test_every_member_has_its_digest_in_the_manifest_and_nothing_is_compressed(
     assert environment.sources is not None
 
 
-def test_sources_can_be_left_out(around: BundleContext, tmp_path: Path) -> None:
+def test_sources_can_be_left_out(context: BundleContext, tmp_path: Path) -> None:
     wish = BundleSpec(TINY, ("linux-x86_64",), ("3.11",), sources=False)
-    (environment,) = read_manifest(make(around, wish, tmp_path / "a.bundle")).environments
+    (environment,) = read_manifest(make(context, wish, tmp_path / "a.bundle")).environments
     assert environment.sources is None
 
 
-def test_a_package_without_any_wheel_is_built(around: BundleContext, tmp_path: Path) -> None:
-    publish_locked(around.hub, tmp_path, "odd-env", {"verifiers": "0.1.14", "only-sources": "1.0"})
+def test_a_package_without_any_wheel_is_built(context: BundleContext, tmp_path: Path) -> None:
+    publish_locked(context.hub, tmp_path, "odd-env", {"verifiers": "0.1.14", "only-sources": "1.0"})
     wish = BundleSpec(("ada/odd-env",), ("linux-x86_64", "macos-arm64"), ("3.11",))
-    file = make(around, wish, tmp_path / "odd.bundle")
-    again = make(around, wish, tmp_path / "again.bundle")
+    file = make(context, wish, tmp_path / "odd.bundle")
+    again = make(context, wish, tmp_path / "again.bundle")
     assert "only_sources-1.0-py3-none-any.whl" in _wheels(file)
     assert file.read_bytes() == again.read_bytes()
 
 
 def test_environments_of_the_owner_that_are_required_come_along(
-    around: BundleContext, tmp_path: Path
+    context: BundleContext, tmp_path: Path
 ) -> None:
-    publish_locked(around.hub, tmp_path, "big-env", {"verifiers": "0.1.14"}, "tiny-env")
+    publish_locked(context.hub, tmp_path, "big-env", {"verifiers": "0.1.14"}, "tiny-env")
     wish = BundleSpec(("ada/big-env",), ("linux-x86_64",), ("3.11",))
-    found = read_manifest(make(around, wish, tmp_path / "big.bundle")).environments
+    found = read_manifest(make(context, wish, tmp_path / "big.bundle")).environments
     assert [(each.ref, each.required) for each in found] == [
         ("ada/big-env@0.1.0", False),
         ("ada/tiny-env@0.1.0", True),

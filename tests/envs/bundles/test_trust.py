@@ -64,11 +64,11 @@ def _required(file: Path, home: Path) -> None:
 @pytest.mark.usefixtures("index")
 @needs_ssh_keygen
 def test_signatures_travel_in_a_bundle_and_can_be_required(
-    hub: HubClient, around: BundleContext, tmp_path: Path
+    hub: HubClient, context: BundleContext, tmp_path: Path
 ) -> None:
     home, key = tmp_path / "elsewhere", make_key(tmp_path / "ssh")
     wish = BundleSpec((HELPER,), ("linux-x86_64",), ("3.11",))
-    plain = make(around, wish, tmp_path / "plain.bundle")
+    plain = make(context, wish, tmp_path / "plain.bundle")
     with pytest.raises(NotTrusted, match="is not signed"):
         _required(plain, home)
     assert not list((home / "bundles").iterdir())
@@ -79,7 +79,7 @@ def test_signatures_travel_in_a_bundle_and_can_be_required(
     assert bundled is not None
     signature = Signature("ssh", ssh.sign(key, fetch_unpacked(bundled).statement))
     hub.documents.put(ref, SIGNATURES, Signatures(bundled.wheel_sha256, (signature,)))
-    signed = make(around, wish, tmp_path / "signed.bundle")
+    signed = make(context, wish, tmp_path / "signed.bundle")
     with pytest.raises(NotTrusted, match="no signature of an allowed signer"):
         _required(signed, home)
     AllowedSigners(home).add_key("ada", public_line(key))

@@ -237,9 +237,9 @@ def run_walled(
     endpoint = Endpoint("scripted", model.url, Secret(KEY))
     sandbox = replace(sandbox, readable=packages)
     prepared = prepared_run(plan, endpoint)
-    around = RunContext(folder, os.environ, Silent())
-    access = access_to({}, prepared, around, sandbox)
-    return run_with(prepared, interpreter, access, around)
+    context = RunContext(folder, os.environ, Silent())
+    access = access_to({}, prepared, context, sandbox)
+    return run_with(prepared, interpreter, access, context)
 
 
 def files_of(result: EvalResult) -> dict[str, bytes]:

@@ -30,7 +30,7 @@ def no_hub() -> None:
     raise AssertionError("the hub was asked")
 
 
-def places(cwd: Path) -> LookupContext:
+def lookup(cwd: Path) -> LookupContext:
     return LookupContext(cwd, hub=no_hub)  # type: ignore[arg-type]
 
 
@@ -39,13 +39,13 @@ def places(cwd: Path) -> LookupContext:
 )
 def test_what_can_only_be_a_path_never_asks_the_hub(text: str, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no "):
-        locate(text, places(tmp_path), Silent())
+        locate(text, lookup(tmp_path), Silent())
 
 
 def test_the_choice_of_a_folder_for_a_name_is_said(tmp_path: Path) -> None:
     write_project(tmp_path / "environments" / "my_env")
     progress = Silent()
-    locate("my-env", places(tmp_path), progress)
+    locate("my-env", lookup(tmp_path), progress)
     assert progress.said == ["`my-env` is the project in ./environments/my_env"]
 
 
@@ -82,7 +82,7 @@ def test_a_name_without_a_version_is_the_locked_one_and_that_is_said(
     text: str, locked: EnvRef, tmp_path: Path
 ) -> None:
     progress = Silent()
-    assert locate(text, places(tmp_path), progress) == locked
+    assert locate(text, lookup(tmp_path), progress) == locked
     (said,) = progress.said
     assert said.startswith(f"`{text}` is ada/wordle@1.2, as prime.lock says")
 
@@ -98,7 +98,7 @@ def test_a_version_that_is_named_goes_before_the_lock(
 
 def test_a_project_goes_before_the_lock(locked: EnvRef, tmp_path: Path) -> None:
     write_project(tmp_path / "environments" / locked.name)
-    assert isinstance(locate("wordle", places(tmp_path), Silent()), Path)
+    assert isinstance(locate("wordle", lookup(tmp_path), Silent()), Path)
 
 
 @pytest.mark.usefixtures("locked")

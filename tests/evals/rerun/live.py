@@ -69,8 +69,8 @@ def replay_live(
     plan_again = msgspec.structs.replace(PLAN, **changed)
     endpoint = Endpoint(recording.model, builtin=True)
     prepared = prepared_run(plan_again, endpoint, recording=recording)
-    around = RunContext(folder, os.environ, Silent())
-    return run_with(prepared, interpreter, access_to({}, prepared, around), around)
+    context = RunContext(folder, os.environ, Silent())
+    return run_with(prepared, interpreter, access_to({}, prepared, context), context)
 
 
 def rewards_of(folder: RunFolder) -> dict[tuple[int, int], float | None]:

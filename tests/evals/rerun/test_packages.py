@@ -29,18 +29,18 @@ def no_hub() -> object:
     raise AssertionError("no hub is asked")
 
 
-def places(cwd: Path, hub: object = no_hub) -> LookupContext:
+def lookup(cwd: Path, hub: object = no_hub) -> LookupContext:
     return LookupContext(cwd, hub=hub)  # type: ignore[arg-type]
 
 
 def again(
     environment: PlannedEnvironment, cwd: Path, *, force: bool = False
 ) -> ResolvedEnvironment:
-    return obtain_same_environment("1f2e3d4c", environment, places(cwd), Silent(), force=force)
+    return obtain_same_environment("1f2e3d4c", environment, lookup(cwd), Silent(), force=force)
 
 
 def built(folder: Path) -> PlannedEnvironment:
-    return obtain_environment(write_project(folder), places(folder), Silent()).environment
+    return obtain_environment(write_project(folder), lookup(folder), Silent()).environment
 
 
 def change(folder: Path) -> None:
@@ -87,10 +87,10 @@ def test_another_wheel_is_refused_with_what_differs_unless_it_is_forced(tmp_path
 def test_the_version_of_a_hub_is_fetched_from_there(tmp_path: Path) -> None:
     hub = open_hub(tmp_path / "hub")
     ref = publish(hub, write_project(tmp_path / "my"))
-    located = obtain_environment(ref, places(tmp_path, lambda: hub), Silent())
+    located = obtain_environment(ref, lookup(tmp_path, lambda: hub), Silent())
     forget_wheels()
     found = obtain_same_environment(
-        "1f2e3d4c", located.environment, places(tmp_path, lambda: hub), Silent()
+        "1f2e3d4c", located.environment, lookup(tmp_path, lambda: hub), Silent()
     )
     assert found.environment == located.environment
 
@@ -145,4 +145,4 @@ def test_a_strangers_wheel_that_was_kept_is_asked_about_too(tmp_path: Path) -> N
     environment = msgspec.structs.replace(built(tmp_path / "my"), ref="eve/my@0.1.0", path=None)
     hub = HubClient("https://hub.example", transport=OfflineTransport())
     with pytest.raises(NotTrusted, match=r"`eve` on https://hub\.example"):
-        obtain_same_environment("1f2e3d4c", environment, places(tmp_path, lambda: hub), Silent())
+        obtain_same_environment("1f2e3d4c", environment, lookup(tmp_path, lambda: hub), Silent())

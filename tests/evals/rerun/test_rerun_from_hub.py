@@ -28,9 +28,9 @@ def no_hub() -> object:
     raise AssertionError("no hub is asked")
 
 
-def source_at(endpoint: str, places: LookupContext) -> RerunSource:
+def source_at(endpoint: str, lookup: LookupContext) -> RerunSource:
     """An evaluation of a hub that says it was made at `endpoint`."""
-    subject = obtain_environment(write_project(places.cwd / "my"), places, Silent())
+    subject = obtain_environment(write_project(lookup.cwd / "my"), lookup, Silent())
     plan = msgspec.structs.replace(
         PLAN, environment=subject.environment, model="scripted", endpoint=endpoint
     )
@@ -41,19 +41,19 @@ def source_at(endpoint: str, places: LookupContext) -> RerunSource:
 def test_no_key_is_sent_to_where_a_hub_says_a_run_was_made(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    places = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
+    lookup = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
     environ = {"OPENAI_API_KEY": "sk-the-users", "OPENAI_BASE_URL": model.url}
     with ScriptedModel() as evil:
-        source = source_at(evil.url, places)
+        source = source_at(evil.url, lookup)
         with pytest.raises(UsageError, match="not sent unasked") as caught:
-            prepare_rerun(source, EvalRequest(""), places, environ, Silent())
+            prepare_rerun(source, EvalRequest(""), lookup, environ, Silent())
         assert evil.requests == []
     assert f"-b {evil.url}" in (caught.value.hint or "")
 
 
 def test_it_is_made_again_where_the_user_says(model: ScriptedModel, tmp_path: Path) -> None:
-    places = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
-    source = source_at("https://elsewhere.example/v1", places)
+    lookup = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
+    source = source_at("https://elsewhere.example/v1", lookup)
     request = EvalRequest("", base_url=model.url)
-    again = prepare_rerun(source, request, places, {}, Silent())
+    again = prepare_rerun(source, request, lookup, {}, Silent())
     assert again.prepared.endpoint.url == model.url

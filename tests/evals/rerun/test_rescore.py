@@ -80,9 +80,9 @@ def rescore_live(
     source, changes = source_of(run), RescoreOptions(**told)
     endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
     prepared = prepared_run(scoring_plan(source, changes), endpoint)
-    around = RunContext(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent())
-    access = access_to({}, prepared, around)
-    return rescore_in(interpreter, source, changes, prepared, access, around)
+    context = RunContext(folder, {"PATH": os.environ["PATH"], **(environ or {})}, Silent())
+    access = access_to({}, prepared, context)
+    return rescore_in(interpreter, source, changes, prepared, access, context)
 
 
 @pytest.mark.sample(2, "verifiers")

@@ -14,12 +14,12 @@ from tests.helpers.hubs import open_hub, publish
 
 def test_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     hub = open_hub(tmp_path / "hub")
-    places = LookupContext(cwd=tmp_path, hub=lambda: hub, owner="ada")
+    lookup = LookupContext(cwd=tmp_path, hub=lambda: hub, owner="ada")
     publish(hub, tmp_path / "old", "wordle", version="0.1.0")
 
     def prepared(request: EvalRequest, run: Manifest | None = None) -> PreparedRun:
         before = run.plan.environment if run is not None else None
-        return prepare(request, places, {}, Silent(), before=before)
+        return prepare(request, lookup, {}, Silent(), before=before)
 
     typed = EvalRequest(environment="ada/wordle", model="builtin/oracle", num_examples=3)
     first = prepared(typed)
