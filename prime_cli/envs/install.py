@@ -16,7 +16,7 @@ from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
 from prime_cli.envs.dependencies import OpenHub, fetch_dependencies
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_unpacked, fetch_wheel
 from prime_cli.envs.installed import (
-    Distribution,
+    InstalledPackage,
     Origin,
     parse_requirements,
     read_distributions,
@@ -243,7 +243,7 @@ def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
 
 
 def _is_present(
-    item: InstallItem, installed: dict[str, Distribution], options: InstallOptions
+    item: InstallItem, installed: dict[str, InstalledPackage], options: InstallOptions
 ) -> bool:
     package = installed.get(normalize_name(item.name))
     if package is None:
@@ -289,7 +289,7 @@ def _request(
     workspace: Workspace,
     items: Sequence[InstallItem],
     needs: InstallRequirements,
-    installed: dict[str, Distribution],
+    installed: dict[str, InstalledPackage],
     options: InstallOptions,
     *,
     complete: bool,

@@ -1,16 +1,21 @@
 """What a workspace has, read from its site-packages; its Python is not started."""
 
+import base64
+import csv
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.metadata import Distribution, PackageMetadata
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import msgspec
 from packaging.markers import Marker, default_environment
-from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.source_analysis import Generation, find_generation
@@ -21,7 +26,11 @@ from prime_cli.envs.project import load_project
 from prime_cli.runtime.verifiers_releases import LIBRARY
 
 ORIGIN_FILE = "prime.json"
+_SHA256 = "sha256="
 _FOLDER = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)\.dist-info")
+
+
+Noted = TypeVar("Noted")
 
 
 class Origin(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -53,44 +62,55 @@ class InstalledEnvironment:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class InstalledPackage:
     """One installed package by its `.dist-info` folder; `name` is normalised."""
 
     name: str
     version: str
     folder: Path
 
-    @cached_property
-    def metadata(self) -> RawMetadata:
-        try:
-            content = (self.folder / "METADATA").read_bytes()
-        except OSError:
-            return {}
-        return parse_email(content)[0]
+    @property
+    def display_name(self) -> str:
+        """The name as its author writes it."""
+        return next(iter(self.headers("Name")), self.name)
 
     @property
     def requires(self) -> list[Requirement]:
-        return parse_requirements(self.metadata.get("requires_dist", ()))
+        return parse_requirements(self.headers("Requires-Dist"))
 
     @property
     def origin(self) -> Origin | None:
-        try:
-            content = (self.folder / ORIGIN_FILE).read_bytes()
-            return msgspec.json.decode(content, type=Origin)
-        except (OSError, msgspec.MsgspecError):
-            return None
+        return self._decoded(ORIGIN_FILE, Origin)
 
     @property
     def editable_folder(self) -> Path | None:
         """The project folder of an editable installation, which PEP 610 has installers note."""
-        try:
-            content = (self.folder / "direct_url.json").read_bytes()
-            noted = msgspec.json.decode(content, type=_DirectUrl)
-        except (OSError, msgspec.MsgspecError):
+        noted = self._decoded("direct_url.json", _DirectUrl)
+        if noted is None or not noted.dir_info.editable:
             return None
         url = urlsplit(noted.url)
-        is_here = noted.dir_info.editable and url.scheme == "file"
-        return Path(url2pathname(url.path)) if is_here else None
+        return Path(url2pathname(url.path)) if url.scheme == "file" else None
+
+    def read(self, name: str) -> str | None:
+        """The text of one of the files about the package; None where it cannot be read."""
+        with suppress(OSError, UnicodeDecodeError):
+            return Distribution.at(self.folder).read_text(name)
+        return None
+
+    def headers(self, name: str) -> list[str]:
+        """The values of a field of METADATA."""
+        return (self._metadata.get_all(name) if self._metadata else None) or []
+
+    @cached_property
+    def _metadata(self) -> PackageMetadata | None:
+        with suppress(OSError, UnicodeDecodeError):
+            return Distribution.at(self.folder).metadata
+        return None
+
+    def _decoded(self, name: str, kind: type[Noted]) -> Noted | None:
+        with suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(self.read(name) or "", type=kind)
+        return None
 
 
 def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
@@ -104,14 +124,14 @@ def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
     return found
 
 
-def read_distributions(site: Path | None) -> dict[str, Distribution]:
+def read_distributions(site: Path | None) -> dict[str, InstalledPackage]:
     """The packages in a site-packages folder by normalised name."""
     found = {}
     for folder in sorted(site.glob("*.dist-info")) if site else ():
         matched = _FOLDER.fullmatch(folder.name)
         if matched and (folder / "METADATA").is_file():
             name = normalize_name(matched["name"])
-            found[name] = Distribution(name, matched["version"], folder)
+            found[name] = InstalledPackage(name, matched["version"], folder)
     return found
 
 
@@ -121,7 +141,7 @@ def list_installed(site: Path | None) -> list[InstalledEnvironment]:
     return [environment for environment in found if environment is not None]
 
 
-def record_origin(package: Distribution, origin: Origin) -> None:
+def record_origin(package: InstalledPackage, origin: Origin) -> None:
     """Write down where `package` came from, as one of its own files; raises StorageFailed.
 
     It is added to RECORD so that any installer removes it with the package. RECORD is replaced,
@@ -135,8 +155,58 @@ def record_origin(package: Distribution, origin: Origin) -> None:
         write_atomically(record, "\n".join([*lines, line, ""]).encode(), mode=0o644)
 
 
+def recorded_files(package: InstalledPackage) -> tuple[tuple[str, str | None], ...] | None:
+    """Each path below site-packages with its digest as RECORD writes it; None without a RECORD.
+
+    RECORD is a CSV of path, `sha256=` digest in base64 without padding, and size. Files outside
+    of site-packages, such as scripts, are left out. `importlib.metadata` would leave out those
+    that are missing, too.
+    """
+    text = package.read("RECORD")
+    try:
+        rows = None if text is None else list(csv.reader(text.splitlines()))
+    except csv.Error:
+        rows = None
+    if rows is None:
+        return None
+    site = package.folder.parent.resolve()
+    return tuple(
+        (row[0], row[1].removeprefix(_SHA256) if row[1].startswith(_SHA256) else None)
+        for row in rows
+        if len(row) > 1 and row[0] and _is_inside(site, row[0])
+    )
+
+
+def altered_files(package: InstalledPackage) -> Iterator[str]:
+    """The paths, below site-packages, of files that are missing or have another digest.
+
+    Those without a digest in RECORD, such as what installers add, are not looked at.
+    """
+    recorded = recorded_files(package)
+    if recorded is None:
+        yield f"{package.folder.name}/RECORD"
+        return
+    for path, digest in recorded:
+        if digest is not None and _digest(package.folder.parent / path) != digest.rstrip("="):
+            yield path
+
+
+def _is_inside(site: Path, path: str) -> bool:
+    """A RECORD may be anybody's: nothing outside of site-packages is read for it."""
+    return "\0" not in path and (site / path).resolve().is_relative_to(site)
+
+
+def _digest(file: Path) -> str | None:
+    try:
+        with file.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").digest()
+    except OSError:
+        return None
+    return base64.urlsafe_b64encode(found).rstrip(b"=").decode()
+
+
 def unmet_requirements(
-    requirements: list[Requirement], installed: dict[str, Distribution], version: str
+    requirements: list[Requirement], installed: dict[str, InstalledPackage], version: str
 ) -> list[Requirement]:
     """Which of `requirements` the packages do not meet under Python `version`, extras included.
 
@@ -160,7 +230,7 @@ def unmet_requirements(
 
 
 def _of_extras(
-    package: Distribution, extras: set[str], environment: dict[str, str]
+    package: InstalledPackage, extras: set[str], environment: dict[str, str]
 ) -> Iterator[Requirement]:
     for requirement in package.requires:
         marker = requirement.marker
@@ -170,7 +240,7 @@ def _of_extras(
             yield requirement
 
 
-def _meets(package: Distribution, requirement: Requirement) -> bool:
+def _meets(package: InstalledPackage, requirement: Requirement) -> bool:
     if requirement.url is not None:
         return False
     return requirement.specifier.contains(package.version, prereleases=True)
@@ -187,7 +257,7 @@ def _marker_environment(version: str) -> dict[str, str]:
     return {**ours, "python_version": minor, "python_full_version": version}
 
 
-def _environment(package: Distribution) -> InstalledEnvironment | None:
+def _environment(package: InstalledPackage) -> InstalledEnvironment | None:
     needs_library = any(r.name.lower() == LIBRARY for r in package.requires)
     if package.origin is None and not needs_library:
         return None
@@ -197,7 +267,7 @@ def _environment(package: Distribution) -> InstalledEnvironment | None:
     for module in _modules_of(project) if project else _modules(package):
         generation = find_generation(module, partial(_read, folders))
         if generation is not None:
-            name = package.metadata.get("name", package.name)
+            name = package.display_name
             return InstalledEnvironment(name, package.version, module, generation, origin)
     return None
 
@@ -209,14 +279,11 @@ def _modules_of(project: Path) -> list[str]:
         return []
 
 
-def _modules(package: Distribution) -> list[str]:
+def _modules(package: InstalledPackage) -> list[str]:
     """Import names of a package, its namesake first."""
     namesake = module_name(package.name)
-    try:
-        lines = (package.folder / "RECORD").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    tops = {line.partition(",")[0].split("/")[0].removesuffix(".py") for line in lines}
+    paths = (path for path, _ in recorded_files(package) or ())
+    tops = {path.split("/")[0].removesuffix(".py") for path in paths}
     return [namesake, *sorted(top for top in tops if top.isidentifier() and top != namesake)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from prime_cli.core.errors import NotFound, PrimeError, ResolveFailed
 from prime_cli.core.process import Completed, child_environment, run
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installed import InstalledPackage, read_distributions
 from prime_cli.envs.workspace import Workspace, site_packages
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
@@ -174,20 +174,22 @@ def _no_pip(completed: Completed) -> ResolveFailed | None:
     )
 
 
-def plan_uninstall(words: Sequence[str], workspace: Workspace) -> tuple[Distribution, ...]:
+def plan_uninstall(words: Sequence[str], workspace: Workspace) -> tuple[InstalledPackage, ...]:
     """The installed packages that names or refs (`owner/name`) mean; raises NotFound."""
     installed = read_distributions(site_packages(workspace))
     return tuple(_find(word, installed, workspace) for word in words)
 
 
 def run_uninstall(
-    packages: Sequence[Distribution], workspace: Workspace, tool: Installer = Installer.UV
+    packages: Sequence[InstalledPackage], workspace: Workspace, tool: Installer = Installer.UV
 ) -> None:
     """Remove the packages; what they required stays. Raises ResolveFailed."""
     uninstall_packages(workspace, [package.name for package in packages], tool)
 
 
-def _find(word: str, installed: dict[str, Distribution], workspace: Workspace) -> Distribution:
+def _find(
+    word: str, installed: dict[str, InstalledPackage], workspace: Workspace
+) -> InstalledPackage:
     name = EnvRef.parse(word).name if is_reference(word) else word.partition("@")[0]
     found = installed.get(normalize_name(name))
     if found is None and is_reference(word):
@@ -201,6 +203,6 @@ def _find(word: str, installed: dict[str, Distribution], workspace: Workspace) -
     return found
 
 
-def _came_from(package: Distribution, slug: str) -> bool:
+def _came_from(package: InstalledPackage, slug: str) -> bool:
     origin = package.origin
     return origin is not None and origin.ref is not None and EnvRef.parse(origin.ref).slug == slug

@@ -8,9 +8,11 @@ from packaging.requirements import Requirement
 
 from prime_cli.envs.installed import (
     Origin,
+    altered_files,
     list_installed,
     read_distributions,
     record_origin,
+    recorded_files,
     unmet_requirements,
 )
 
@@ -66,6 +68,30 @@ def test_extras_ask_for_more(tmp_path: Path) -> None:
 
     put(tmp_path, "textarena", "0.7")
     assert unmet(tmp_path, "verifiers[ta]") == []
+
+
+def test_metadata_that_is_no_utf8_requires_nothing(tmp_path: Path) -> None:
+    info = put(tmp_path, "old", "1.0", "absent")
+    (info / "METADATA").write_bytes(b"Name: old\nAuthor: Jos\xe9\nRequires-Dist: absent\n")
+    package = read_distributions(tmp_path)["old"]
+
+    assert (package.display_name, package.version, package.requires) == ("old", "1.0", [])
+
+
+def test_a_record_names_the_files_below_site_packages_with_their_digests(tmp_path: Path) -> None:
+    info = put(tmp_path, "tool", "1.0", source="X = 1")
+    digest = "AFQye23YTmkEn8jb4FtI52mCnc_3mIqTi4aWUJRyQgE"
+    lines = [f"tool.py,sha256={digest},5", "../../bin/tool,sha256=00,9", "gone.py,sha256=00=,1"]
+    (info / "RECORD").write_text("\n".join(lines), encoding="utf-8")
+    package = read_distributions(tmp_path)["tool"]
+
+    assert recorded_files(package) == (("tool.py", digest), ("gone.py", "00="))
+    assert list(altered_files(package)) == ["gone.py"]
+    (tmp_path / "tool.py").write_text("X = 2")
+    assert list(altered_files(package)) == ["tool.py", "gone.py"]
+    (info / "RECORD").unlink()
+    assert recorded_files(package) is None
+    assert list(altered_files(package)) == [f"{info.name}/RECORD"]
 
 
 def test_only_environments_are_listed(tmp_path: Path) -> None:

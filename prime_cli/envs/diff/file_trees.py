@@ -12,8 +12,7 @@ from prime_cli.archive.members import read_members
 from prime_cli.archive.wheels import installed_path
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
-from prime_cli.envs.installed import Distribution
-from prime_cli.envs.installed_files import recorded_files
+from prime_cli.envs.installed import InstalledPackage, recorded_files
 
 LARGEST_TEXT = MEBIBYTE
 """A file above this is compared by its digest alone."""
@@ -70,7 +69,7 @@ def wheel_tree(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> FileTre
     return tree.files
 
 
-def installed_tree(package: Distribution) -> FileTree:
+def installed_tree(package: InstalledPackage) -> FileTree:
     """The files of an installed package, by its RECORD; what is missing is left out.
 
     Raises IntegrityError for a package without a RECORD.

@@ -22,7 +22,7 @@ from prime_cli.envs.diff.file_trees import (
     wheel_tree,
 )
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installed import InstalledPackage, read_distributions
 from prime_cli.envs.lockfile.file import EnvironmentLock, find_lock
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project import choose_local, load_project
@@ -116,7 +116,7 @@ class SnapshotLoader:
         return self.present(name, installed, find_lock(self._here)), b
 
     def present(
-        self, name: str, installed: Mapping[str, Distribution], lock: EnvironmentLock | None
+        self, name: str, installed: Mapping[str, InstalledPackage], lock: EnvironmentLock | None
     ) -> Snapshot:
         """What the workspace has under `name`: installed, else locked; raises NotFound."""
         package = installed.get(normalize_name(name))
@@ -131,19 +131,19 @@ class SnapshotLoader:
         side = self.published(replace(entry.env_ref, sha256=entry.sha256))
         return replace(side, label=f"{side.label} (locked)")
 
-    def _of_installed(self, package: Distribution) -> Snapshot:
+    def _of_installed(self, package: InstalledPackage) -> Snapshot:
         folder = package.editable_folder
         if folder is not None:
             return self._of_folder(folder, f"{package.name} (a project, installed)")
         files = installed_tree(package)
-        metadata, origin = package.metadata, package.origin
+        origin = package.origin
         side = Snapshot(
             label=f"{(origin and origin.ref) or f'{package.name} {package.version}'} (installed)",
             name=package.name,
             version=package.version,
             files=files,
-            requires=tuple(metadata.get("requires_dist", ())),
-            requires_python=metadata.get("requires_python"),
+            requires=tuple(package.headers("Requires-Dist")),
+            requires_python=next(iter(package.headers("Requires-Python")), None),
             sha256=origin.sha256 if origin else None,
         )
         return _with_module(side)

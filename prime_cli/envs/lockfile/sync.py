@@ -10,8 +10,12 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.dependencies import OpenHub
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.install import InstallOptions, InstallPlan, plan_install, run_install
-from prime_cli.envs.installed import Distribution, read_distributions, unmet_requirements
-from prime_cli.envs.installed_files import altered_files
+from prime_cli.envs.installed import (
+    InstalledPackage,
+    altered_files,
+    read_distributions,
+    unmet_requirements,
+)
 from prime_cli.envs.installers import uninstall_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockedEnvironment
 from prime_cli.envs.workspace import Workspace, python_version, site_packages
@@ -32,7 +36,11 @@ class SyncChange:
 
 
 def compare_with_lock(
-    lock: EnvironmentLock, installed: Mapping[str, Distribution], python: str, *, exact: bool = True
+    lock: EnvironmentLock,
+    installed: Mapping[str, InstalledPackage],
+    python: str,
+    *,
+    exact: bool = True,
 ) -> tuple[SyncChange, ...]:
     """How a workspace with Python `python` and these packages has to change.
 
@@ -118,8 +126,8 @@ def run_sync(
 
 def _missing(
     entry: LockedEnvironment,
-    package: Distribution | None,
-    installed: Mapping[str, Distribution],
+    package: InstalledPackage | None,
+    installed: Mapping[str, InstalledPackage],
     python: str,
 ) -> SyncChange | None:
     why = _reason(entry, package, installed, python)
@@ -131,8 +139,8 @@ def _missing(
 
 def _reason(
     entry: LockedEnvironment,
-    package: Distribution | None,
-    installed: Mapping[str, Distribution],
+    package: InstalledPackage | None,
+    installed: Mapping[str, InstalledPackage],
     python: str,
 ) -> str | None:
     """Why a package is not the locked one, None if it is."""
@@ -154,11 +162,11 @@ def _reason(
     return f"{unmet[0].name} is missing" if unmet else None
 
 
-def _extra(package: Distribution) -> SyncChange:
+def _extra(package: InstalledPackage) -> SyncChange:
     return SyncChange(package.name, package.version, None, None, "not locked")
 
 
-def _is_extra(package: Distribution, lock: EnvironmentLock) -> bool:
+def _is_extra(package: InstalledPackage, lock: EnvironmentLock) -> bool:
     origin = package.origin
     return origin is not None and origin.ref is not None and lock.find_name(package.name) is None
 

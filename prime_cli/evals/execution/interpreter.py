@@ -9,8 +9,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.core.extras import install_command
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.installed import Distribution, read_distributions
-from prime_cli.envs.installed_files import altered_files
+from prime_cli.envs.installed import InstalledPackage, altered_files, read_distributions
 from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
 from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.planning.locate import ResolvedEnvironment
@@ -110,11 +109,11 @@ def workspace_interpreter(
 
 
 def _fitting_library(
-    installed: Mapping[str, Distribution],
+    installed: Mapping[str, InstalledPackage],
     subject: ResolvedEnvironment,
     workspace: Workspace,
     progress: Progress,
-) -> Distribution | None:
+) -> InstalledPackage | None:
     """The workspace's verifiers if the wheel runs with it; warns where there is none.
 
     Prime itself does not require verifiers: the hint is its extra where both share a venv.
@@ -134,7 +133,7 @@ def _fitting_library(
     return None
 
 
-def _digest_of(installed: Mapping[str, Distribution]) -> str:
+def _digest_of(installed: Mapping[str, InstalledPackage]) -> str:
     """Of all that is installed: in a folder that the user may change it stands for a lock."""
     lines = sorted(f"{name}=={each.version}" for name, each in installed.items())
     return digest_bytes("\n".join(lines).encode())

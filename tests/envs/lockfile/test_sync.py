@@ -12,7 +12,7 @@ from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.install import InstallOptions, plan_install, run_install
-from prime_cli.envs.installed import Distribution, read_distributions
+from prime_cli.envs.installed import InstalledPackage, read_distributions
 from prime_cli.envs.installers import uninstall_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockLocation, make_lock
 from prime_cli.envs.lockfile.resolve import LockOptions, resolve_lock
@@ -39,7 +39,7 @@ def lock_of(hub: HubClient, *refs: str) -> EnvironmentLock:
     return resolve_lock(LockLocation(Path("unused")), order, lambda: hub, Silent())
 
 
-def installed(workspace: Workspace) -> dict[str, Distribution]:
+def installed(workspace: Workspace) -> dict[str, InstalledPackage]:
     return read_distributions(site_packages(workspace))
 
 
