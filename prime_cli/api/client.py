@@ -1,23 +1,28 @@
-"""A hub as the rest of prime sees it: one group of calls for each resource."""
+"""A hub as the rest of prime sees it: one group of calls for each resource.
+
+A group that few commands use is imported when it is first used.
+"""
 
 import time
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import httpx
 
-from prime_cli.api.accounts import Accounts, Logins
-from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
 from prime_cli.api.connection import ATTEMPTS, CONNECT_SECONDS, Connection
 from prime_cli.api.environments import Environments, Uploads
-from prime_cli.api.evaluations import Evaluations
 from prime_cli.api.transports import AppTransport
 from prime_cli.api.urls import host_of
 from prime_cli.api.version_documents import VersionDocuments
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
-from prime_cli.wire.evaluations import FEATURE as EVALUATIONS
 from prime_cli.wire.locks import Capabilities
+
+if TYPE_CHECKING:
+    from prime_cli.api.accounts import Accounts, Logins
+    from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
+    from prime_cli.api.evaluations import Evaluations
 
 Transport = httpx.BaseTransport
 """A way to send requests, for those above who hand one in."""
@@ -60,16 +65,57 @@ class HubClient:
         self.upstream = upstream
         self.environments = Environments(self._connection)
         self.uploads = Uploads(self._connection)
-        self.accounts = Accounts(self._connection)
-        self.logins = Logins(self._connection)
         self.documents = VersionDocuments(self._connection)
-        self.availability = Availability(self._connection)
-        self.pods = Pods(self._connection)
-        self.disks = Disks(self._connection)
-        self.ssh_keys = SshKeys(self._connection)
-        self.evaluations = Evaluations(
-            self._connection, lambda: EVALUATIONS in self.capabilities().features
-        )
+
+    @cached_property
+    def accounts(self) -> "Accounts":
+        """Users, teams and keys."""
+        from prime_cli.api.accounts import Accounts
+
+        return Accounts(self._connection)
+
+    @cached_property
+    def logins(self) -> "Logins":
+        """Logins by a browser."""
+        from prime_cli.api.accounts import Logins
+
+        return Logins(self._connection)
+
+    @cached_property
+    def availability(self) -> "Availability":
+        """Machines and disks that can be rented."""
+        from prime_cli.api.compute import Availability
+
+        return Availability(self._connection)
+
+    @cached_property
+    def pods(self) -> "Pods":
+        """Machines that are rented."""
+        from prime_cli.api.compute import Pods
+
+        return Pods(self._connection)
+
+    @cached_property
+    def disks(self) -> "Disks":
+        """Disks that outlive pods."""
+        from prime_cli.api.compute import Disks
+
+        return Disks(self._connection)
+
+    @cached_property
+    def ssh_keys(self) -> "SshKeys":
+        """The public keys that open pods."""
+        from prime_cli.api.compute import SshKeys
+
+        return SshKeys(self._connection)
+
+    @cached_property
+    def evaluations(self) -> "Evaluations":
+        """Evaluations and their samples."""
+        from prime_cli.api.evaluations import Evaluations
+        from prime_cli.wire.evaluations import FEATURE
+
+        return Evaluations(self._connection, lambda: FEATURE in self.capabilities().features)
 
     @property
     def base_url(self) -> str:

@@ -1,7 +1,7 @@
 """Bring the wheel of a published environment onto this disk, with its digest checked."""
 
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +16,15 @@ from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.build import build_into_store
-from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
+from prime_cli.envs.bundles.unpacked import UnpackedEnvironment, unpack_bundle
 from prime_cli.envs.local_store import HubRecord, WheelStore, load_record, save_record
-from prime_cli.envs.lookup import LocatedEnvironment, find_environment
+from prime_cli.envs.lookup import (
+    IndexLink,
+    LocatedEnvironment,
+    find_environment,
+    find_link,
+    last_part,
+)
 from prime_cli.envs.project import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.pyproject import FILENAME as PYPROJECT
@@ -29,7 +35,6 @@ from prime_cli.envs.signatures.verify import (
     require_allowed_signer,
     verify_signatures,
 )
-from prime_cli.envs.simple_index import IndexLink, find_link, last_part
 from prime_cli.envs.trust import TrustPolicy, check_pin
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
@@ -121,6 +126,23 @@ def fetch_unpacked(
     if trust is not None and trust.require_signature:
         require_allowed_signer(fetched.ref, verify_fetched_signatures(fetched, trust.home))
     return fetched
+
+
+def unpack_for_install(
+    file: Path, home: Path, environ: Mapping[str, str], progress: Progress, trust: TrustPolicy
+) -> tuple[UnpackedEnvironment, ...]:
+    """Unpack a bundle where its parts are found offline; says what it holds and where its data is.
+
+    Raises NotTrusted where `trust` requires signatures that it does not have.
+    """
+    unpacked = unpack_bundle(
+        file, home, environ, progress, check=lambda bundled: fetch_unpacked(bundled, trust)
+    )
+    refs = ", ".join(str(each.ref) for each in unpacked.environments)
+    progress.say(f"{file.name} brings {refs}; they are found here by these names from now on")
+    for data, place in unpacked.data:
+        progress.say(f"Its data {data.name} is in {place}")
+    return unpacked.environments
 
 
 def _fetched(ref: EnvRef, record: HubRecord, path: Path) -> FetchedEnvironment:

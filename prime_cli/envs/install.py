@@ -34,9 +34,8 @@ from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project import ENVIRONMENTS, choose_local, load_project
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.envs.workspace import Workspace, create_workspace, python_version, site_packages
-from prime_cli.runtime.locks import locked_sources
 from prime_cli.runtime.packages import WheelPackage, installable, read_package, wheel_folders
-from prime_cli.runtime.sources import source_requirements
+from prime_cli.runtime.sources import locked_sources, source_requirements
 from prime_cli.runtime.verifiers_releases import LIBRARY, newest_release
 from prime_cli.runtime.verifiers_usage import read_requirements
 

@@ -6,9 +6,8 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.lookup import LocatedEnvironment
+from prime_cli.envs.lookup import LocatedEnvironment, find_link
 from prime_cli.envs.pull import archive_digest
-from prime_cli.envs.simple_index import find_link
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.version_documents import D, DocumentKind
 

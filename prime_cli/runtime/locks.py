@@ -10,7 +10,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import normalize_name
-from prime_cli.runtime.sources import Source, without_credentials
+from prime_cli.runtime.sources import without_credentials
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.locks import Lock, LockedPackage
 
@@ -69,12 +69,6 @@ def lock_to_requirements(lock: Lock) -> str:
 def is_complete(lock: Lock) -> bool:
     """Whether the digest of every package is known."""
     return all(package.sha256 for package in lock.packages)
-
-
-def locked_sources(lock: Lock | None) -> tuple[Source, ...]:
-    """What `lock` takes by git or URL, for whoever installs the wheel beside other packages."""
-    packages = lock.packages if lock is not None else ()
-    return tuple(Source(p.name, p.source, marker=p.marker) for p in packages if p.source)
 
 
 def read_requirements_file(text: str, without: Iterable[str] = ()) -> tuple[LockedPackage, ...]:

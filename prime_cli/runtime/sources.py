@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.core.refs import normalize_name
+from prime_cli.wire.locks import Lock
 
 _SECRET = re.compile(r"token|key|secret|passw|auth|sig|credential", re.IGNORECASE)
 
@@ -79,3 +80,9 @@ def source_requirements(requires: tuple[str, ...], sources: tuple[Source, ...]) 
                 condition = " and ".join(f"({marker})" for marker in markers)
                 line = f"{requirement.name}{extras} @ {source.url}"
                 yield f"{line} ; {condition}" if condition else line
+
+
+def locked_sources(lock: Lock | None) -> tuple[Source, ...]:
+    """What `lock` takes by git or URL, to install the wheel beside other packages."""
+    packages = lock.packages if lock is not None else ()
+    return tuple(Source(p.name, p.source, marker=p.marker) for p in packages if p.source)

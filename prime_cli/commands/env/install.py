@@ -21,10 +21,10 @@ from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import read_sha256
-from prime_cli.envs.bundles.archive import read_manifest, verify_bundle
-from prime_cli.envs.bundles.install import find_bundle, require_sha256, unpack_for_install
+from prime_cli.envs.bundles.archive import find_bundle, read_manifest, require_sha256, verify_bundle
 from prime_cli.envs.bundles.platforms import workspace_for_bundle
 from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
+from prime_cli.envs.fetch import unpack_for_install
 from prime_cli.envs.install import (
     InstallItem,
     InstallOptions,

@@ -5,7 +5,7 @@ nothing of a bundle is believed before its digest was compared.
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from prime_cli.archive.limits import MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import archive_errors, index_zip
 from prime_cli.archive.reproducibility import DEFAULT_EPOCH, zip_time
 from prime_cli.core.digests import digest_bytes, digest_file
-from prime_cli.core.errors import IntegrityError, UnsafeContent
+from prime_cli.core.errors import IntegrityError, UnsafeContent, UsageError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress, Task
 from prime_cli.envs.bundles.manifest import (
@@ -81,6 +81,29 @@ def is_bundle(path: Path) -> bool:
     with storage_errors(path), path.open("rb") as file:
         head = file.read(_HEAD + len(NAME))
     return head.startswith(b"PK\x03\x04") and head.endswith(NAME.encode())
+
+
+def find_bundle(words: Sequence[str], here: Path) -> Path | None:
+    """The bundle among `words`, None if there is none; raises UsageError for one among others."""
+    if not any(is_bundle(here / word) for word in words):
+        return None
+    if len(words) > 1:
+        raise UsageError(
+            "A bundle is installed by itself, from its own wheels alone",
+            hint="run `prime env install` once for each of them",
+        )
+    return here / words[0]
+
+
+def require_sha256(file: Path, sha256: str) -> None:
+    """Raise IntegrityError unless `file` has the pinned sha256."""
+    with storage_errors(file):
+        found = digest_file(file)
+    if found != sha256:
+        raise IntegrityError(
+            f"{file} has sha256 {found}, and {sha256} is pinned",
+            hint="copy the file again, or ask who made it",
+        )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.envs.simple_index import IndexLink, parse_links
+from prime_cli.envs.lookup import IndexLink, parse_links
 
 PAGE = "https://hub.example/ada/simple/tiny-env/"
 
