@@ -164,12 +164,12 @@ class Session:
         """The hub in this process, which has the starters and reads through to the upstream."""
         from prime_cli.core.config import STARTER_OWNER
         from prime_cli.core.progress import forward_warnings
-        from prime_cli.envs.starters import starters_are_published
+        from prime_cli.envs.project.starters import starters_are_published
 
         self._closing.enter_context(forward_warnings("prime_cli.hub", self.progress))
         data = self.config.home.value / "hub"
         if not starters_are_published(data):
-            from prime_cli.envs.upload import publish_starters
+            from prime_cli.envs.publish.upload import publish_starters
 
             publish_starters(self._open_hub(data, STARTER_OWNER), data, self.progress)
         return self._open_hub(data, self.config.owner.value)

@@ -65,7 +65,7 @@ assert (folder / "file").read_bytes() == b"a\\nb" and not refusals
 assert [path.name for path in folder.iterdir()] == ["file"]
 """
 LAYOUT = """
-from prime_cli.envs.workspace import Workspace, site_packages
+from prime_cli.envs.install.workspace import Workspace, site_packages
 from prime_cli.runtime.pythons import executable_in
 python = executable_in(folder)
 assert python == folder / "Scripts" / "python.exe", python

@@ -56,7 +56,9 @@ for name in blocked:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Missing())
 sys.platform = platform
-skipped = ("prime_cli.starters", "prime_cli.envs.templates", "prime_cli.runtime.worker.__main__")
+skipped = (
+    "prime_cli.starters", "prime_cli.envs.project.templates", "prime_cli.runtime.worker.__main__"
+)
 for found in pkgutil.walk_packages(prime_cli.__path__, "prime_cli."):
     if not found.name.startswith(skipped) and not found.name.endswith("__main__"):
         importlib.import_module(found.name)

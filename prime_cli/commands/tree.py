@@ -17,7 +17,7 @@ from typing import Any
 from prime_cli.commands.base import LazyCommand, load
 from prime_cli.commands.invoke import invoke
 from prime_cli.core.config import STARTER_OWNER
-from prime_cli.envs.starters import SOURCES
+from prime_cli.envs.project.starters import SOURCES
 from prime_cli.session import Session
 from prime_cli.static_help import FILES, HELP_COLUMNS, REFERENCE, bash, fish, man, powershell, zsh
 from prime_cli.static_help.command_tree import Argument, Node, Option, offers_of

@@ -10,7 +10,7 @@ from prime_cli.core.credentials import find_credential, keyrings
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, Unreachable, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
-from prime_cli.envs.starters import starters_are_published
+from prime_cli.envs.project.starters import starters_are_published
 from prime_cli.pods.formatting import hourly, moment
 from prime_cli.pods.listing import ListedPod, hourly_price, listed
 from prime_cli.pods.lookup import has_extensions

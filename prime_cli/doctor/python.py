@@ -12,7 +12,7 @@ from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, ResolveFailed
 from prime_cli.core.process import TimedOut, run
 from prime_cli.doctor.base import Finding, System, failed, ok, warned
-from prime_cli.envs.workspace import Workspace, find_workspace
+from prime_cli.envs.install.workspace import Workspace, find_workspace
 from prime_cli.runtime.pythons import executable_in, python_at, version_fits
 from prime_cli.runtime.uv_tool import find_uv
 

@@ -15,7 +15,6 @@ from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import build_into_store
 from prime_cli.envs.bundles.unpacked import UnpackedEnvironment, unpack_bundle
 from prime_cli.envs.local_store import HubRecord, WheelStore, load_record, save_record
 from prime_cli.envs.lookup import (
@@ -25,10 +24,11 @@ from prime_cli.envs.lookup import (
     find_link,
     last_part,
 )
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project.build import build_into_store
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
+from prime_cli.envs.project.pyproject import published_sources
 from prime_cli.envs.pull import download_sources
-from prime_cli.envs.pyproject import FILENAME as PYPROJECT
-from prime_cli.envs.pyproject import published_sources
 from prime_cli.envs.signatures.attestations import make_statement
 from prime_cli.envs.signatures.verify import (
     SignatureVerdict,

@@ -13,7 +13,7 @@ from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, module_name
 from prime_cli.envs.lookup import LocatedEnvironment, find_environment
-from prime_cli.envs.provenance import read_provenance, write_provenance
+from prime_cli.envs.publish.provenance import read_provenance, write_provenance
 from prime_cli.wire.environments import EnvironmentDetail
 
 if TYPE_CHECKING:

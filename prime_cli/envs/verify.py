@@ -12,10 +12,10 @@ from prime_cli.core.errors import BadProject, BuildFailed, GateFailed, Integrity
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import build_wheel
 from prime_cli.envs.fetch import fetch_wheel, verify_fetched_signatures
 from prime_cli.envs.lookup import LocatedEnvironment, find_environment
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project.build import build_wheel
+from prime_cli.envs.project.folder import load_project
 from prime_cli.envs.pull import download_sources
 from prime_cli.envs.signatures.verify import BAD, SignatureVerdict
 from prime_cli.envs.trust import TrustPolicy

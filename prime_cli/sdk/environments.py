@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import DIST, build_checked
 from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import Manifest
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
@@ -20,12 +19,13 @@ from prime_cli.envs.hub_environments import (
 )
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project import load_project
-from prime_cli.envs.publish import Destination, Published
+from prime_cli.envs.project.build import DIST, build_checked
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.publish.plan import Destination, Published
+from prime_cli.envs.publish.release import VersionBump, open_release
+from prime_cli.envs.publish.upload import UploadOptions, upload
 from prime_cli.envs.pull import PullResult, pull_sources
-from prime_cli.envs.release import VersionBump, open_release
 from prime_cli.envs.trust import TrustPolicy, trust_policy_from
-from prime_cli.envs.upload import UploadOptions, upload
 from prime_cli.envs.verify import Verification, verify_environment
 from prime_cli.session import Session
 from prime_cli.wire.environments import EnvironmentQuery

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.envs.install import InstallItem, InstallOptions, plan_install, run_install
-from prime_cli.envs.installed import list_installed
+from prime_cli.envs.install.installed import list_installed
+from prime_cli.envs.install.plan import InstallItem, InstallOptions, plan_install, run_install
+from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import find_lock_location
 from prime_cli.envs.lockfile.outdated import (
     EnvironmentUpdate,
@@ -17,7 +18,6 @@ from prime_cli.envs.lockfile.resolve import LockOptions, resolve_references
 from prime_cli.envs.lockfile.sync import SyncChange, compare_workspace, plan_sync, run_sync
 from prime_cli.envs.lockfile.update import LockUpdate, ensure_lock, update_lock
 from prime_cli.envs.trust import trust_policy_from
-from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
 if TYPE_CHECKING:

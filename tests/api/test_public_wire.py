@@ -179,7 +179,7 @@ def test_no_call_of_our_client_is_left_out() -> None:
     hub = connect(PublicWire())
     groups = {
         name: group
-        for name, group in vars(hub).items()
+        for name, group in inspect.getmembers(hub)
         if not name.startswith("_") and type(group).__module__.startswith("prime_cli.api.")
     }
     methods = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.hubs import open_hub
 
 

@@ -159,7 +159,7 @@ def _starting() -> Iterator[str]:
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         # The worker is the environment's own process; the rest is text for others' projects.
-        if name.startswith(("runtime/worker/", "starters/", "envs/templates/")):
+        if name.startswith(("runtime/worker/", "starters/", "envs/project/templates/")):
             continue
         text = path.read_text(encoding="utf-8")
         if not any(word in text for word in MENTIONED):

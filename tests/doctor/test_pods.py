@@ -10,7 +10,7 @@ import pytest
 from prime_cli.api.transports import AppTransport
 from prime_cli.doctor.base import Finding
 from prime_cli.doctor.hub import check_pods
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.doctor.systems import one, system, told
 from tests.helpers.hubs import open_hub
 from tests.hub.house import URL

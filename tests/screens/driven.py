@@ -85,17 +85,17 @@ BARS = {
     ("commands/eval/power.py", "Planning"): _RUNS,
     ("commands/eval/show.py", "Reading "): _RUNS,
     ("commands/hub/maintenance.py", "Migrating"): _HUBS,
-    ("envs/build.py", "Building "): f"{_BARS}::test_building_is_shown",
+    ("envs/project/build.py", "Building "): f"{_BARS}::test_building_is_shown",
     ("envs/bundles/unpacked.py", "Unpacking "): _BUNDLE,
     ("envs/bundles/packages.py", "Building "): _BUNDLE,
     ("envs/bundles/packages.py", "Fetching packages"): _BUNDLE,
     ("envs/bundles/archive.py", "Checking "): _BUNDLE,
     ("envs/bundles/archive.py", "Writing "): _BUNDLE,
-    ("envs/install.py", "Installing "): _INSTALL,
-    ("envs/install.py", "Resolving packages"): _INSTALL,
+    ("envs/install/plan.py", "Installing "): _INSTALL,
+    ("envs/install/plan.py", "Resolving packages"): _INSTALL,
     ("envs/cache/maintenance.py", "Removing"): _INSTALL,
     ("envs/cache/maintenance.py", "Verifying"): _INSTALL,
-    ("envs/upload.py", "Preparing the starter environments"): (
+    ("envs/publish/upload.py", "Preparing the starter environments"): (
         f"{_BARS}::test_the_first_command_says_what_it_prepares"
     ),
     ("evals/env_check/check.py", "Checking "): _CHECKS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.hugging_face import HuggingFace

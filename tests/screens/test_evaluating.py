@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.hubs import open_hub
 from tests.helpers.package_index import index

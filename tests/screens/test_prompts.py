@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.commands.hub.options import HubData
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services import teams, users
 from prime_cli.runtime.uv_tool import find_uv

@@ -25,16 +25,16 @@ from prime_cli.envs.bundles.archive import find_bundle, read_manifest, require_s
 from prime_cli.envs.bundles.platforms import workspace_for_bundle
 from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
 from prime_cli.envs.fetch import unpack_for_install
-from prime_cli.envs.install import (
+from prime_cli.envs.install.installers import Installer, plan_uninstall, run_uninstall
+from prime_cli.envs.install.plan import (
     InstallItem,
     InstallOptions,
     InstallPlan,
     plan_install,
     run_install,
 )
-from prime_cli.envs.installers import Installer, plan_uninstall, run_uninstall
-from prime_cli.envs.project import find_local
-from prime_cli.envs.workspace import find_workspace
+from prime_cli.envs.install.workspace import find_workspace
+from prime_cli.envs.project.folder import find_local
 from prime_cli.terminal.output import Output
 
 

@@ -14,7 +14,7 @@ from prime_cli.session import Session
 from prime_cli.wire.environments import EnvironmentQuery
 
 if TYPE_CHECKING:
-    from prime_cli.envs.installed import InstalledEnvironment
+    from prime_cli.envs.install.installed import InstalledEnvironment
 
 _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 _COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
@@ -85,8 +85,8 @@ def _row(each: ListedEnvironment) -> list[str]:
 
 def _show_installed(session: Session, python: str | None) -> None:
     """What the workspace has; imported here, as reading one needs much that a hub does not."""
-    from prime_cli.envs.installed import list_installed
-    from prime_cli.envs.workspace import find_workspace, site_packages
+    from prime_cli.envs.install.installed import list_installed
+    from prime_cli.envs.install.workspace import find_workspace, site_packages
 
     found = list_installed(site_packages(find_workspace(python)))
     rows = [[each.name, each.version, each.generation, _origin(each)] for each in found]

@@ -9,7 +9,8 @@ from prime_cli.commands.options import DryRunOpt, PythonOpt, hub_options, open_s
 from prime_cli.core.errors import GateFailed
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.installed import list_installed
+from prime_cli.envs.install.installed import list_installed
+from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import LockedEnvironment, find_lock_location
 from prime_cli.envs.lockfile.outdated import (
     EnvironmentUpdate,
@@ -19,7 +20,6 @@ from prime_cli.envs.lockfile.outdated import (
 )
 from prime_cli.envs.lockfile.resolve import LockOptions, resolve_references
 from prime_cli.envs.lockfile.update import LockChange, LockUpdate, require_up_to_date, update_lock
-from prime_cli.envs.workspace import find_workspace, site_packages
 from prime_cli.session import Session
 
 _LOCK_COLUMNS = ("Environment", "Locked", "Then")

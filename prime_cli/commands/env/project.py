@@ -7,9 +7,9 @@ import typer
 
 from prime_cli.commands.options import OFFLINE, ForceOpt, local_options, open_session
 from prime_cli.core.digests import digest_file
-from prime_cli.envs.build import DIST, build_checked
-from prime_cli.envs.project import ENVIRONMENTS, find_project, load_project
-from prime_cli.envs.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
+from prime_cli.envs.project.build import DIST, build_checked
+from prime_cli.envs.project.folder import ENVIRONMENTS, find_project, load_project
+from prime_cli.envs.project.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 
 @local_options()

@@ -10,7 +10,8 @@ from prime_cli.commands.options import YES, DryRunOpt, PythonOpt, hub_options, o
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.envs.install import InstallOptions
+from prime_cli.envs.install.plan import InstallOptions
+from prime_cli.envs.install.workspace import Workspace, find_workspace
 from prime_cli.envs.lockfile.file import FILENAME, EnvironmentLock, LockLocation, find_lock_location
 from prime_cli.envs.lockfile.sync import (
     SyncChange,
@@ -20,7 +21,6 @@ from prime_cli.envs.lockfile.sync import (
     run_sync,
 )
 from prime_cli.envs.lockfile.update import ensure_lock, require_lock, stale_reasons
-from prime_cli.envs.workspace import Workspace, find_workspace
 from prime_cli.session import Session
 
 _COLUMNS = ("Package", "Now", "Then", "Why")

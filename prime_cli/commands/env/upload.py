@@ -18,11 +18,11 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
-from prime_cli.envs.publish import Destination, Published
-from prime_cli.envs.release import Release, VersionBump, next_version, open_release
+from prime_cli.envs.publish.plan import Destination, Published
+from prime_cli.envs.publish.release import Release, VersionBump, next_version, open_release
+from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
+from prime_cli.envs.publish.upload import upload as run_upload
 from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
-from prime_cli.envs.upload import UploadOptions, WheelExaminer
-from prime_cli.envs.upload import upload as run_upload
 from prime_cli.session import Session
 from prime_cli.wire.codec import to_builtins
 

@@ -15,9 +15,9 @@ from prime_cli.envs.bundles.data import read_data
 from prime_cli.envs.bundles.manifest import BundledData, BundleTarget
 from prime_cli.envs.bundles.packages import choose_packages
 from prime_cli.envs.bundles.platforms import TargetPlatform
-from prime_cli.envs.dependencies import fetch_dependencies
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
-from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.install.dependencies import fetch_dependencies
+from prime_cli.envs.install.installed import parse_requirements
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runtime.interpreters import prepare_interpreter

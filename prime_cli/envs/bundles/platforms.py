@@ -13,7 +13,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.core.errors import ResolveFailed, UsageError
 from prime_cli.envs.bundles.manifest import BundleTarget, Manifest
-from prime_cli.envs.workspace import Workspace, python_version
+from prime_cli.envs.install.workspace import Workspace, python_version
 from prime_cli.runtime.pythons import choose_python, find_pythons
 
 _MINOR_VERSION = re.compile(r"3\.(\d{1,2})")

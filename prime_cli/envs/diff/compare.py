@@ -13,7 +13,7 @@ from prime_cli.envs.diff.file_trees import FileContent, FileTree
 from prime_cli.envs.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
 from prime_cli.envs.diff.snapshots import Snapshot
 from prime_cli.envs.diff.text_diff import MOST_LINES, count_lines, diff_texts, is_binary
-from prime_cli.envs.pyproject import FILENAME as PYPROJECT
+from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 
 Comparable = Literal["yes", "no", "unsure"]
 

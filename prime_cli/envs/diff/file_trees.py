@@ -12,7 +12,7 @@ from prime_cli.archive.members import read_members
 from prime_cli.archive.wheels import installed_path
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
-from prime_cli.envs.installed import InstalledPackage, recorded_files
+from prime_cli.envs.install.installed import InstalledPackage, recorded_files
 
 LARGEST_TEXT = MEBIBYTE
 """A file above this is compared by its digest alone."""

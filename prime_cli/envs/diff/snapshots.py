@@ -12,8 +12,6 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.build import build_into_store
-from prime_cli.envs.dependencies import OpenHub
 from prime_cli.envs.diff.file_trees import (
     LARGEST_TEXT,
     FileContent,
@@ -22,11 +20,13 @@ from prime_cli.envs.diff.file_trees import (
     wheel_tree,
 )
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.installed import InstalledPackage, read_distributions
+from prime_cli.envs.install.dependencies import OpenHub
+from prime_cli.envs.install.installed import InstalledPackage, read_distributions
+from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, find_lock
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project import choose_local, load_project
-from prime_cli.envs.workspace import find_workspace, site_packages
+from prime_cli.envs.project.build import build_into_store
+from prime_cli.envs.project.folder import choose_local, load_project
 from prime_cli.runtime.packages import WheelPackage, read_package
 
 _TESTS = frozenset({"test", "tests"})

@@ -16,8 +16,8 @@ from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import BadProject, BadReference, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.pyproject import FILENAME as PYPROJECT
-from prime_cli.envs.pyproject import get_table, get_texts, read_pyproject
+from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
+from prime_cli.envs.project.pyproject import get_table, get_texts, read_pyproject
 
 FILENAME = "prime.lock"
 SCHEMA = 1

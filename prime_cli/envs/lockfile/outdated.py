@@ -11,10 +11,10 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound, Offline
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.dependencies import OpenHub
-from prime_cli.envs.installed import InstalledEnvironment, list_installed
+from prime_cli.envs.install.dependencies import OpenHub
+from prime_cli.envs.install.installed import InstalledEnvironment, list_installed
+from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockedEnvironment, find_lock
-from prime_cli.envs.workspace import find_workspace, site_packages
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient

@@ -9,9 +9,9 @@ import msgspec
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.dependencies import OpenHub, fetch_dependencies
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
-from prime_cli.envs.installed import InstalledEnvironment, parse_requirements
+from prime_cli.envs.install.dependencies import OpenHub, fetch_dependencies
+from prime_cli.envs.install.installed import InstalledEnvironment, parse_requirements
 from prime_cli.envs.lockfile.file import (
     ENVIRONMENTS_KEY,
     FILENAME,
@@ -21,8 +21,8 @@ from prime_cli.envs.lockfile.file import (
     make_lock,
 )
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project import find_local
-from prime_cli.envs.pyproject import FILENAME as PYPROJECT
+from prime_cli.envs.project.folder import find_local
+from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from pathlib import Path
 from prime_cli.core.errors import Offline, Unreachable, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.dependencies import OpenHub
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
-from prime_cli.envs.install import InstallOptions, InstallPlan, plan_install, run_install
-from prime_cli.envs.installed import (
+from prime_cli.envs.install.dependencies import OpenHub
+from prime_cli.envs.install.installed import (
     InstalledPackage,
     altered_files,
     read_distributions,
     unmet_requirements,
 )
-from prime_cli.envs.installers import uninstall_packages
+from prime_cli.envs.install.installers import uninstall_packages
+from prime_cli.envs.install.plan import InstallOptions, InstallPlan, plan_install, run_install
+from prime_cli.envs.install.workspace import Workspace, python_version, site_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockedEnvironment
-from prime_cli.envs.workspace import Workspace, python_version, site_packages
 
 
 @dataclass(frozen=True)

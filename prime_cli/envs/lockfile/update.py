@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import GateFailed, NotFound
 from prime_cli.core.progress import Progress
-from prime_cli.envs.dependencies import OpenHub
+from prime_cli.envs.install.dependencies import OpenHub
 from prime_cli.envs.lockfile.file import (
     FILENAME,
     EnvironmentLock,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.errors import BuildFailed, PrimeError
-from prime_cli.envs.project import Project, load_project
-from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.envs.project.folder import Project, load_project
+from prime_cli.envs.project.wheel_checks import check_wheel
 from prime_cli.evals.env_check.behaviour import (
     check_agreement,
     check_ends,

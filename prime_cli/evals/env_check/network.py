@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import BadProject
-from prime_cli.envs.pyproject import FILENAME, get_table, get_texts
+from prime_cli.envs.project.pyproject import FILENAME, get_table, get_texts
 from prime_cli.evals.env_check.findings import failed, passed
 from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.wire.check_reports import Check

@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.wheel_checks import WheelWarning
+from prime_cli.envs.project.wheel_checks import WheelWarning
 from prime_cli.evals.env_check.findings import failed, passed, warned
 from prime_cli.runtime.verifiers_releases import LIBRARY
 from prime_cli.wire.check_reports import Check

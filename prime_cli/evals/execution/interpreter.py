@@ -9,8 +9,13 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.core.extras import install_command
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.installed import InstalledPackage, altered_files, read_distributions
-from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
+from prime_cli.envs.install.installed import InstalledPackage, altered_files, read_distributions
+from prime_cli.envs.install.workspace import (
+    Workspace,
+    find_workspace,
+    python_version,
+    site_packages,
+)
 from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runs.manifest import InterpreterFacts

@@ -9,7 +9,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lockfile.file import locked_ref
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project import choose_local
+from prime_cli.envs.project.folder import choose_local
 from prime_cli.envs.trust import TrustPolicy
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ from typing import Any
 
 from prime_cli.core.paths import prime_home
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.build import build_into_store
-from prime_cli.envs.dependencies import fetch_dependencies
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.install.dependencies import fetch_dependencies
+from prime_cli.envs.install.installed import parse_requirements
 from prime_cli.envs.local_store import WheelStore
-from prime_cli.envs.project import Project, load_project
+from prime_cli.envs.project.build import build_into_store
+from prime_cli.envs.project.folder import Project, load_project
 from prime_cli.evals.planning.plan import (
     EvalDefaults,
     defaults_from,

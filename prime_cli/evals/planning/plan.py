@@ -9,7 +9,7 @@ from typing import Any
 
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.errors import UsageError
-from prime_cli.envs.pyproject import FILENAME
+from prime_cli.envs.project.pyproject import FILENAME
 from prime_cli.evals.planning.request import EvalRequest, plan_fields
 from prime_cli.runs.plan import ALL, EvalPlan, PlannedEnvironment
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import prime_process
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.paths import prime_home
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from prime_cli.evals.env_check.inspection import ORDER
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import convert

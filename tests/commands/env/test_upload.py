@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.paths import prime_home
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime
 from tests.helpers.wild import WILD, write_project
 

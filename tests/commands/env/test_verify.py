@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.paths import prime_home
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime
 from tests.helpers.served import served_hub
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen

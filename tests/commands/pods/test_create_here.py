@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import prime_process
 from tests.helpers.tools import require
 

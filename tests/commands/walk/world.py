@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prime_cli.api.client import HubClient
 from prime_cli.api.transports import AppTransport
-from prime_cli.envs.starters import mark_published
+from prime_cli.envs.project.starters import mark_published
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.context import open_hub as open_data

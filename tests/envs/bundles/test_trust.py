@@ -12,8 +12,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec
 from prime_cli.envs.bundles.unpacked import find_unpacked, unpack_bundle
-from prime_cli.envs.dependencies import fetch_dependencies
 from prime_cli.envs.fetch import fetch_unpacked
+from prime_cli.envs.install.dependencies import fetch_dependencies
 from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy

@@ -7,7 +7,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, Offline, Unreachable
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.installed import InstalledEnvironment, Origin
+from prime_cli.envs.install.installed import InstalledEnvironment, Origin
 from prime_cli.envs.lockfile.file import LockedEnvironment, make_lock
 from prime_cli.envs.lockfile.outdated import (
     EnvironmentUpdate,

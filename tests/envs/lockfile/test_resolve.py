@@ -9,7 +9,7 @@ from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import Conflict, IntegrityError, NotFound, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.installed import InstalledEnvironment, Origin
+from prime_cli.envs.install.installed import InstalledEnvironment, Origin
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockLocation
 from prime_cli.envs.lockfile.resolve import LockOptions, resolve_lock, resolve_references
 from prime_cli.envs.lockfile.update import LockChange, changes_between, stale_reasons

@@ -11,13 +11,18 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.install import InstallOptions, plan_install, run_install
-from prime_cli.envs.installed import InstalledPackage, read_distributions
-from prime_cli.envs.installers import uninstall_packages
+from prime_cli.envs.install.installed import InstalledPackage, read_distributions
+from prime_cli.envs.install.installers import uninstall_packages
+from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.workspace import (
+    Workspace,
+    find_workspace,
+    python_version,
+    site_packages,
+)
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockLocation, make_lock
 from prime_cli.envs.lockfile.resolve import LockOptions, resolve_lock
 from prime_cli.envs.lockfile.sync import SyncChange, compare_with_lock, plan_sync, run_sync
-from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
 from tests.helpers.hubs import publish
 from tests.helpers.served import served_hub
 

@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import BadProject
-from prime_cli.envs.wheel_checks import WheelWarning
+from prime_cli.envs.project.wheel_checks import WheelWarning
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.package import (
     check_build,

@@ -13,7 +13,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.archive.sources import content_hash, list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.progress import Silent
-from prime_cli.envs.publish import Destination, PublishPlan, publish
+from prime_cli.envs.publish.plan import Destination, PublishPlan, publish
 from prime_cli.wire.environments import EnvironmentMetadata
 from tests.helpers.wild import write_wheel
 

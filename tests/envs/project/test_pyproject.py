@@ -10,17 +10,17 @@ from prime_cli.core.errors import BadProject
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import build_checked
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.install import InstallOptions, plan_install, run_install
-from prime_cli.envs.installed import read_distributions
-from prime_cli.envs.project import load_project
-from prime_cli.envs.publish import Destination
-from prime_cli.envs.pyproject import published_sources, read_sources
-from prime_cli.envs.release import open_release
-from prime_cli.envs.upload import UploadOptions, upload
-from prime_cli.envs.wheel_checks import check_wheel
-from prime_cli.envs.workspace import find_workspace, site_packages
+from prime_cli.envs.install.installed import read_distributions
+from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.workspace import find_workspace, site_packages
+from prime_cli.envs.project.build import build_checked
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.project.pyproject import published_sources, read_sources
+from prime_cli.envs.project.wheel_checks import check_wheel
+from prime_cli.envs.publish.plan import Destination
+from prime_cli.envs.publish.release import open_release
+from prime_cli.envs.publish.upload import UploadOptions, upload
 from prime_cli.evals.planning.locate import LookupContext, obtain_environment
 from prime_cli.runtime.interpreters import prepare_interpreter
 from prime_cli.runtime.locks import load_lock

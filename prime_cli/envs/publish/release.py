@@ -23,10 +23,10 @@ from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, PrimeError, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.project import Project, find_project, load_project
-from prime_cli.envs.provenance import record_pending
-from prime_cli.envs.pyproject import FILENAME
-from prime_cli.envs.source_checks import check_sources
+from prime_cli.envs.project.folder import Project, find_project, load_project
+from prime_cli.envs.project.pyproject import FILENAME
+from prime_cli.envs.publish.provenance import record_pending
+from prime_cli.envs.publish.source_checks import check_sources
 
 _SOURCE_FOLDERS = (".", "src")
 

@@ -21,8 +21,8 @@ from prime_cli.core.errors import Conflict, IntegrityError, NotFound
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.project import Project
-from prime_cli.envs.release import Release
+from prime_cli.envs.project.folder import Project
+from prime_cli.envs.publish.release import Release
 from prime_cli.runtime.locks import load_lock
 from prime_cli.wire.check_reports import CheckReport, CheckSummary
 from prime_cli.wire.environments import (

@@ -10,10 +10,10 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.envs.build_backend import run_backend
 from prime_cli.envs.local_store import WheelStore
-from prime_cli.envs.project import Project
-from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.envs.project.build_backend import run_backend
+from prime_cli.envs.project.folder import Project
+from prime_cli.envs.project.wheel_checks import check_wheel
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.sources import Source

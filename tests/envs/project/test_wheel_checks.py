@@ -5,9 +5,9 @@ import pytest
 from prime_cli.archive.wheels import read_wheel
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.progress import Silent
-from prime_cli.envs.build import build_wheel
-from prime_cli.envs.project import load_project
-from prime_cli.envs.wheel_checks import check_wheel
+from prime_cli.envs.project.build import build_wheel
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.project.wheel_checks import check_wheel
 from tests.helpers.wild import WILD, Shape, write_project, write_wheel
 
 LOADER = {"tiny_env.py": "def load_environment(): ...\n"}

@@ -12,7 +12,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.bundles.unpacked import find_unpacked
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
-from prime_cli.envs.installed import parse_requirements
+from prime_cli.envs.install.installed import parse_requirements
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runtime.packages import wheel_folders
 from prime_cli.runtime.verifiers_releases import LIBRARY

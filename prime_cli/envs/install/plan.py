@@ -11,11 +11,10 @@ from packaging.requirements import Requirement
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.build import build_into_store
 from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
-from prime_cli.envs.dependencies import OpenHub, fetch_dependencies
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_unpacked, fetch_wheel
-from prime_cli.envs.installed import (
+from prime_cli.envs.install.dependencies import OpenHub, fetch_dependencies
+from prime_cli.envs.install.installed import (
     InstalledPackage,
     Origin,
     parse_requirements,
@@ -23,17 +22,23 @@ from prime_cli.envs.installed import (
     record_origin,
     unmet_requirements,
 )
-from prime_cli.envs.installers import (
+from prime_cli.envs.install.installers import (
     Installer,
     InstallRequest,
     PackageChange,
     install,
     preview_changes,
 )
+from prime_cli.envs.install.workspace import (
+    Workspace,
+    create_workspace,
+    python_version,
+    site_packages,
+)
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project import ENVIRONMENTS, choose_local, load_project
+from prime_cli.envs.project.build import build_into_store
+from prime_cli.envs.project.folder import ENVIRONMENTS, choose_local, load_project
 from prime_cli.envs.trust import TrustPolicy
-from prime_cli.envs.workspace import Workspace, create_workspace, python_version, site_packages
 from prime_cli.runtime.packages import WheelPackage, installable, read_package, wheel_folders
 from prime_cli.runtime.sources import locked_sources, source_requirements
 from prime_cli.runtime.verifiers_releases import LIBRARY, newest_release

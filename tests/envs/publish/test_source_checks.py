@@ -10,7 +10,7 @@ import pytest
 from prime_cli.archive.limits import ArchiveLimits
 from prime_cli.archive.sources import SourceFile, list_sources
 from prime_cli.core.errors import UnsafeContent
-from prime_cli.envs.source_checks import (
+from prime_cli.envs.publish.source_checks import (
     check_sources,
     find_secrets,
     refuse_secrets,

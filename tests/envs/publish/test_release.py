@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from prime_cli.core.errors import BadProject, UsageError
-from prime_cli.envs.project import load_project
-from prime_cli.envs.release import bump_patch, edit_version, next_post, next_rc, set_version
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.publish.release import bump_patch, edit_version, next_post, next_rc, set_version
 
 PROJECT = """\
 # version = "0.0.0"

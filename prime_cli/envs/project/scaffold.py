@@ -175,5 +175,5 @@ def _package_init(module: str, kind: TemplateKind, values: dict[str, str], *, v1
 
 
 def _fill(template: str, values: dict[str, str]) -> str:
-    file = resources.files("prime_cli.envs") / "templates" / f"{template}.tmpl"
+    file = resources.files("prime_cli.envs.project") / "templates" / f"{template}.tmpl"
     return Template(file.read_text(encoding="utf-8")).substitute(values)

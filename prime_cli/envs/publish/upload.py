@@ -13,11 +13,11 @@ from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.build import DIST, build_checked, build_wheel, check_built_wheel
 from prime_cli.envs.names import own_namespace
-from prime_cli.envs.project import Project, load_project
-from prime_cli.envs.provenance import is_pending, record_push
-from prime_cli.envs.publish import (
+from prime_cli.envs.project.build import DIST, build_checked, build_wheel, check_built_wheel
+from prime_cli.envs.project.folder import Project, load_project
+from prime_cli.envs.project.starters import mark_published, starter_folders
+from prime_cli.envs.publish.plan import (
     Destination,
     Published,
     attach_report,
@@ -26,10 +26,10 @@ from prime_cli.envs.publish import (
     plan_publish,
     publish,
 )
-from prime_cli.envs.release import Release, VersionBump, write_next_version
+from prime_cli.envs.publish.provenance import is_pending, record_push
+from prime_cli.envs.publish.release import Release, VersionBump, write_next_version
+from prime_cli.envs.publish.source_checks import refuse_secrets_in_wheel
 from prime_cli.envs.signatures.sign import Signer, attach_signatures, require_signature_support
-from prime_cli.envs.source_checks import refuse_secrets_in_wheel
-from prime_cli.envs.starters import mark_published, starter_folders
 from prime_cli.wire.check_reports import CheckReport, summarize
 
 WheelExaminer = Callable[[Path, Project], CheckReport]

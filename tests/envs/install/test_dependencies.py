@@ -7,10 +7,10 @@ from packaging.requirements import Requirement
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
-from prime_cli.envs.dependencies import fetch_dependencies
-from prime_cli.envs.install import InstallOptions, plan_install, run_install
-from prime_cli.envs.installed import list_installed
-from prime_cli.envs.workspace import find_workspace, site_packages
+from prime_cli.envs.install.dependencies import fetch_dependencies
+from prime_cli.envs.install.installed import list_installed
+from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.workspace import find_workspace, site_packages
 from tests.helpers.hubs import open_hub, publish
 
 

@@ -11,22 +11,27 @@ import uv
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, Offline, ResolveFailed
 from prime_cli.core.progress import Silent
-from prime_cli.envs.install import (
-    InstallItem,
-    InstallOptions,
-    InstallPlan,
-    plan_install,
-    run_install,
-)
-from prime_cli.envs.installed import list_installed, read_distributions
-from prime_cli.envs.installers import (
+from prime_cli.envs.install.installed import list_installed, read_distributions
+from prime_cli.envs.install.installers import (
     Installer,
     PackageChange,
     parse_changes,
     plan_uninstall,
     run_uninstall,
 )
-from prime_cli.envs.workspace import Workspace, find_workspace, python_version, site_packages
+from prime_cli.envs.install.plan import (
+    InstallItem,
+    InstallOptions,
+    InstallPlan,
+    plan_install,
+    run_install,
+)
+from prime_cli.envs.install.workspace import (
+    Workspace,
+    find_workspace,
+    python_version,
+    site_packages,
+)
 from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
 from tests.helpers.wild import Shape, write_project

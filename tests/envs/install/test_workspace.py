@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import ResolveFailed, UsageError
-from prime_cli.envs.workspace import find_workspace, python_version
+from prime_cli.envs.install.workspace import find_workspace, python_version
 from prime_cli.runtime.pythons import executable_in
 
 
@@ -95,7 +95,7 @@ _MAKE_WITH_LITTLE_ROOM = """
 import resource, sys
 from pathlib import Path
 from prime_cli.core.progress import Silent
-from prime_cli.envs.workspace import Workspace, create_workspace
+from prime_cli.envs.install.workspace import Workspace, create_workspace
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 folder = Path(sys.argv[1])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import BadProject, NotFound
-from prime_cli.envs.project import find_local, find_project, load_project
+from prime_cli.envs.project.folder import find_local, find_project, load_project
 from tests.helpers.wild import WILD, Shape, write_project
 
 

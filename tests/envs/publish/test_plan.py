@@ -21,13 +21,13 @@ from prime_cli.core.errors import (
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.build import build_checked, build_wheel
-from prime_cli.envs.project import load_project
-from prime_cli.envs.provenance import read_provenance, write_provenance
-from prime_cli.envs.publish import Destination, Published
-from prime_cli.envs.release import VersionBump, open_release
-from prime_cli.envs.starters import mark_published
-from prime_cli.envs.upload import UploadOptions, upload
+from prime_cli.envs.project.build import build_checked, build_wheel
+from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.project.starters import mark_published
+from prime_cli.envs.publish.plan import Destination, Published
+from prime_cli.envs.publish.provenance import read_provenance, write_provenance
+from prime_cli.envs.publish.release import VersionBump, open_release
+from prime_cli.envs.publish.upload import UploadOptions, upload
 from prime_cli.runtime.locks import save_lock
 from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.locks import Lock

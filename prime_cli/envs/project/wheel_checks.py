@@ -10,7 +10,7 @@ from prime_cli.archive.source_analysis import LOADER
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.project import Project
+from prime_cli.envs.project.folder import Project
 from prime_cli.runtime.sources import Source
 
 

@@ -9,9 +9,9 @@ from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BuildFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.envs.build import build_checked, build_wheel
-from prime_cli.envs.build_backend import hatchling_fits
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project.build import build_checked, build_wheel
+from prime_cli.envs.project.build_backend import hatchling_fits
+from prime_cli.envs.project.folder import load_project
 from tests.helpers.wild import BACKENDS, SINGLE_TURN, WILD, Shape, write_project
 
 IN_PROCESS = {

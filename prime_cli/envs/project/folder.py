@@ -12,7 +12,7 @@ from prime_cli.archive.source_analysis import find_generation
 from prime_cli.core.errors import BadProject, NotFound
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import is_reference, module_name, normalize_name
-from prime_cli.envs.pyproject import (
+from prime_cli.envs.project.pyproject import (
     FILENAME,
     get_table,
     get_text,

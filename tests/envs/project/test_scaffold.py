@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Conflict, StorageFailed, UsageError
-from prime_cli.envs.scaffold import TemplateKind, plan_scaffold, write_scaffold
+from prime_cli.envs.project.scaffold import TemplateKind, plan_scaffold, write_scaffold
 
 KINDS = [
     (TemplateKind.SINGLE_TURN, False, False),

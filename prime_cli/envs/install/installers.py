@@ -9,8 +9,8 @@ from pathlib import Path
 from prime_cli.core.errors import NotFound, PrimeError, ResolveFailed
 from prime_cli.core.process import Completed, child_environment, run
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.installed import InstalledPackage, read_distributions
-from prime_cli.envs.workspace import Workspace, site_packages
+from prime_cli.envs.install.installed import InstalledPackage, read_distributions
+from prime_cli.envs.install.workspace import Workspace, site_packages
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _MOVE = re.compile(r"^\s*([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)| @ (\S+))?", re.MULTILINE)

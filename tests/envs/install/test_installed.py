@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from prime_cli.envs.installed import (
+from prime_cli.envs.install.installed import (
     Origin,
     altered_files,
     list_installed,

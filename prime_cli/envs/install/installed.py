@@ -22,7 +22,7 @@ from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.core.errors import BadProject, StorageFailed
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.refs import module_name, normalize_name
-from prime_cli.envs.project import load_project
+from prime_cli.envs.project.folder import load_project
 from prime_cli.runtime.verifiers_releases import LIBRARY
 
 ORIGIN_FILE = "prime.json"

@@ -1,0 +1,1 @@
+"""Install environments into a workspace, and read what it has."""

@@ -1,0 +1,1 @@
+"""Environment projects: folders with a pyproject.toml, made, read, checked and built."""

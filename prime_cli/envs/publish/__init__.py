@@ -1,0 +1,1 @@
+"""Publish a project or a wheel as a version on a hub."""
