@@ -67,6 +67,10 @@ class EvalRequest:
         "Rollouts per example.", names=("--rollouts-per-example", "-r"), show_default="3",
         plan="rollouts_per_example", worker="r"
     )] = None
+    shuffle: Annotated[int | None, Flag(
+        "Shuffle the examples by this seed before -n takes the first.", metavar="SEED",
+        panel=_ENVIRONMENT, plan=OPTIONS, worker=OPTIONS
+    )] = None
     max_concurrent: Annotated[int | None, Flag(
         "Maximum number of concurrent rollouts.",
         names=("--max-concurrent", "--max-concurrent-requests", "-c"), show_default="32",

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import os
 import platform
+import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -128,7 +129,17 @@ class Session:
         # Lazy: the dependencies of the other generation may not be installed.
         name = self._spec.generation
         generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
+        wanted, seed = self._spec.n, self._spec.options.get("shuffle")
+        if seed is not None:
+            self._spec.n = -1
         environment: Generation = generation(self._spec, module)
+        if seed is not None:
+            self._spec.n = wanted
+            # Not by verifiers: each release draws in its own way, and the first n of a larger run
+            # must be those of a smaller one.
+            examples = list(environment.examples)
+            random.Random(seed).shuffle(examples)  # noqa: S311 nothing secret
+            environment.examples = examples if wanted < 0 else examples[:wanted]
         stamp_requests(self._spec.base_url, self._spec.token, self._note_refusal)
         return environment
 

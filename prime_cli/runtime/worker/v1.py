@@ -121,7 +121,9 @@ class V1:
     def _read_tasks(self) -> list[Any]:
         taskset, n = self.environment.taskset, self._spec.n
         if n < 0 and getattr(taskset, "INFINITE", False):
-            error = failures.BadArguments("the taskset never ends: give a number of examples")
+            error = failures.BadArguments(
+                "the taskset never ends: give a number of examples, without a shuffle"
+            )
             raise failures.StageFailed("arguments", error)
         if self._spec.seed is not None:
             taskset = taskset.shuffle(self._spec.seed)

@@ -124,6 +124,20 @@ def test_a_run_grows_by_examples_and_by_rollouts(
     assert len(set(asked(model))) == 10
 
 
+def test_a_shuffled_run_grows_in_the_order_that_it_began_with(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    shuffled: dict[str, Any] = {"options": {"shuffle": 7}, "rollouts_per_example": 1}
+    run = run_live(tmp_path, echo, model.url, num_examples=2, **shuffled)
+    run = run_live(tmp_path, echo, model.url, num_examples=9, resumed=run.folder, **shuffled)
+    assert len(model.calls) == run.summary.counts.scored == 9
+    assert len(set(asked(model))) == 9
+    assert "say 9" in asked(model)  # the one that a run in order would not have come to
+    with pytest.raises(Conflict, match="its scores could change") as refused:
+        run_live(tmp_path, echo, model.url, num_examples=9, resumed=run.folder)
+    assert refused.value.detail == "shuffle: was 7, now unset"
+
+
 def test_a_group_that_grows_runs_again_as_a_whole(model: ScriptedModel, tmp_path: Path) -> None:
     interpreter = interpreter_with(tmp_path, RANKED)
     run = run_live(tmp_path, interpreter, model.url)

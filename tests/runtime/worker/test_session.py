@@ -73,6 +73,24 @@ def test_calls_of_a_group_are_told_apart(model: ScriptedModel, log: Path) -> Non
     assert len(pairs) == len(model.calls) == 6
 
 
+def test_a_shuffled_run_takes_other_examples_and_grows_by_the_next_ones(
+    model: ScriptedModel, log: Path
+) -> None:
+    first, grown, all_ = (
+        run_worker(small_spec(model, n=n, args={"count": 20}, options={"shuffle": 7}), log)
+        for n in (3, 6, -1)
+    )
+    assert [len(each.rollouts) for each in (first, grown, all_)] == [3, 6, 20]
+    order = [all_.row(example).answer for example in range(20)]
+    assert sorted(order) == sorted(f"word{n}" for n in range(20))
+    assert order != [f"word{n}" for n in range(20)]
+    assert [grown.row(example).answer for example in range(6)] == order[:6]
+    assert [first.row(example).answer for example in range(3)] == order[:3]
+    assert first.rewards == dict.fromkeys(first.rewards, 1.0)
+    other = run_worker(small_spec(model, args={"count": 20}, options={"shuffle": 8}), log)
+    assert [other.row(example).answer for example in range(3)] != order[:3]
+
+
 def test_what_is_done_does_not_run_again(model: ScriptedModel, log: Path) -> None:
     said = run_worker(small_spec(model, r=2, done=[(0, 0), (0, 1), (2, 1)]), log)
     assert said.started.owed == 3

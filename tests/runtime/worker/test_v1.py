@@ -123,6 +123,17 @@ def test_a_taskset_without_end_asks_for_a_number(model: ScriptedModel, log: Path
     assert ended.stage == "arguments"
 
 
+@pytest.mark.network
+def test_tasks_are_shuffled_by_a_seed(model: ScriptedModel, log: Path) -> None:
+    spec = {"args": {"count": 20}, "options": {"shuffle": 7}}
+    first = run("0.4.0", model, "echo_tasks", log, n=3, **spec)
+    grown = run("0.4.0", model, "echo_tasks", log, n=6, **spec)
+    order = [grown.row(example).answer for example in range(6)]
+    assert order != [f"word{n}" for n in range(6)]
+    assert [first.row(example).answer for example in range(3)] == order[:3]
+    assert first.rewards == dict.fromkeys(first.rewards, 2.0)
+
+
 @pytest.mark.slow
 def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
     ended = run("0.4.0", model, "echo_tasks", log, args={"cout": 3}).ended
