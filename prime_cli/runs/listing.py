@@ -152,11 +152,16 @@ def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
         status=status_of(run.folder, manifest),
         date=manifest.started,
         path=str(run.folder.path),
-        cost=manifest.usage.get("cost"),
-        known_cost=manifest.usage.get("known_cost"),
+        cost=_dollars(manifest.usage.get("cost")),
+        known_cost=_dollars(manifest.usage.get("known_cost")),
         tags=manifest.labels.tags,
         note=manifest.labels.note,
     )
+
+
+def _dollars(value: object) -> float | None:
+    """An amount from run.json, which may have been edited; None unless it is a number."""
+    return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]
 
 
 def _moment(date: str) -> float:

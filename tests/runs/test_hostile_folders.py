@@ -231,3 +231,8 @@ def test_a_file_that_is_no_toml_is_told(
     path.write_bytes(content)
     with pytest.raises(PrimeError):
         read(path)
+
+
+def test_a_cost_that_is_no_number_is_not_shown() -> None:
+    spoiled_cost = manifest() | {"usage": {"cost": {}, "known_cost": {}}}
+    in_folder({"run.json": spoiled_cost, "journal.jsonl": [msgspec.to_builtins(row(0, 0))]})
