@@ -16,6 +16,14 @@ def test(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure which lines the default tests run, or those that follow `--`; by room."""
+    words = session.posargs or ["-n", "auto", "--dist", "worksteal"]
+    session.run("pytest", "-q", "--cov", "--cov-report=", *words)
+    session.run("python", ".ci/rooms.py")
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, format and layers."""
     session.run("ruff", "check")

@@ -35,6 +35,8 @@ _KEPT = (
     "PIP_CERT",
 )
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_", "PRIME_TEST_")
+_OF_THIS_RUN = ("PYTEST_ADDOPTS",)
+"""Not for a pytest that a test starts."""
 _NETWORK_MARKERS = ("slow", "network")
 _HEARD = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -85,7 +87,7 @@ def clean_environment(
     home = tmp_path_factory.mktemp("home")
     cache = os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv")
     for name in list(os.environ):
-        if name not in _KEPT and not name.startswith(_KEPT_PREFIXES):
+        if name in _OF_THIS_RUN or (name not in _KEPT and not name.startswith(_KEPT_PREFIXES)):
             monkeypatch.delenv(name)
     settings = {
         "HOME": str(home),
