@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import httpx
 
 from prime_cli.api.connection import ATTEMPTS, CONNECT_SECONDS, Connection
-from prime_cli.api.environments import Environments, Uploads
+from prime_cli.api.environments import Environments, Uploads, VersionDocuments
 from prime_cli.api.transports import AppTransport
 from prime_cli.api.urls import host_of
-from prime_cli.api.version_documents import VersionDocuments
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.locks import Capabilities

@@ -8,6 +8,7 @@ import msgspec
 
 from prime_cli.api import transfers
 from prime_cli.api.connection import Connection
+from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import (
@@ -27,6 +28,7 @@ from prime_cli.wire.environments import (
     WheelTicket,
 )
 from prime_cli.wire.queries import write_query
+from prime_cli.wire.version_documents import D, DocumentKind
 
 ROOT = "/environmentshub"
 
@@ -181,3 +183,22 @@ def _announce(request: ArtifactRequest) -> dict[str, Any]:
     body: dict[str, Any] = msgspec.to_builtins(request)
     metadata = {name: getattr(request.metadata, name) for name in _METADATA}
     return {**body, "metadata": {**metadata, **body.get("metadata", {})}}
+
+
+class VersionDocuments:
+    """Locks, check reports and signatures of versions, of hubs that announce the kind's feature."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
+        """The document of a version, None when the hub has none."""
+        try:
+            answer = self._connection.call("GET", f"{version_path(ref)}/{kind.path}")
+        except NotFound:
+            return None
+        return answer.read(kind.document_type)
+
+    def put(self, ref: EnvRef, kind: DocumentKind[D], document: D) -> None:
+        """Store the document of a version, in place of an older one; raises NotAllowed."""
+        self._connection.call("PUT", f"{version_path(ref)}/{kind.path}", body=document)

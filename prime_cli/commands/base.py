@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from prime_cli.commands.parameters import expand_options
+from prime_cli.commands.options import expand_options
 from prime_cli.commands.suggestions import hint_for_command, nearest_word
 from prime_cli.core.errors import UsageError
 

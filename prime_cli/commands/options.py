@@ -1,14 +1,17 @@
-"""Options that several commands share, spelled once."""
+"""Options that several commands share, and Typer parameters made of records of options."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 
-from prime_cli.core.options import Option, OptionField
+from prime_cli.core.options import Option, OptionField, is_record, option_fields
 from prime_cli.core.refs import EnvRef
 from prime_cli.session import Session
 
@@ -151,3 +154,124 @@ class Page:
 
     limit: Annotated[int, Option("Rows to show.", least=1, most=1000)] = 100
     offset: Annotated[int, Option("Rows to skip.", least=0)] = 0
+
+
+def expand_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as Typer shall see it: with an option for each field of its records.
+
+    The options come in the order of the fields, at the place of the record; those of its
+    attribute `common_options` come last. When called, the records are built, and the common
+    options left to `open_session`. Raises TypeError where two options have one name.
+    """
+    given = inspect.signature(function, eval_str=True).parameters
+    records = {name: each.annotation for name, each in given.items() if is_record(each.annotation)}
+    last: tuple[OptionField | str, ...] = getattr(function, "common_options", ())
+    if not records and not last:
+        return function
+    parameters = [new for each in _ordered(given, last) for new in _expanded(each)]
+    common = [each for each in last if not isinstance(each, str)]
+
+    def call(**values: Any) -> Any:
+        for field in common:
+            del values[field.name]
+        built = {name: _build(record, values) for name, record in records.items()}
+        return function(**values, **built)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__dict__.update(function.__dict__)
+    call.__signature__ = _signature(function, parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
+
+
+def _build(record: type, values: dict[str, Any]) -> Any:
+    """The record of the values of its options, which are taken out of `values`."""
+    fields = option_fields(record)
+    return record(**{each.name: _field_value(each, values.pop(each.name)) for each in fields})
+
+
+def _signature(function: Callable[..., Any], parameters: list[Parameter]) -> inspect.Signature:
+    names = [each.name for each in parameters]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise TypeError(f"`{function.__name__}` has two options named {', '.join(twice)}")
+    return inspect.Signature(parameters)
+
+
+def _ordered(
+    given: Mapping[str, Parameter], last: tuple[OptionField | str, ...]
+) -> Iterator[Parameter | OptionField]:
+    """What a function takes: its own parameters, then `last`, which may name some of its own."""
+    yield from (each for name, each in given.items() if name not in last)
+    yield from (given[each] if isinstance(each, str) else each for each in last)
+
+
+def _expanded(parameter: Parameter | OptionField) -> Iterator[Parameter]:
+    """What Typer gets: keyword-only, so that options with and without defaults may be mixed."""
+    if isinstance(parameter, OptionField):
+        yield _parameter(parameter)
+    elif is_record(parameter.annotation):
+        yield from map(_parameter, option_fields(parameter.annotation))
+    else:
+        yield parameter.replace(kind=Parameter.KEYWORD_ONLY)
+
+
+def _parameter(field: OptionField) -> Parameter:
+    kind, default = _typer_kind(field)
+    annotation = Annotated[kind, _typer_option(field)]  # type: ignore[valid-type]
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _typer_option(field: OptionField) -> Any:
+    option = field.option
+    return typer.Option(
+        *field.names,
+        help=option.help,
+        metavar=option.metavar,
+        rich_help_panel=option.panel,
+        min=option.least,
+        max=option.most,
+        hidden=option.hidden,
+        show_default=option.show_default,
+        case_sensitive=option.case_sensitive,
+        envvar=option.variable,
+    )
+
+
+def option_of(record: type, name: str, **changes: Any) -> Any:
+    """The Typer option of one field, for a command that has only some of a record's.
+
+    `changes` are attributes of its `Option` that are other ones there.
+    """
+    field = next(each for each in option_fields(record) if each.name == name)
+    return _typer_option(replace(field, option=replace(field.option, **changes)))
+
+
+def _typer_kind(field: OptionField) -> tuple[Any, Any]:
+    """The type and default for Typer, which reads an option that may be repeated as a list."""
+    default = Parameter.empty if field.required else field.default
+    if field.option.parse is not None:
+        return (list[str] if _item_of_tuple(field) else str) | None, None
+    item = _item_of_tuple(field)
+    if item is None:
+        return field.kind, default
+    if field.required:
+        return list[item], default  # type: ignore[valid-type]
+    return list[item] | None, [*field.default] if field.default else None  # type: ignore[valid-type]
+
+
+def _item_of_tuple(field: OptionField) -> Any | None:
+    """`str` of `tuple[str, ...]`, also of an optional one; Typer reads a `list` by itself."""
+    kinds = get_args(field.kind) if NoneType in get_args(field.kind) else (field.kind,)
+    for kind in kinds:
+        if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+            return get_args(kind)[0]
+    return None
+
+
+def _field_value(field: OptionField, value: Any) -> Any:
+    """What the field holds for what Typer read."""
+    if field.option.parse is not None:
+        return field.option.parse(value) if value or value == "" else field.default
+    if _item_of_tuple(field) is None:
+        return value
+    return tuple(value) if value else field.default

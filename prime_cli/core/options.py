@@ -4,7 +4,7 @@ A record of options is a frozen dataclass or a msgspec Struct. Its fields carry 
 
     num: Annotated[int, Option("Rows on a page.", names=("--num", "-n"), least=1)] = 20
 
-`commands.parameters` makes command-line options of such a record; routes, clients and settings
+`commands.options` makes command-line options of such a record; routes, clients and settings
 files read the same fields with `option_fields`.
 """
 

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from prime_cli.commands import options
 from prime_cli.commands.base import PLAIN, Command, LazyCommand, load
-from prime_cli.commands.options import YES, hub_options, local_options, open_session
-from prime_cli.commands.parameters import expand_options
+from prime_cli.commands.options import YES, expand_options, hub_options, local_options, open_session
 from prime_cli.session import Session
 
 VARIANTS = (

@@ -12,8 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from prime_cli.commands.base import PLAIN, Command
-from prime_cli.commands.options import panel_order
-from prime_cli.commands.parameters import expand_options, option_of
+from prime_cli.commands.options import expand_options, option_of, panel_order
 from prime_cli.core.options import Option
 
 

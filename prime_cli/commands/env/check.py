@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import YES, PythonOpt, hub_options, open_session
-from prime_cli.commands.parameters import option_of
+from prime_cli.commands.options import YES, PythonOpt, hub_options, open_session, option_of
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer

@@ -9,8 +9,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
-from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.parameters import option_of
+from prime_cli.commands.options import hub_options, open_session, option_of
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
 from prime_cli.evals.gate.thresholds import (

@@ -8,8 +8,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
-from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.parameters import option_of
+from prime_cli.commands.options import YES, hub_options, open_session, option_of
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap

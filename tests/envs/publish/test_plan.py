@@ -289,7 +289,7 @@ STEPS = ("begin_wheel", "send", "finish_wheel", "begin_version", "finish_version
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from prime_cli.api.version_documents import VersionDocuments
+    from prime_cli.api.environments import VersionDocuments
     from prime_cli.api.environments import Uploads
     from prime_cli.main import main
 

@@ -1,0 +1,29 @@
+"""`prime env install` of an environment on the local hub, and how far one has to read for it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import uv
+
+from prime_cli.api.client import HubClient
+from tests.helpers.cli import Prime
+from tests.helpers.hubs import publish
+from tests.helpers.walk import walking
+
+MOST_FILES = 60
+"""Of `prime_cli`, without the hub's own application."""
+
+
+@pytest.mark.usefixtures("wheelhouse")
+def test_an_installation_passes_through_few_files(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", tmp_path / ".venv"], check=True)
+
+    with walking() as walk:
+        done = prime("env", "install", "ada/wordle", "-o", "json", cwd=tmp_path)
+
+    assert [each["ref"] for each in done.ok().json["installed"]] == ["ada/wordle@0.1.0"]
+    assert len(walk.files) <= MOST_FILES, "\n".join(walk.lines())
