@@ -1,6 +1,7 @@
 """List and delete environments on a hub."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
@@ -20,6 +21,20 @@ class ListedEnvironment:
     stars: int
     updated_at: str
     tags: tuple[str, ...]
+
+
+COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
+    "Environment": lambda row: row.environment,
+    "Version": lambda row: row.version or "-",
+    "Description": lambda row: row.description,
+    "Visibility": lambda row: row.visibility.lower(),
+    "Stars": lambda row: str(row.stars),
+    "Updated": lambda row: row.updated_at,
+    "Tags": lambda row: ", ".join(row.tags),
+}
+"""The table of a listing: titles, and the text of a row under each."""
+
+_FROM_HUB = frozenset(EnvironmentItem.__struct_fields__) - {"tags"}
 
 
 @dataclass(frozen=True)
@@ -68,14 +83,13 @@ def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
 
 
 def _listed(item: EnvironmentItem) -> ListedEnvironment:
+    """The row of an item: what has the same name in both is the same."""
+    names = (each.name for each in fields(ListedEnvironment) if each.name in _FROM_HUB)
     return ListedEnvironment(
         environment=f"{item.owner.name}/{item.name}",
-        description=item.description,
-        visibility=item.visibility,
         version=item.latest_version,
-        stars=item.stars,
-        updated_at=item.updated_at,
         tags=tuple(item.tags),
+        **{name: getattr(item, name) for name in names},
     )
 
 

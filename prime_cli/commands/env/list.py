@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.options import Option
-from prime_cli.envs.hub_environments import EnvironmentPage, ListedEnvironment, list_environments
+from prime_cli.envs.hub_environments import COLUMNS, EnvironmentPage, list_environments
 from prime_cli.session import Session
 from prime_cli.wire.environments import EnvironmentQuery
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from prime_cli.envs.install.installed import InstalledEnvironment
 
 _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
-_COLUMNS = ("Environment", "Version", "Description", "Visibility", "Stars", "Updated", "Tags")
 
 
 @dataclass(frozen=True)
@@ -61,26 +60,14 @@ def list_published(
 
 def _show(session: Session, listing: EnvironmentPage) -> None:
     remember("environments", [each.environment for each in listing.environments])
-    rows = [_row(each) for each in listing.environments]
-    session.output.table(_COLUMNS, rows, records=listing.environments, page=listing)
+    rows = [[text(each) for text in COLUMNS.values()] for each in listing.environments]
+    session.output.table(tuple(COLUMNS), rows, records=listing.environments, page=listing)
     if not rows:
         session.output.hint("start one with `prime env init my-env`")
     elif listing.has_more:
         session.output.hint(
             f"{listing.total} in all; see more with `--page {listing.page + 1}` or `--search`"
         )
-
-
-def _row(each: ListedEnvironment) -> list[str]:
-    return [
-        each.environment,
-        each.version or "-",
-        each.description,
-        each.visibility.lower(),
-        str(each.stars),
-        each.updated_at,
-        ", ".join(each.tags),
-    ]
 
 
 def _show_installed(session: Session, python: str | None) -> None:

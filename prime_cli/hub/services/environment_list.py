@@ -180,6 +180,10 @@ def _wanted(query: EnvironmentQuery) -> Conditions:
     )
 
 
+_COPIED = tuple(name for name in EnvironmentItem.__struct_fields__ if name in environments.c)
+"""Fields of an item that are columns of the table."""
+
+
 def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[EnvironmentItem]:
     """The environments of a page in its order. Whether they may be seen is asked once more."""
     rows = connection.execute(
@@ -196,13 +200,8 @@ def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[Envir
 def _item(row: Row[Any]) -> EnvironmentItem:
     metadata = decode(row.metadata.encode(), EnvironmentMetadata)
     return EnvironmentItem(
-        id=row.id,
-        name=row.name,
         owner=Owner(row.owner, row.owner_type),
-        description=row.description,
-        visibility=row.visibility,
         latest_version=row.semantic_version,
-        stars=row.stars,
-        updated_at=row.updated_at,
         tags=metadata.tags,
+        **{name: getattr(row, name) for name in _COPIED},
     )
