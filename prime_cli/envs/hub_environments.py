@@ -12,7 +12,7 @@ from prime_cli.wire.environments import EnvironmentItem, EnvironmentQuery
 
 @dataclass(frozen=True)
 class ListedEnvironment:
-    """One row of a listing; `environment` is `owner/name`, `updated_at` an ISO 8601 time."""
+    """One row of a listing; `environment` is `owner/name`, times are ISO 8601."""
 
     environment: str
     description: str
@@ -21,6 +21,7 @@ class ListedEnvironment:
     stars: int
     updated_at: str
     tags: tuple[str, ...]
+    created_at: str
 
 
 COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
@@ -31,6 +32,7 @@ COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
     "Stars": lambda row: str(row.stars),
     "Updated": lambda row: row.updated_at,
     "Tags": lambda row: ", ".join(row.tags),
+    "Created": lambda row: row.created_at,
 }
 """The table of a listing: titles, and the text of a row under each."""
 

@@ -113,6 +113,7 @@ class EnvironmentItem(msgspec.Struct):
     stars: int = 0
     updated_at: str = ""
     tags: list[str] = []
+    created_at: str = ""
 
 
 class EnvironmentPage(msgspec.Struct):

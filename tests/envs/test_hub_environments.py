@@ -39,7 +39,7 @@ def test_a_row_says_what_the_official_client_shows(hub: HubClient, tmp_path: Pat
     )
     assert row.tags == ("game", "words")
     assert row.description == "A tiny environment"
-    assert row.updated_at
+    assert "20" < row.created_at <= row.updated_at
 
 
 def test_pages_follow_each_other(hub: HubClient, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ def test_a_listing_in_json_has_the_official_shape(
 ) -> None:
     publish(hub, tmp_path, "wordle", tags=("game",))
     page = prime("env", "list", "--output", "json").ok().json
+    created = page["environments"][0].pop("created_at")
     updated = page["environments"][0].pop("updated_at")
-    assert updated.startswith("20")
+    assert "20" < created <= updated
     assert page == {
         "environments": [
             {

@@ -71,6 +71,7 @@ def test_row_has_what_official_clients_print(catalogue: httpx.Client) -> None:
     assert row["tags"] == ["Game", "multi-turn"]
     assert row["stars"] == 0
     assert row["updated_at"].endswith("Z")
+    assert row["created_at"] <= row["updated_at"]
 
 
 def test_private_environment_is_listed_to_its_owner(filled: Path) -> None:
