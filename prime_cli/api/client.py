@@ -62,7 +62,7 @@ class HubClient:
         self._in_process = isinstance(transport, AppTransport)
         self._box = box
         self.upstream = upstream
-        self.environments = Environments(self._connection)
+        self.environments = Environments(self._connection, lambda: self.capabilities().features)
         self.uploads = Uploads(self._connection)
         self.documents = VersionDocuments(self._connection)
 

@@ -1,5 +1,6 @@
 """`/environmentshub`: environments, their versions, and how they are published."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -8,6 +9,7 @@ import msgspec
 
 from prime_cli.api import transfers
 from prime_cli.api.connection import Connection
+from prime_cli.api.urls import host_of
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
@@ -27,7 +29,7 @@ from prime_cli.wire.environments import (
     VersionTicket,
     WheelTicket,
 )
-from prime_cli.wire.queries import write_query
+from prime_cli.wire.queries import require_features, write_query
 from prime_cli.wire.version_documents import D, DocumentKind
 
 ROOT = "/environmentshub"
@@ -50,11 +52,13 @@ def version_path(ref: EnvRef) -> str:
 class Environments:
     """What a hub knows of environments; every method raises NotFound for what is not there."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, features: Callable[[], Sequence[str]]) -> None:
         self._connection = connection
+        self._features = features
 
     def list(self, query: EnvironmentQuery = EnvironmentQuery()) -> EnvironmentPage:
-        """One page of environments."""
+        """One page of environments; raises UsageError for a filter that the hub does not have."""
+        require_features(query, host_of(self._connection.base_url), self._features)
         answer = self._connection.call(
             "GET", f"{ROOT}/", query={"include_teams": "true", **write_query(query)}
         )

@@ -39,7 +39,8 @@ class Param:
     text in characters and `repeats` how often one may be given; `least` and `most` bound a number,
     and `hint` says what to do instead of exceeding them. Values of an enumeration are read exactly
     unless `any_case`; then they are written in capitals. An empty text is as left out; where one
-    may be given several times, only with `skips_empty`.
+    may be given several times, only with `skips_empty`. `feature` is the name under which hubs
+    announce that they know the parameter; others would ignore it.
     """
 
     help: str | None = None
@@ -51,6 +52,7 @@ class Param:
     hint: str | None = None
     any_case: bool = False
     skips_empty: bool = False
+    feature: str | None = None
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,24 @@ def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str]
     return {
         each.name: each.write(getattr(query, each.field)) for each in parameters_of(type(query))
     }
+
+
+def features_of(query: type) -> tuple[str, ...]:
+    """The features of the parameters of a query, which a hub that knows them announces."""
+    return tuple(each.param.feature for each in parameters_of(query) if each.param.feature)
+
+
+def require_features(
+    query: msgspec.Struct, host: str, announced: Callable[[], Sequence[str]]
+) -> None:
+    """Raise UsageError where a query uses a parameter that the hub would ignore.
+
+    `announced` gives the features of the hub; it is asked only where it matters.
+    """
+    for each in parameters_of(type(query)):
+        used = getattr(query, each.field) != each.default
+        if each.param.feature and used and each.param.feature not in announced():
+            raise each.error(f"{host} cannot filter by `{each.name}`")
 
 
 _KINDS: dict[type, type[Parameter]] = {

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
-from prime_cli.wire.queries import Param, parameters_of, read_query, write_query
+from prime_cli.wire.queries import (
+    Param,
+    features_of,
+    parameters_of,
+    read_query,
+    require_features,
+    write_query,
+)
 
 
 class Way(StrEnum):
@@ -28,6 +35,7 @@ class ThingQuery(msgspec.Struct, frozen=True):
     above: Annotated[float | None, Option("Above this."), Param()] = None
     way: Annotated[Way, Param("Which way")] = Way.DOWN
     case: Annotated[Way | None, Param("In any case", any_case=True)] = None
+    ours: Annotated[int | None, Param("Only with ours", feature="ours_filter")] = None
     local: Annotated[str | None, Option("Never sent.")] = None
 
 
@@ -108,6 +116,17 @@ def test_what_is_left_out_is_not_sent() -> None:
     assert sent == {"count": 5, "way": "down"}
 
 
+def test_a_filter_that_the_hub_would_ignore_is_refused() -> None:
+    def never() -> list[str]:
+        raise AssertionError("nothing to ask for")
+
+    require_features(ThingQuery(word="a"), "hub.example", never)
+    require_features(ThingQuery(ours=1), "hub.example", lambda: ["ours_filter"])
+    with pytest.raises(UsageError, match=r"hub\.example cannot filter by `ours`"):
+        require_features(ThingQuery(ours=1), "hub.example", lambda: ["cursor"])
+    assert features_of(ThingQuery) == ("ours_filter",)
+
+
 def test_parameters_are_described_for_openapi() -> None:
     described: dict[str, Any] = {
         each.name: (each.help, each.schema()) for each in parameters_of(ThingQuery)
@@ -127,4 +146,8 @@ def test_parameters_are_described_for_openapi() -> None:
         "above": ("Above this.", {"type": "number"}),
         "way": ("Which way", {"type": "string", "enum": ["up", "down"]}),
         "case": ("In any case", text),
+        "ours": (
+            "Only with ours",
+            {"type": "integer", "default": 0, "minimum": 0, "maximum": 2**31 - 1},
+        ),
     }

@@ -19,10 +19,11 @@ from prime_cli.wire.accounts import (
     SlugRequest,
     TeamPage,
 )
+from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
-from prime_cli.wire.queries import PageQuery
+from prime_cli.wire.queries import PageQuery, features_of
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 from prime_cli.wire.version_documents import DOCUMENT_KINDS
 
@@ -67,6 +68,7 @@ async def capabilities(request: Request) -> Capabilities:
         LOGS_FEATURE,
         "yank",
         "cursor",
+        *features_of(EnvironmentQuery),
         *(["keys"] if settings.accounts else []),
         *([PODS] if settings.providers else []),
     ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, or_, select
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.context import Caller, Hub
@@ -81,16 +81,20 @@ def _count(connection: Connection, sets: list[VisibilitySet]) -> dict[Visibility
 
 @dataclass(frozen=True)
 class Conditions:
-    """What environments must have, all of it; `words` None for whatever they say."""
+    """What environments must have, all of it; `words` None for whatever they say.
+
+    `columns` are conditions on rows of the table.
+    """
 
     words: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     starred: bool = False
+    columns: tuple[ColumnElement[bool], ...] = ()
 
     @property
-    def everything(self) -> bool:
-        """Whether nothing is asked for."""
-        return self.words is None and not self.tags and not self.starred
+    def is_search(self) -> bool:
+        """Whether more is asked for than rows of the table say."""
+        return self.words is not None or bool(self.tags) or self.starred
 
 
 def find(
@@ -117,7 +121,23 @@ def find(
             found = found.where(is_hit(connection, clauses))
     else:
         found = newest_hits(connection, found, clauses, sets)
+    if wanted.columns:
+        hits = found.subquery()
+        found = columns.join(hits, hits.c.id == environments.c.id).where(*wanted.columns)
     return list(connection.execute(found))
+
+
+def _count_rows(
+    connection: Connection,
+    sets: dict[VisibilitySet, int],
+    conditions: tuple[ColumnElement[bool], ...],
+) -> int:
+    """How many environments of the sets the conditions hold for."""
+    if not sets or not conditions:
+        return sum(sets.values())
+    rows = select(func.count()).select_from(environments)
+    holds = or_(*(each.holds for each in sets))
+    return connection.execute(rows.where(holds, *conditions)).scalar_one()
 
 
 def _starred_by(caller: Caller, found: Select[Any]) -> Select[Any]:
@@ -149,11 +169,12 @@ def list_environments(hub: Hub, caller: Caller, query: EnvironmentQuery) -> Envi
             mine_only=query.mine_only,
             visibility=query.visibility and query.visibility.upper(),
         )
-        if wanted.everything:
-            rows, total = walk(connection, sets, part), sum(sets.values())
-        else:
+        if wanted.is_search:
             found = find(connection, caller, sets, wanted, part.keys())
             rows, total = cut(found, part), len(found)
+        else:
+            rows = walk(connection, sets, part, wanted.columns)
+            total = _count_rows(connection, sets, wanted.columns)
         shown = rows[: part.limit]
         items = _items(connection, caller, [row.id for row in shown])
     more = write_cursor(part.position(shown[-1])) if len(rows) > len(shown) else None

@@ -116,18 +116,25 @@ class Slice:
         return Position(self.order, self.descending, row.key, row.id)
 
 
-def walk(connection: Connection, sets: Iterable[VisibilitySet], part: Slice) -> list[Row[Any]]:
+def walk(
+    connection: Connection,
+    sets: Iterable[VisibilitySet],
+    part: Slice,
+    conditions: Sequence[ColumnElement[bool]] = (),
+) -> list[Row[Any]]:
     """The `keys` of a slice of the union of the sets, and one more if there is one.
+
+    Only rows for which all conditions hold count.
 
     Each set has an index in this order, and the database merges them while it reads, so it skips no
     more rows than the offset. If there are very many sets, the largest should come first.
     """
-    conditions = [each.holds for each in sets]
-    if not conditions:
+    unions = [each.holds for each in sets]
+    if not unions:
         return []
-    if len(conditions) > _MOST_WALKS:
-        conditions[_MOST_WALKS:] = [or_(*conditions[_MOST_WALKS:])]
-    walks = [part.keys().where(each, _beyond(part)) for each in conditions]
+    if len(unions) > _MOST_WALKS:
+        unions[_MOST_WALKS:] = [or_(*unions[_MOST_WALKS:])]
+    walks = [part.keys().where(each, _beyond(part), *conditions) for each in unions]
     if len(walks) > 1 and connection.dialect.name == "postgresql":
         # It merges what is sorted already, and sorts whole tables otherwise.
         most = part.offset + part.limit + 1
