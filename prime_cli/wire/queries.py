@@ -245,9 +245,11 @@ def read_query(query: type[T], texts_of: Callable[[str], Sequence[str]]) -> T:
 
 
 def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str] | None]:
-    """What to send for a query; None for what is left out."""
+    """What to send for a query; None for what is left out, such as unused filters of ours."""
     return {
-        each.name: each.write(getattr(query, each.field)) for each in parameters_of(type(query))
+        each.name: each.write(getattr(query, each.field))
+        for each in parameters_of(type(query))
+        if not each.param.feature or _is_used(each, query)
     }
 
 
@@ -264,9 +266,13 @@ def require_features(
     `announced` gives the features of the hub; it is asked only where it matters.
     """
     for each in parameters_of(type(query)):
-        used = getattr(query, each.field) != each.default
-        if each.param.feature and used and each.param.feature not in announced():
+        feature = each.param.feature
+        if feature and _is_used(each, query) and feature not in announced():
             raise each.error(f"{host} cannot filter by `{each.name}`")
+
+
+def _is_used(parameter: Parameter, query: msgspec.Struct) -> bool:
+    return bool(getattr(query, parameter.field) != parameter.default)
 
 
 _KINDS: dict[type, type[Parameter]] = {
