@@ -87,6 +87,11 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
         Option("Only those with your star.", names=("--starred",)),
         Param("Only environments that the caller has starred"),
     ] = False
+    min_stars: Annotated[
+        int,
+        Option("With this many stars or more.", metavar="N", least=0, show_default=False),
+        Param("Only environments with this many stars or more", feature="min_stars"),
+    ] = 0
     limit: Annotated[int, Param("Maximum number of items", least=1, most=1000)] = 20
     offset: Annotated[
         int,

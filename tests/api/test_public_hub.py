@@ -10,6 +10,7 @@ import pytest
 
 from prime_cli import __version__
 from prime_cli.api.client import HubClient
+from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import (
@@ -83,6 +84,13 @@ def test_a_plain_listing_asks_as_the_official_client_does() -> None:
     hub, replay = _hub({f"GET {path}": {"data": [], "total_count": 0}})
     assert hub.environments.list().data == []
     assert replay.asked == [f"GET {path}"]
+
+
+def test_a_filter_that_the_hub_does_not_have_is_refused() -> None:
+    hub, replay = _hub({"GET /api/v1/capabilities": refusal(404, "Not Found")})
+    with pytest.raises(UsageError, match="cannot filter by `min_stars`"):
+        hub.environments.list(EnvironmentQuery(min_stars=1))
+    assert replay.asked == ["GET /api/v1/capabilities"]
 
 
 def test_every_filter_of_a_listing_has_its_official_name() -> None:

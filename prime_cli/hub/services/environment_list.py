@@ -197,7 +197,10 @@ def _wanted(query: EnvironmentQuery) -> Conditions:
             f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
         )
     return Conditions(
-        words=tuple(words) if searched else None, tags=query.tags, starred=query.starred_only
+        words=tuple(words) if searched else None,
+        tags=query.tags,
+        starred=query.starred_only,
+        columns=(environments.c.stars >= query.min_stars,) if query.min_stars else (),
     )
 
 

@@ -63,6 +63,14 @@ def test_mine_is_what_i_published(prime: Prime, hub: HubClient, data: Path, tmp_
     assert [row["environment"] for row in mine] == ["ada/wordle"]
 
 
+def test_environments_with_few_stars_are_left_out(
+    prime: Prime, hub: HubClient, data: Path, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    page = prime("env", "list", "--min-stars", "1", "--output", "json").ok().json
+    assert (page["environments"], page["total"]) == ([], 0)
+
+
 @pytest.mark.parametrize(
     "flags", [["--sort", "size"], ["--order", "up"], ["--visibility", "secret"], ["--num", "0"]]
 )

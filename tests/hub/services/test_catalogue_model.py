@@ -65,6 +65,7 @@ query = st.builds(
     tags=st.lists(st.sampled_from([*TAGS, "GAME"]), max_size=2).map(tuple),
     starred_only=st.booleans(),
     mine_only=st.booleans(),
+    min_stars=st.sampled_from([0, 0, 1, 2]),
     sort_by=st.sampled_from(SortKey),
     sort_order=st.sampled_from(SortOrder),
     limit=st.integers(1, 4),
@@ -143,6 +144,7 @@ def _fits(one: Environment, query: EnvironmentQuery) -> bool:
         query.owner in (None, one.owner)
         and (not query.mine_only or one.owner in CALLER.reads)
         and (query.visibility or "").upper() in ("", "PRIVATE" if one.private else "PUBLIC")
+        and len(one.starred_by) >= query.min_stars
         and (not query.starred_only or CALLER.slug in one.starred_by)
         and {tag.lower() for tag in query.tags} <= {tag.lower() for tag in one.tags}
     )

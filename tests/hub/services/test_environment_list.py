@@ -87,6 +87,9 @@ def test_starred_environments_are_found_and_counted(folder: Path) -> None:
     assert names(ada, "starred_only=true") == ["go"]
     assert names(ada, "sort_by=stars&sort_order=asc") == ["chess", "go"]
     assert names(bob, "starred_only=true") == []
+    assert names(ada, "min_stars=1") == ["go"]
+    assert names(ada, "min_stars=2") == []
+    assert "min_stars" in ada.get("/api/v1/capabilities").json()["features"]
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def test_list_is_read_in_its_order(
         EnvironmentQuery(tags=("game",)),
         EnvironmentQuery(starred_only=True, search="chess"),
         EnvironmentQuery(mine_only=True, visibility=Visibility.PRIVATE),
+        EnvironmentQuery(min_stars=1),
+        EnvironmentQuery(search="board", min_stars=1),
     ],
 )
 def test_filter_looks_up_what_it_needs(hub: Hub, query: EnvironmentQuery) -> None:
