@@ -54,7 +54,7 @@ def _report(error: Exception, scrub: Callable[[str], str]) -> str:
         text = scrub("".join(traceback.format_exception(error)))
         write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except StorageFailed:
-        return "run the same command with PRIME_DEBUG=1 to see where it comes from"
+        return "run the same command with PRIME_DEBUG=1 for a traceback"
     return f"please report it with the traceback in {path}"
 
 

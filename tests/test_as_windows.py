@@ -84,7 +84,7 @@ for name in ("src/con.py", "data:stream", "a "):
     try:
         unpack_archive(folder / "x.tar.gz", folder / "out")
     except UnsafeContent as error:
-        assert "no name that Windows can have" in str(error), error
+        assert "name that is invalid on Windows" in str(error), error
     else:
         raise SystemExit(name)
     assert not (folder / "out").exists()

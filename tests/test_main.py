@@ -107,7 +107,7 @@ def test_a_bug_is_told_even_where_nothing_can_be_written(
     monkeypatch.setenv("PRIME_HOME", str(home / "file" / "below"))
     (home / "file").write_text("", encoding="utf-8")
     hint = as_failure(KeyError("x")).hint
-    assert hint == "run the same command with PRIME_DEBUG=1 to see where it comes from"
+    assert hint == "run the same command with PRIME_DEBUG=1 for a traceback"
 
 
 def test_with_prime_debug_the_traceback_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

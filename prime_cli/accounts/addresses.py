@@ -32,8 +32,8 @@ def require_https(url: str, *, allow_http: bool) -> None:
     """Raise UsageError for an address to which a key would travel in the clear."""
     if not allow_http and sends_unencrypted(url):
         raise UsageError(
-            f"Keys to {url} would travel unencrypted, for all on the way to read",
-            hint="use https, or say that this network is to be trusted: `--allow-http`",
+            f"Keys would be sent to {url} unencrypted",
+            hint="use https, or allow it in a network you trust: `--allow-http`",
         )
 
 
@@ -54,7 +54,7 @@ def approval_url(web_url: str, code: str) -> str:
     """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
     if split_url(web_url) is None:
         raise UsageError(
-            f"`{web_url}` is not the address of web pages",
+            f"`{web_url}` is not the URL of web pages",
             hint="correct `web_url` of the context in config.toml",
         )
     return f"{web_url.rstrip('/')}{_APPROVAL}{quote(code, safe='')}"

@@ -56,7 +56,7 @@ class LoginKeyPair:
         except ValueError as error:
             raise IntegrityError(
                 f"{source} approved the login with a key that was not encrypted for it",
-                hint="begin again; if it stays so, tell those who run the hub",
+                hint="try again; if it persists, tell the hub's administrator",
             ) from error
         return check_key(text, source)
 
@@ -120,10 +120,10 @@ def wait_for_key(
     except NotFound as error:
         raise NotAllowed(
             f"{hub.host} does not support browser login",
-            hint="give it a key with `prime login --token-stdin`",
+            hint="log in with a key: `prime login --token-stdin`",
         ) from error
     show(ApprovalRequest(login.code, approval_url(web_url, login.code)))
-    with progress.task(f"Waiting for {login.code} to be approved"):
+    with progress.task(f"Waiting for approval of {login.code}"):
         result = _wait(hub, login, sleep, clock)
     return challenge.open(result, hub.host)
 

@@ -79,7 +79,7 @@ def match_context(
     if contexts[name].base_url != url:
         raise Conflict(
             f"The context `{name}` is the hub {contexts[name].base_url}",
-            hint=f"choose another name, or first `prime context delete {name}`",
+            hint=f"choose another name, or run `prime context delete {name}` first",
         )
     return _of_context(contexts[name], allow_http=allow_http)
 
@@ -87,7 +87,7 @@ def match_context(
 def _of_context(context: Context, *, allow_http: bool) -> LoginTarget:
     if context.base_url is None:
         raise UsageError(
-            f"`{LOCAL}` is the hub in this process, which asks for no login",
+            f"`{LOCAL}` is the built-in hub, which needs no login",
             hint="name another with `--hub`",
         )
     require_https(context.base_url, allow_http=allow_http)
@@ -108,7 +108,7 @@ def rename_with_key(config: Config, old: str, new: str) -> None:
         return
     credential = find_credential(load_config(context=old), {})
     if credential.trouble:
-        raise StorageFailed(credential.trouble, hint="try again where the keyring can be reached")
+        raise StorageFailed(credential.trouble, hint="try again when the keyring is available")
     rename_context(config.file, old, new)
     if credential.key:
         storage = Storage.KEYRING if entry.account else Storage.FILE

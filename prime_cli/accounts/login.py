@@ -81,7 +81,7 @@ def _try_key(hub: "HubClient") -> Account:
     except NotLoggedIn as error:
         raise NotLoggedIn(
             f"{hub.host} does not accept this key; nothing was saved",
-            hint="paste the whole key of this hub, on one line",
+            hint="paste this hub's complete key, on one line",
         ) from error
 
 

@@ -56,7 +56,7 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, 
             if wanted:
                 raise NotAllowed(
                     f"{hub.host} does not let keys revoke themselves",
-                    hint="revoke it on the hub's own pages, then log out with `--keep-key`",
+                    hint="revoke it on the hub's pages, then log out with `--keep-key`",
                 )
             return RevocationResult.CANNOT, None
         if wanted is None:

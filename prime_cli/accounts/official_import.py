@@ -57,7 +57,7 @@ def read_official(path: Path) -> OfficialConfig:
     table = _read_json(file)
     if table is None:
         raise NotFound(
-            f"There is no {file}", hint="name the official client's config.json, or its folder"
+            f"There is no {file}", hint="pass the official client's config.json, or its folder"
         )
     current = _text(table, "current_environment", file) or PRODUCTION
     found = {current: _read_context(current, table, file)}
@@ -77,7 +77,7 @@ def _context_files(file: Path) -> list[Path]:
 
 def _read_context(name: str, table: dict[str, Any], file: Path) -> OfficialContext:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{file} has the context `{name[:80]}`, which is no name")
+        raise UsageError(f"{file} has the context `{name[:80]}`, which is not a valid name")
     base_url = _text(table, "base_url", file) or PRIME_API_URL
     usual = PRIME_WEB_URL if base_url == PRIME_API_URL else base_url
     web_url = _text(table, "frontend_url", file) or usual
@@ -113,7 +113,8 @@ def _read_json(file: Path) -> dict[str, Any] | None:
         table = None
     if not isinstance(table, dict):
         raise UsageError(
-            f"{file} is not a file of the official client", hint="it would be one JSON object"
+            f"{file} is not a config.json of the official client",
+            hint="it would be one JSON object",
         )
     return table
 
@@ -128,7 +129,7 @@ def _team(table: dict[str, Any], file: Path) -> str | None:
 def _text(table: dict[str, Any], key: str, file: Path) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key} in {file} is no text")
+        raise UsageError(f"{key} in {file} is not text")
     return (value or "").strip() or None
 
 

@@ -73,17 +73,17 @@ def require_team_setting(config: Config) -> None:
     context = config.context
     if context.embedded:
         raise UsageError(
-            f"The `{LOCAL}` hub has no teams", hint="log in to another with `prime login`"
+            f"The `{LOCAL}` hub has no teams", hint="log in to another hub with `prime login`"
         )
     if context.team_source in TEAM_VARIABLES:
         raise UsageError(
-            f"The team is chosen by the variable {context.team_source}",
+            f"The team is set by the variable {context.team_source}",
             hint=f"change or unset {context.team_source}",
         )
     if context.name not in {PRIME, *(each.name for each in read_contexts(config.file))}:
         raise UsageError(
-            f"{context.base_url} has no context that could keep a team",
-            hint=f"make one with `prime login --hub {context.base_url}`, or set PRIME_TEAM",
+            f"{context.base_url} has no context in which to save a team",
+            hint=f"create one with `prime login --hub {context.base_url}`, or set PRIME_TEAM",
         )
 
 

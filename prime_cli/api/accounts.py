@@ -135,9 +135,7 @@ class Logins:
         )
         ticket = answer.read(ChallengeTicket)
         if not (_CODE.fullmatch(ticket.challenge) and _TOKEN.fullmatch(ticket.status_auth_token)):
-            raise Unreachable(
-                f"{self._connection.base_url} began a login with a code that cannot be one"
-            )
+            raise Unreachable(f"{self._connection.base_url} started a login with an invalid code")
         return PendingLogin(ticket.challenge, ticket.status_auth_token)
 
     def poll(self, login: PendingLogin) -> str | None:

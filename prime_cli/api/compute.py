@@ -131,7 +131,7 @@ class Pods:
             if was_never_sent(error.__cause__):
                 raise
             raise Unreachable(
-                f"{error.message}: a pod may have been made all the same",
+                f"{error.message}: the pod may have been created anyway",
                 hint="check with `prime pods list` before you try again",
             ) from error
 

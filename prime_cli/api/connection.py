@@ -250,7 +250,7 @@ class Connection:
                 target = response.headers["location"]
                 raise Unreachable(
                     f"{host_of(request.url)} redirected the request to {target}",
-                    hint="name the hub by its final address; see `prime config show`",
+                    hint="use the hub's final URL; see `prime config show`",
                 )
             request = self._request("GET", next_hop(request.url, response.headers["location"]))
         raise Unreachable(f"{host_of(request.url)} redirects too many times")
@@ -309,8 +309,8 @@ def _failures(url: httpx.URL) -> Iterator[None]:
     except httpx.TransportError as error:
         raise Unreachable(
             f"{host_of(url)} cannot be reached: {error}",
-            hint="check the network and the address (`prime config show`); the hub in the box "
+            hint="check the network and the URL (`prime config show`); the hub in the box "
             "needs neither: `--context local`",
         ) from error
     except httpx.DecodingError as error:
-        raise Unreachable(f"{host_of(url)} sent an answer that cannot be read: {error}") from error
+        raise Unreachable(f"{host_of(url)} sent an invalid response: {error}") from error

@@ -225,7 +225,7 @@ class Evaluations:
             if not found.has_more:
                 return
             if not found.samples:
-                raise Unreachable(f"Page {page} of the samples of {evaluation_id} came empty")
+                raise Unreachable(f"Page {page} of the samples of {evaluation_id} is empty")
             page += 1
 
     def update(self, evaluation_id: str, change: EvaluationUpdate) -> None:
@@ -265,7 +265,7 @@ def _known_by_the_list() -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        error.hint = error.hint or "see which there are with `prime eval list --hub`"
+        error.hint = error.hint or "list them with `prime eval list --hub`"
         raise
 
 

@@ -52,7 +52,7 @@ def probe(
     except httpx.TimeoutException as error:
         raise Unreachable(
             f"{host_of(url)} did not answer within {seconds:g} seconds",
-            hint="see whether the hub is up, and whether a proxy is in the way",
+            hint="check that the hub is up, and that no proxy interferes",
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
@@ -62,8 +62,10 @@ def probe(
 
 def _step(said: str) -> str:
     if "CERTIFICATE_VERIFY_FAILED" in said:
-        return "name your own authority's certificates with SSL_CERT_FILE, for a hub behind one"
-    return "check the network and the address (`prime config show`)"
+        return (
+            "if the hub uses your own certificate authority, set SSL_CERT_FILE to its certificates"
+        )
+    return "check the network and the URL (`prime config show`)"
 
 
 def _moment(date: str | None) -> datetime | None:

@@ -77,8 +77,8 @@ def convert(response: httpx.Response, value: Any, kind: type[T]) -> T:
 def nonsense(response: httpx.Response, reason: str) -> Unreachable:
     """The failure for an answer that no hub would give."""
     return Unreachable(
-        f"{_origin(response)} did not answer like an environments hub: {reason}",
-        hint="check the address with `prime config show`",
+        f"{_origin(response)} did not respond like an environments hub: {reason}",
+        hint="check the URL with `prime config show`",
     )
 
 
@@ -94,8 +94,7 @@ def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
     )
     if isinstance(error, NotLoggedIn) and error.hint is None:
         error.hint = (
-            f"{_origin(response)} does not know this key; see where it comes from with "
-            "`prime config show`"
+            f"{_origin(response)} does not know this key; find its source with `prime config show`"
             if with_key
             else f"log in with `prime login`, or set PRIME_API_KEY to a key of {_origin(response)}"
         )

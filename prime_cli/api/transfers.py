@@ -36,8 +36,9 @@ def download(
             found = _receive(response, part, target.name, progress, most_bytes)
         if sha256 is not None and found != sha256.lower():
             raise IntegrityError(
-                f"{target.name} has sha256 {found}, but {sha256} was promised",
-                hint="nothing was kept; its owner can repair it by `prime env upload --auto-bump`",
+                f"{target.name} has sha256 {found}, not {sha256} as declared",
+                hint="nothing was saved; its owner can publish a new version with "
+                "`prime env upload --auto-bump`",
             )
         with storage_errors(target):
             part.replace(target)

@@ -20,7 +20,7 @@ def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -
     except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
         raise UsageError(
             f"The proxy or certificate variables are invalid: {error}",
-            hint="see which with `prime doctor`",
+            hint="run `prime doctor` for details",
         ) from error
 
 
@@ -65,7 +65,7 @@ class AppTransport(httpx.BaseTransport):
         start = exchange.next_message()
         if start is None or start["type"] != "http.response.start":
             exchange.close()
-            raise InternalError("The hub in this process gave no answer")
+            raise InternalError("The built-in hub did not respond")
         return httpx.Response(start["status"], headers=start["headers"], stream=_Body(exchange))
 
 
@@ -99,7 +99,7 @@ class _Exchange:
 
     def __init__(self, app: App, request: httpx.Request) -> None:
         if not isinstance(request.stream, httpx.SyncByteStream):
-            raise InternalError("The hub in this process takes synchronous requests only")
+            raise InternalError("The built-in hub accepts only synchronous requests")
         self._chunks = iter(request.stream)
         self._body_ended = False
         self._coroutine = _as_coroutine(app(_scope(request), self._receive, self._send))
@@ -124,7 +124,7 @@ class _Exchange:
             raise
         except Exception as error:
             raise InternalError(
-                f"The hub in this process failed: {type(error).__name__}: {error}"
+                f"The built-in hub failed: {type(error).__name__}: {error}"
             ) from error
         if not isinstance(message, MutableMapping):
             self.close()

@@ -14,11 +14,11 @@ def parse_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise Unreachable(f"`{text}` is not an address: {error}") from error
+        raise Unreachable(f"`{text}` is not a URL: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise Unreachable(
-            f"`{text}` is not an absolute http or https address",
-            hint="check the hub's address with `prime config show`",
+            f"`{text}` is not an absolute http or https URL",
+            hint="check the hub's URL with `prime config show`",
         )
     return url
 
@@ -33,7 +33,9 @@ def next_hop(url: httpx.URL, location: str) -> str:
     try:
         return str(url.join(location))
     except httpx.InvalidURL as error:
-        raise Unreachable(f"{host_of(url)} redirects to `{location}`, no address") from error
+        raise Unreachable(
+            f"{host_of(url)} redirects to `{location}`, which is not a URL"
+        ) from error
 
 
 def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:

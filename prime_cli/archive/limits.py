@@ -50,7 +50,7 @@ class ArchiveLimits:
             raise UnsafeContent(
                 f"The archive of {compressed} bytes unpacks to far more than the {allowed} bytes "
                 "that it may",
-                hint="leave out long repetitive data, or load it from where it is hosted",
+                hint="remove long repetitive data, or download it from where it is hosted",
             )
 
 
@@ -66,7 +66,7 @@ def safe_name(raw: str, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
     parts = [part for part in raw.split("/") if part not in ("", ".")]
     name = "/".join(parts)
     if raw.startswith("/") or ".." in parts or _WINDOWS_DRIVE.match(name):
-        raise UnsafeContent(f"The archive member `{_shown(raw)}` points outside of its folder")
+        raise UnsafeContent(f"The archive member `{_shown(raw)}` points outside its folder")
     if len(name) > limits.name_length:
         raise UnsafeContent(f"The archive member `{_shown(raw)}` has a name that is too long")
     if "\\" in name or any(unicodedata.category(letter) in _UNPORTABLE for letter in name):
@@ -114,7 +114,9 @@ def check_zip_sizes(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]
     """
     for info in members:
         if _length(archive, info) != info.file_size:
-            raise UnsafeContent(f"The archive member `{info.filename}` is not as long as it states")
+            raise UnsafeContent(
+                f"The archive member `{info.filename}` does not have the length that it declares"
+            )
 
 
 def _length(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:

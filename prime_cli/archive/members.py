@@ -46,7 +46,7 @@ class _Bounded(io.RawIOBase):
         block = self._stream.read(left + 1 if size < 0 else min(size, left + 1))
         self.given += len(block)
         if self.given > self.ceiling:
-            raise UnsafeContent("The archive unpacks to far more than its members state")
+            raise UnsafeContent("The archive unpacks to far more than its members declare")
         return block
 
 
@@ -99,7 +99,9 @@ def index_zip(
         if info.flag_bits & _ENCRYPTED:
             raise UnsafeContent(f"The archive member `{info.filename}` is encrypted")
         if info.compress_type not in _METHODS:
-            raise UnsafeContent(f"The archive member `{info.filename}` is not deflated")
+            raise UnsafeContent(
+                f"The archive member `{info.filename}` uses an unsupported compression"
+            )
         folder = info.filename.endswith("/")  # `is_dir` fails on an empty name
         name = names.take(info.filename, folder=folder)
         content += info.file_size
@@ -133,7 +135,7 @@ class Names:
         if folder:
             ancestors.add(name)
         elif not name or name in self._files or name in self._folders:
-            raise UnsafeContent(f"The archive names `{name}` twice")
+            raise UnsafeContent(f"The archive contains `{name}` twice")
         else:
             self._files.add(name)
         if not ancestors.isdisjoint(self._files):
@@ -147,7 +149,7 @@ class Names:
         known = self._spellings.setdefault(folded(path), path)
         if known != path:
             raise UnsafeContent(
-                f"The archive names both `{known}` and `{path}`, which are one file or folder "
+                f"The archive contains both `{known}` and `{path}`, which are one file or folder "
                 "where upper and lower case are the same"
             )
 

@@ -80,7 +80,9 @@ def _staging(target: Path) -> Iterator[Path]:
 
 def _write_member(root: Path, member: Member, content: IO[bytes]) -> str:
     if sys.platform == "win32" and not is_windows_name(member.path):
-        raise UnsafeContent(f"The archive member `{member.path}` has no name that Windows can have")
+        raise UnsafeContent(
+            f"The archive member `{member.path}` has a name that is invalid on Windows"
+        )
     path = root / member.path
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -103,6 +105,6 @@ def _move_into(target: Path, name: str, staged: Path) -> None:
     for part in Path(name).parent.parts:
         folder /= part
         if folder.is_symlink():
-            raise UnsafeContent(f"{folder} is a link, so nothing is unpacked through it")
+            raise UnsafeContent(f"{folder} is a link; refusing to unpack through it")
         folder.mkdir(exist_ok=True)
     (staged / name).replace(target / name)

@@ -30,9 +30,9 @@ def check_record(path: Path) -> None:
             if member not in rows:
                 raise IntegrityError(f"RECORD of {path.name} does not list `{member}`")
             if rows[member] != record_digest(wheel, member):
-                raise IntegrityError(f"`{member}` in {path.name} is not what RECORD says")
+                raise IntegrityError(f"`{member}` in {path.name} does not match RECORD")
         for name in rows.keys() - wheel.members.keys():
-            raise IntegrityError(f"RECORD of {path.name} lists `{name}`, which is not there")
+            raise IntegrityError(f"RECORD of {path.name} lists `{name}`, which is missing")
 
 
 def listed_members(wheel: Wheel, folder: str) -> list[str]:

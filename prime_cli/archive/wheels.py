@@ -157,7 +157,7 @@ class Wheel:
         }
         if len(found) != 1:
             raise IntegrityError(
-                f"The wheel has {len(found) or 'no'} METADATA files where there must be one"
+                f"The wheel has {len(found) or 'no'} METADATA files instead of one"
             )
         return found.pop()
 
@@ -168,7 +168,7 @@ class Wheel:
         try:
             parser.read_string(self.text(f"{self.dist_info()}/entry_points.txt") or "")
         except configparser.Error as error:
-            raise IntegrityError("The wheel's entry_points.txt cannot be read") from error
+            raise IntegrityError("The wheel's entry_points.txt is invalid") from error
         return tuple(
             (group, name, target)
             for group in parser.sections()
@@ -198,7 +198,7 @@ def _read_filename(filename: str) -> tuple[str, ...]:
     try:
         _, _, _, tags = parse_wheel_filename(filename)
     except InvalidWheelFilename as error:
-        raise IntegrityError(f"`{filename}` is not the name of a wheel: {error}") from error
+        raise IntegrityError(f"`{filename}` is not a valid wheel name: {error}") from error
     return tuple(sorted(str(tag) for tag in tags))
 
 

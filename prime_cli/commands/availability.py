@@ -48,14 +48,13 @@ def list_(
         bool,
         typer.Option(
             "--group-similar/--no-group-similar",
-            help="One row for offers that differ in vCPUs and memory alone.",
+            help="Combine offers that differ only in vCPUs and memory.",
         ),
     ] = True,
 ) -> None:
     """List available machines.
 
-    The cheapest comes first; prices are in USD for the whole machine. The id is what
-    `prime pods create --id` takes.
+    Sorted by price, in USD for the whole machine. Pass an id to `prime pods create --id`.
 
     \b
     Example:
@@ -142,7 +141,7 @@ def gpu_types(
     page = {"gpu_types": names, "total_count": len(names)}
     session.output.table(_GPU_COLUMNS, rows, records=found, page=page)
     if not found:
-        session.output.say("There is nothing to rent on this hub now")
+        session.output.say("Nothing is available on this hub now")
 
 
 _DISK_COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "Several nodes")
@@ -155,7 +154,7 @@ def disks(
 ) -> None:
     """List available disks.
 
-    A disk outlives the pods that it is attached to, and is paid for until it is terminated.
+    A disk remains after its pods are terminated, and is billed until you terminate it.
 
     \b
     Example:
@@ -174,7 +173,7 @@ def disks(
     if found:
         session.output.hint("rent one with `prime disks create --id ID --size GB`")
     else:
-        session.output.say("There are no such disks on this hub now")
+        session.output.say("No such disks are available on this hub now")
 
 
 def _disk_row(disk: DiskOfferRow) -> list[str]:

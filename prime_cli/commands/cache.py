@@ -31,7 +31,7 @@ app = group(
 
 
 KindOpt = Annotated[
-    list[CacheKind] | None, typer.Option("--kind", help="Only this kind; repeatable.")
+    list[CacheKind] | None, typer.Option("--kind", help="Only entries of this kind; repeatable.")
 ]
 
 
@@ -62,8 +62,8 @@ def list_kept(
 ) -> None:
     """List cache entries with size and last use.
 
-    Everything here can be fetched or made again. Published environments of the hub in the box,
-    settings, keys and runs are not among it. With --kind each entry is listed.
+    Everything in the cache can be downloaded or created again. It does not include environments
+    published on the built-in hub, settings, keys or runs. Use --kind to list single entries.
 
     \b
     Example:
@@ -116,17 +116,20 @@ def prune_kept(
     older_than: Annotated[
         str | None,
         typer.Option(
-            "--older-than", metavar="TIME", help="Not used for that long.", show_default="30d"
+            "--older-than",
+            metavar="TIME",
+            help="Minimum time since the last use.",
+            show_default="30d",
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="However lately it was used.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Regardless of the last use.")] = False,
     kind: KindOpt = None,
     dry_run: DryRunOpt = False,
 ) -> None:
     """Remove entries that have not been used recently.
 
-    What a running command uses stays. So do locks and bundles, unless --kind names them: without
-    them an environment may run with other packages, or not at all.
+    Entries in use by a running command are kept. Locks and bundles are removed only if selected
+    with --kind: without them an environment may run with other packages, or not at all.
 
     \b
     Example:
@@ -139,13 +142,13 @@ def prune_kept(
 
     session = open_session(ctx)
     if everything and older_than is not None:
-        raise UsageError("`--all` and `--older-than` exclude each other")
+        raise UsageError("`--all` and `--older-than` are mutually exclusive")
     seconds = None if everything else parse_duration(older_than or "30d")
     home, show = session.config.home.value, session.output
     old = select_unused(home, now=time.time(), older_than=seconds, kinds=_chosen_kinds(kind))
     done = prune(home, old, session.progress, dry_run=dry_run)
     for entry in done.busy:
-        show.say(f"{entry.name} stays, because a running command uses it")
+        show.say(f"{entry.name} is in use by a running command and was kept")
     if dry_run and not show.is_json:
         rows = [[each.name, format_bytes(each.size)] for each in done.removed]
         show.table(["Entry", "Size"], rows, records=[_entry_record(each) for each in done.removed])
@@ -165,14 +168,14 @@ def prune_kept(
 @local_options()
 def verify_kept(
     ctx: typer.Context,
-    fix: Annotated[bool, typer.Option("--fix", help="Remove what is broken.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Remove damaged entries.")] = False,
     kind: KindOpt = None,
 ) -> None:
     """Verify the integrity of the cache.
 
-    The sha256 of wheels and of what came in bundles is computed anew, interpreters are started,
-    and notes are read. It ends with 8 when something is broken and stays; what --fix removes is
-    fetched or made again when it is needed.
+    Recomputes the sha256 of wheels and bundle contents, starts interpreters, and reads records.
+    Exits with 8 if damaged entries remain. Entries removed by --fix are downloaded or created
+    again when needed.
 
     \b
     Example:
@@ -197,10 +200,12 @@ def verify_kept(
     left = [each.entry.name for each in broken if each.entry.name not in names]
     if left:
         raise IntegrityError(
-            f"{len(left)} of {count} kept things are broken: {', '.join(left)}",
+            f"{len(left)} of {count} cache entries are damaged: {', '.join(left)}",
             hint="remove them with `prime cache verify --fix`",
         )
-    show.done(f"Checked {count}; removed {len(names)}" if names else f"Checked {count}: all whole")
+    show.done(
+        f"Checked {count}; removed {len(names)}" if names else f"Checked {count}: no damage found"
+    )
 
 
 def _broken_record(broken: "BrokenEntry", *, removed: bool) -> dict[str, object]:

@@ -99,8 +99,8 @@ def install(
 ) -> None:
     """Install completion for a shell.
 
-    fish finds the script by itself; for bash, zsh and PowerShell one line is added to .bashrc,
-    .zshrc or the profile, once it was shown. After an upgrade of prime, run it again.
+    fish loads the script automatically; for bash, zsh and PowerShell this adds one line to
+    .bashrc, .zshrc or the profile, after showing it. Run it again after upgrading prime.
 
     \b
     Example:
@@ -114,10 +114,10 @@ def install(
     changes = plan_installation(place, completion_script(place.shell))
     if not changes and not dry_run:
         session.output.done(
-            f"Completion for {place.shell} is installed already", value={"changed": []}
+            f"Completion for {place.shell} is already installed", value={"changed": []}
         )
         return
-    done = f"Completion for {place.shell} is installed: start a new shell to have it"
+    done = f"Installed completion for {place.shell}: start a new shell to use it"
     _apply(session, changes, dry_run=dry_run, done=done)
 
 
@@ -129,7 +129,7 @@ def uninstall(
 ) -> None:
     """Remove installed completion.
 
-    The script is removed, and the line that was added to the shell's own file.
+    Removes the script and the line in the shell's startup file.
 
     \b
     Example:
@@ -143,7 +143,7 @@ def uninstall(
     if not changes and not dry_run:
         session.output.done(f"Completion for {place.shell} is not installed", value={"changed": []})
         return
-    done = f"Completion for {place.shell} is gone from new shells"
+    done = f"Removed completion for {place.shell} from new shells"
     _apply(session, changes, dry_run=dry_run, done=done)
 
 
@@ -164,7 +164,7 @@ def bash() -> None:
 def zsh() -> None:
     """Print the zsh completion script.
 
-    It is static: no Python is started while you type. It can also be saved as `_prime` in a folder
+    It is static: no Python is started while you type. You can also save it as `_prime` in a folder
     of fpath.
 
     \b

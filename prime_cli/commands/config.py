@@ -85,7 +85,7 @@ def _report(session: Session, name: str, written: object) -> None:
     session.output.done(told, value=now)
     if now.source.startswith("PRIME_"):
         session.output.warn(
-            f"{now.source} is set, and wins: {name} is {as_text(now.value)}",
+            f"{now.source} is set and takes precedence: {name} is {as_text(now.value)}",
             hint=f"unset {now.source}",
         )
 
@@ -96,8 +96,8 @@ def show(
 ) -> None:
     """Show every setting and its source.
 
-    A flag wins over a variable, a variable over config.toml, and that over the default.
-    A key is never shown.
+    Flags override variables, variables override config.toml, and config.toml overrides defaults.
+    Keys are never shown.
 
     \b
     Example:
@@ -135,8 +135,8 @@ def get(
 ) -> None:
     """Print one setting.
 
-    The value alone, for scripts; an empty line where there is none. `--output json` has the
-    source too.
+    Prints only the value, for scripts, or an empty line if there is none. `--output json` includes
+    the source.
 
     \b
     Example:
@@ -166,9 +166,9 @@ def set_(
 ) -> None:
     """Set a value in config.toml.
 
-    Comments and order of the file stay. `context` is the current hub, `team` belongs to the
-    context; `env-vars.owner/name` are variables that this environment may read although they look
-    like secrets. A key is no setting: `prime login --token-stdin` keeps one.
+    Keeps the file's comments and order. `context` is the current hub, `team` belongs to the
+    context; `env-vars.owner/name` lists variables that this environment may read although they
+    look like secrets. Keys are not settings: save one with `prime login --token-stdin`.
 
     \b
     Example:
@@ -201,7 +201,7 @@ def unset(
 ) -> None:
     """Remove a value from config.toml.
 
-    The default holds then, or a variable. It is no error if nothing was there.
+    The default or a variable then applies. Succeeds even if there was no value.
 
     \b
     Example:
@@ -243,7 +243,7 @@ def use(
 def path(ctx: typer.Context) -> None:
     """Print the path of config.toml.
 
-    It need not be there yet. JSON names the file of keys and prime's home as well.
+    The file may not exist yet. JSON also has the paths of the key file and of prime's home.
 
     \b
     Example:
@@ -265,7 +265,7 @@ def import_(
         Path | None,
         typer.Argument(
             metavar="[PATH]",
-            help="The official config.json, or its folder.",
+            help="The official client's config.json, or its folder.",
             show_default="~/.prime/config.json",
         ),
     ] = None,
@@ -277,9 +277,8 @@ def import_(
 ) -> None:
     """Import contexts and keys from the official client.
 
-    Its files are read and never changed. What is set here already stays as it is: a context of
-    the same name, its team, a key. The client's current context becomes the current one if none
-    has been chosen here.
+    Never changes the client's files. Keeps existing contexts, teams and keys. The client's current
+    context becomes the current one unless you have already chosen one.
 
     \b
     Example:
@@ -295,10 +294,10 @@ def import_(
     plan = plan_import(read_official(path or _official_file()), config)
     _show_import(session, plan, dry_run=dry_run)
     if dry_run:
-        session.output.done("Nothing was written; without `--dry-run` it would be taken")
+        session.output.done("Nothing was written; run it without `--dry-run` to import this")
         return
     kept = run_import(plan, config, storage or Storage(config.storage.value))
-    session.output.done(f"Took over what {plan.file} has")
+    session.output.done(f"Imported {plan.file}")
     if kept:
         session.output.say(kept.sentence)
 
@@ -307,7 +306,7 @@ def _official_file() -> Path:
     try:
         return Path.home() / ".prime" / "config.json"
     except RuntimeError as error:
-        raise NotFound("There is no home folder to look in", hint="name the file") from error
+        raise NotFound("There is no home folder to search", hint="name the file") from error
 
 
 def _show_import(session: Session, plan: "ImportPlan", *, dry_run: bool) -> None:

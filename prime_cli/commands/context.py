@@ -94,7 +94,7 @@ def warn_if_overridden(session: Session, name: str, *, has_key: bool = True) -> 
         )
     elif has_key and now.context.takes_key_variable and os.environ.get(KEY_VARIABLE):
         session.output.warn(
-            f"{KEY_VARIABLE} is set, and is used instead of the key that was kept",
+            f"{KEY_VARIABLE} is set, and is used instead of the saved key",
             hint=f"unset {KEY_VARIABLE}",
         )
 
@@ -108,7 +108,7 @@ def _title(config: Config) -> str:
 def list_(ctx: typer.Context) -> None:
     """List the hubs that you use.
 
-    `*` is the one that commands use now. Keys are never shown, only where they are kept.
+    `*` marks the current one. Shows where keys are stored, but never a key.
 
     \b
     Example:
@@ -153,7 +153,7 @@ def use(
     """
     session = open_session(ctx)
     use_context(file_config().file, name)
-    session.output.done(f"`{name}` is the current hub now", value={"context": name})
+    session.output.done(f"`{name}` is now the current hub", value={"context": name})
     warn_if_overridden(session, name, has_key=False)
 
 
@@ -167,7 +167,7 @@ def show(
 ) -> None:
     """Show a context.
 
-    That is its addresses, its team, and where its key is kept; never the key.
+    Shows its URLs, its team and where its key is stored, but never the key.
 
     \b
     Example:
@@ -194,12 +194,12 @@ def show(
 @local_options()
 def add(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     hub: Annotated[str, typer.Argument(metavar="URL", help="The hub's address.")],
     web_url: Annotated[
         str | None,
         typer.Option(
-            "--web-url", metavar="URL", help="Where its pages are.", show_default="the same"
+            "--web-url", metavar="URL", help="The URL of its web pages.", show_default="the same"
         ),
     ] = None,
     team: Annotated[
@@ -235,7 +235,7 @@ def add(
 def rename(
     ctx: typer.Context,
     old: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
-    new: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    new: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
 ) -> None:
     """Rename a context.
 
@@ -249,7 +249,7 @@ def rename(
 
     session = open_session(ctx)
     rename_with_key(file_config(), old, new)
-    session.output.done(f"`{old}` is called `{new}` now", value={"name": new, "was": old})
+    session.output.done(f"`{old}` is now called `{new}`", value={"name": new, "was": old})
 
 
 @local_options(YES_OR_FORCE)
@@ -259,7 +259,7 @@ def delete(
 ) -> None:
     """Delete a context and its key.
 
-    The key stays good on the hub: `prime logout` revokes it first.
+    The key stays valid on the hub; to revoke it, run `prime logout` first.
 
     \b
     Example:
@@ -273,8 +273,8 @@ def delete(
     config = file_config()
     require_deletable(config, name)
     if name in _stored_keys(config):
-        session.output.confirm(f"Forget `{name}` and its key?", otherwise="Nothing was changed")
+        session.output.confirm(f"Delete `{name}` and its key?", otherwise="Nothing was changed")
     was_current = delete_with_key(config, name)
     session.output.done(f"`{name}` is forgotten", value={"name": name})
     if was_current:
-        session.output.say("The hub in this process (`local`) is the current one now")
+        session.output.say("The built-in hub (`local`) is now the current one")

@@ -50,7 +50,7 @@ app = group(
 
 
 DiskArg = Annotated[
-    str, typer.Argument(metavar="DISK", help="Its name, its id or the beginning of that.")
+    str, typer.Argument(metavar="DISK", help="Its name, or its id or the start of it.")
 ]
 
 
@@ -81,9 +81,9 @@ def list_(
 ) -> None:
     """List your disks.
 
-    Yours, and those of your teams: each is billed until it is terminated, also while no pod has
-    it. With --watch the table is drawn anew every five seconds; where there is no terminal, what
-    changes is a line.
+    Lists your disks and those of your teams. Each is billed until it is terminated, even if no pod
+    uses it. --watch refreshes the table every five seconds, or prints a line for each change if
+    there is no terminal.
 
     \b
     Example:
@@ -119,7 +119,7 @@ def _show_disks(output: Output, listing: DiskListing) -> None:
 
 
 def _sum_up(disks: Sequence[ListedDisk]) -> str:
-    return pluralize(len(disks), "disk") if disks else "No disk is there"
+    return pluralize(len(disks), "disk") if disks else "No disks"
 
 
 @hub_options()
@@ -166,17 +166,17 @@ def create(
     size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="Size in GB.")],
     offer_id: Annotated[
         str | None,
-        typer.Option("--id", metavar="ID", help="An offer, by its id in `availability disks`."),
+        typer.Option("--id", metavar="ID", help="The id of an offer in `availability disks`."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="What it is called.", show_default="by its id")
+        str | None, typer.Option("--name", help="Its name.", show_default="by its id")
     ] = None,
     country: Annotated[str | None, typer.Option("--country", help="Where, as US.")] = None,
     cloud_id: Annotated[
-        str | None, typer.Option("--cloud-id", metavar="ID", help="The offer's own id.")
+        str | None, typer.Option("--cloud-id", metavar="ID", help="The provider's id of the offer.")
     ] = None,
     data_center_id: Annotated[
-        str | None, typer.Option("--data-center-id", metavar="ID", help="In which data center.")
+        str | None, typer.Option("--data-center-id", metavar="ID", help="Only in this data center.")
     ] = None,
     team: TeamOpt = None,
     provider: Annotated[
@@ -185,8 +185,8 @@ def create(
 ) -> None:
     """Create a disk.
 
-    It outlives the pods that it is attached to, and is billed from now on until it is terminated;
-    the price is shown before you are asked.
+    The disk remains after its pods are terminated, and is billed until you terminate it. Shows the
+    price before asking.
 
     \b
     Example:
@@ -217,8 +217,8 @@ def _choose_offer(session: Session, offers: Sequence[DiskOffer], size: int) -> D
     ids = ids_of(offers)
     if not session.output.is_interactive:
         raise UsageError(
-            f"{len(offers)} kinds of disks may be meant: {', '.join(ids)}",
-            hint="name one with `--id`; `prime availability disks` says what they are",
+            f"{len(offers)} kinds of disks match: {', '.join(ids)}",
+            hint="choose one with `--id`; see `prime availability disks`",
         )
     told = [
         f"{each} {_offer_text(offer)}, {hourly(price_of(offer.spec, size))}"
@@ -241,7 +241,7 @@ def _offer_text(offer: DiskOffer) -> str:
 def update(
     ctx: typer.Context,
     disk: DiskArg,
-    name: Annotated[str, typer.Option("--name", help="What it is called from now on.")],
+    name: Annotated[str, typer.Option("--name", help="Its new name.")],
 ) -> None:
     """Rename a disk.
 
@@ -258,7 +258,7 @@ def update(
     forget("disks", [found.name])
     remember("disks", [name, found.id])
     session.output.done(
-        f"The disk `{found.name}` is called `{name}` now", value={"id": found.id, "name": name}
+        f"The disk `{found.name}` is now called `{name}`", value={"id": found.id, "name": name}
     )
 
 
@@ -269,7 +269,7 @@ def terminate(
 ) -> None:
     """Terminate a disk and delete its data.
 
-    Nobody can bring that back. A disk that a pod has is left alone: end the pod first.
+    This cannot be undone. Terminate the pod first if the disk is attached to one.
 
     \b
     Example:
@@ -284,7 +284,7 @@ def terminate(
     _require_free(found)
     described = f"the disk `{found.name}` ({found.size} GB of {found.provider_type})"
     session.output.confirm(
-        f"Terminate {described} and all that is on it?",
+        f"Terminate {described} and delete its data?",
         otherwise="Nothing was terminated",
     )
     ended = hub.disks.terminate(found.id)
@@ -300,7 +300,7 @@ def _require_free(disk: Disk) -> None:
     if disk.pods:
         raise Conflict(
             f"The disk `{disk.name}` is attached to the pod {first_few(disk.pods)}",
-            hint=f"end that first: `prime pods terminate {disk.pods[0]}`",
+            hint=f"terminate that first: `prime pods terminate {disk.pods[0]}`",
         )
     if disk.clusters:
         raise Conflict(

@@ -19,8 +19,8 @@ def doctor(
 ) -> None:
     """Diagnose problems with this machine and its settings.
 
-    Each check is one line, with what to do about it below. No key is shown. Exits 1 when a
-    check failed; warnings are no failure.
+    Prints one line for each check, followed by the fixes. Never shows a key. Exits 1 if a check
+    fails; warnings do not count.
 
     \b
     Example:

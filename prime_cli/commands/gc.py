@@ -27,9 +27,9 @@ def gc(
 ) -> None:
     """Terminate orphaned and expired pods and disks.
 
-    Those are machines without a pod, pods past their deadline or failed, and disks that nobody
-    has: yours, or for an admin of the hub everybody's. On this machine, aliases and host keys of
-    pods that are gone are removed.
+    Finds machines without a pod, expired and failed pods, and orphaned disks: yours, or
+    everybody's if you are an admin of the hub. Also removes local SSH aliases and host keys of
+    terminated pods.
 
     \b
     Example:
@@ -42,9 +42,7 @@ def gc(
     hub, home = session.hub, session.config.home.value
     can_be_swept = has_extensions(hub)
     if not can_be_swept:
-        session.output.say(
-            f"{hub.host} cannot be asked for leaks: what `prime pods list` shows is all there is"
-        )
+        session.output.say(f"{hub.host} cannot search for leaks: see `prime pods list`")
     leaks = find_orphans(hub) if can_be_swept else []
     here = find_local_files(hub, home)
     if not dry_run:
@@ -61,8 +59,8 @@ def _confirm(session: Session, leaks: Sequence[Leak]) -> None:
         if not session.yes and leak.failure is None:
             session.output.tell(_described(leak))
     count = sum(leak.failure is None for leak in leaks)
-    what = "it and all that is on it" if count == 1 else f"these {count} and all that is on them"
-    session.output.confirm(f"End {what}?", otherwise="Nothing was ended")
+    what = "it and its data" if count == 1 else f"these {count} and their data"
+    session.output.confirm(f"Terminate {what}?", otherwise="Nothing was terminated")
 
 
 def _described(leak: Leak) -> str:
@@ -90,15 +88,15 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
         page = {"dry_run": dry_run, "leaks": records}
         shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)
     if not found:
-        shown.done("Nothing is left behind")
+        shown.done("No leaks")
         return
     for each in found:
         if each.failure:
             shown.warn(f"{each.kind}: {each.title}: {each.failure}")
     if dry_run:
-        shown.hint("`prime gc` ends these")
+        shown.hint("terminate these with `prime gc`")
     elif failed := sum(not each.ended for each in found):
-        raise PartialResult(f"{failed} of {pluralize(len(found), 'leak')} could not be ended")
+        raise PartialResult(f"{failed} of {pluralize(len(found), 'leak')} could not be terminated")
 
 
 def _row(leak: Leak) -> list[str]:

@@ -28,18 +28,19 @@ def login(
             "--hub",
             metavar="URL",
             help="The hub's address.",
-            show_default="the current hub; the public one if that is local",
+            show_default="the current hub, or the public one if that is local",
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="What to call it.", show_default="its host"),
+        typer.Option("--name", metavar="NAME", help="Its name.", show_default="its host"),
     ] = None,
     headless: Annotated[
-        bool, typer.Option("--headless", help="Open no browser, only show the address.")
+        bool, typer.Option("--headless", help="Print the URL instead of opening a browser.")
     ] = False,
     token_stdin: Annotated[
-        bool, typer.Option("--token-stdin", help="Read a key from stdin, and open no page.")
+        bool,
+        typer.Option("--token-stdin", help="Read a key from stdin instead of opening a browser."),
     ] = False,
     storage: Annotated[
         Storage | None,
@@ -49,9 +50,9 @@ def login(
 ) -> None:
     """Log in to a hub and make it the current one.
 
-    Shows a code and the page where you approve it, and waits up to ten minutes; in a CI job only
-    with --headless. A key that you have already is read from stdin; it is tried before it is
-    kept. CI jobs need no login: they set PRIME_API_KEY.
+    Shows a code and the page to approve it, and waits up to ten minutes; in a CI job only with
+    --headless. To use an existing key, pass it with --token-stdin; it is tested before it is
+    saved. CI jobs need no login: set PRIME_API_KEY.
 
     \b
     Example:
@@ -91,9 +92,9 @@ def _ask_for_key(session: Session, target: "LoginTarget", *, headless: bool) -> 
     if in_ci() and not headless:
         # It would wait ten minutes for a person who does not watch.
         raise UsageError(
-            "Nobody approves a login in a CI job",
+            "Nobody can approve a login in a CI job",
             hint="set PRIME_API_KEY instead, or pipe a key into `prime login --token-stdin`; "
-            "`--headless` waits all the same",
+            "`--headless` waits anyway",
         )
 
     def show(approval: "ApprovalRequest") -> None:
@@ -121,9 +122,11 @@ def _report(session: Session, done: "LoginResult") -> None:
     session.output.done(told, value=record)
     session.output.say(done.kept.sentence)
     if done.left:
-        session.output.warn(f"You are not in the team `{done.left}`, so you work for yourself now")
+        session.output.warn(
+            f"You are not in the team `{done.left}`, so you now use your personal account"
+        )
     elif done.teams and done.team is None:
-        session.output.hint("`prime switch` chooses a team to publish for")
+        session.output.hint("choose a team with `prime switch`")
     warn_if_overridden(session, target.name)
 
 
@@ -135,22 +138,22 @@ def logout(
         typer.Argument(metavar="[CONTEXT]", help="The context.", show_default="the current one"),
     ] = None,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Forget the keys of all contexts.")
+        bool, typer.Option("--all", help="Remove the keys of all contexts.")
     ] = False,
     revoke: Annotated[
         bool | None,
         typer.Option(
             "--revoke/--keep-key",
-            help="Also revoke the key on the hub, or keep it valid.",
-            show_default="revoke what a login made",
+            help="Also revoke the key on the hub, or keep it valid there.",
+            show_default="revoke keys created by a login",
         ),
     ] = None,
 ) -> None:
     """Log out of a hub and remove its key.
 
-    A key that `prime login` got by a page is revoked too, where the hub can do that; a key that
-    you gave it yourself stays good unless you say `--revoke`. Logins that were approved with a
-    revoked key end too. The hub stays known as a context, and the local one is current then.
+    Also revokes a key from a browser login, if the hub supports it. A key that you passed yourself
+    stays valid unless you add `--revoke`. Logins approved with a revoked key end too. The context
+    remains, and the built-in hub becomes the current one.
 
     \b
     Example:
@@ -164,7 +167,7 @@ def logout(
 
     session = open_session(ctx)
     if everywhere and name:
-        raise UsageError("Name a context or give `--all`, not both")
+        raise UsageError("Pass a context or `--all`, not both")
     keyed = contexts_with_keys(session.config)
     names = keyed if everywhere else [_chosen(session, name, keyed)]
     results = [_log_out(session, each, wanted=revoke) for each in names if each in keyed]
@@ -175,10 +178,10 @@ def logout(
         if each.problem:
             session.output.warn(
                 f"The key of `{each.context}` could not be revoked: {each.problem}",
-                hint="revoke it on the hub's own pages",
+                hint="revoke it on the hub's pages",
             )
     if any(each.was_current for each in results):
-        session.output.say("The hub in this process (`local`) is the current one now")
+        session.output.say("The built-in hub (`local`) is now the current one")
     if os.environ.get(KEY_VARIABLE):
         session.output.warn(f"{KEY_VARIABLE} is still set", hint=f"unset {KEY_VARIABLE}")
 
@@ -193,8 +196,8 @@ def _chosen(session: Session, name: str | None, keyed: list[str]) -> str:
     if session.config.context.embedded:
         others = ", ".join(f"`prime logout {each}`" for each in keyed)
         raise UsageError(
-            "The current hub is `local`, which has no login",
-            hint=f"keys are kept for others: {others}" if keyed else "no key is kept here",
+            "The current hub is `local`, which needs no login",
+            hint=f"keys are saved for others: {others}" if keyed else "no key is saved here",
         )
     return session.config.context.name
 
@@ -233,14 +236,14 @@ def _sentence(done: "LogoutResult") -> str:
     from prime_cli.accounts.logout import RevocationResult
 
     fates = {
-        RevocationResult.REVOKED: "its key is revoked and forgotten",
-        RevocationResult.UNKNOWN: "its key was good no more, and is forgotten",
-        RevocationResult.KEPT: "its key is forgotten here, and still good on the hub",
-        RevocationResult.CANNOT: "its key is forgotten here; this hub revokes none by itself",
-        RevocationResult.FAILED: "its key is forgotten here",
+        RevocationResult.REVOKED: "its key was revoked and removed",
+        RevocationResult.UNKNOWN: "its key was no longer valid, and was removed",
+        RevocationResult.KEPT: "its key was removed here, and is still valid on the hub",
+        RevocationResult.CANNOT: "its key was removed here; this hub cannot revoke it",
+        RevocationResult.FAILED: "its key was removed here",
     }
     return f"Logged out of `{done.context}`: {fates[done.fate]}"
 
 
 def _nothing(names: list[str]) -> str:
-    return f"No key is kept for `{names[0]}`" if names else "No key is kept here"
+    return f"No key is saved for `{names[0]}`" if names else "No key is saved here"

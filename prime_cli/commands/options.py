@@ -144,7 +144,7 @@ def at_version(ref: EnvRef, version: str | None) -> EnvRef:
 
 
 PodArg = Annotated[
-    str, typer.Argument(metavar="POD", help="Its name, its id or the beginning of that.")
+    str, typer.Argument(metavar="POD", help="Its name, or its id or the start of it.")
 ]
 
 

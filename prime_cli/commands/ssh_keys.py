@@ -36,7 +36,9 @@ app = group(
 
 SshKeyArg = Annotated[
     str,
-    typer.Argument(metavar="SSH_KEY", help="Its name, fingerprint or id, or how the id begins."),
+    typer.Argument(
+        metavar="SSH_KEY", help="Its name or fingerprint, or its id or the start of it."
+    ),
 ]
 
 
@@ -59,7 +61,7 @@ def list_(
 ) -> None:
     """List your SSH keys.
 
-    The primary one, marked with a star, comes first. Ids are in `--output json`.
+    The primary key comes first, marked with a star. `--output json` has the ids.
 
     \b
     Example:
@@ -88,19 +90,19 @@ def add(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="A public key's file; `-` reads stdin.",
-            show_default="the key that `prime pods ssh` uses",
+            help="A public key file; `-` reads stdin.",
+            show_default="the key used by `prime pods ssh`",
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What it is called.", show_default="the key's comment"),
+        typer.Option("--name", help="Its name.", show_default="the key's comment"),
     ] = None,
 ) -> None:
     """Add a public SSH key.
 
-    It opens those that are made from now on. Without FILE it is the public half of the key that
-    `prime pods ssh` logs in with. A private key is refused, and neither sent nor printed.
+    New pods accept it. The default is the public key of the one that `prime pods ssh` uses. A
+    private key is refused, and neither sent nor printed.
 
     \b
     Example:
@@ -139,8 +141,8 @@ def remove(
 ) -> None:
     """Remove an SSH key.
 
-    Pods that run keep it until they end. If it was the primary key, the newest of the others
-    becomes that.
+    Running pods still accept it. If it was the primary key, the newest of the others becomes
+    primary.
 
     \b
     Example:
@@ -159,7 +161,7 @@ def remove(
     hub.ssh_keys.remove(found.id)
     forget("ssh-keys", _completions(found))
     session.output.done(
-        f"Removed {found.described}: it opens no pod that is made from now on",
+        f"Removed {found.described}: new pods do not accept it",
         value=_key_record(found),
     )
 
@@ -171,8 +173,8 @@ def set_primary(
 ) -> None:
     """Set the primary SSH key.
 
-    Hubs that open a pod with one key alone take the primary one where none is named; ours let in
-    all keys of those who see a pod.
+    Hubs that put a single key on a pod use the primary one by default; our hubs accept all keys of
+    everybody with access to the pod.
 
     \b
     Example:

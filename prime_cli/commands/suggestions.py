@@ -29,30 +29,30 @@ _HOSTED = (
 
 _NOT_YET = "it is not built yet"
 
-_PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are taken, in their order"
+_PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are used, in order"
 
 _FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
 
 _SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
-_END_POD = "type `prime pods terminate`"
+_END_POD = "use `prime pods terminate`"
 
 _OF_PODS = {
     **dict.fromkeys(("delete", "rm", "remove", "kill", "destroy"), _END_POD),
     "stop": f"pods do not pause; to end one, {_END_POD}",
-    **dict.fromkeys(("get", "show", "info", "describe"), "type `prime pods status`"),
-    **dict.fromkeys(("new", "run", "launch"), "type `prime pods create`"),
+    **dict.fromkeys(("get", "show", "info", "describe"), "use `prime pods status`"),
+    **dict.fromkeys(("new", "run", "launch"), "use `prime pods create`"),
 }
 
 _OF_DISKS = {
-    **dict.fromkeys(("delete", "rm", "remove"), "type `prime disks terminate`"),
-    **dict.fromkeys(("show", "status", "info"), "type `prime disks get`"),
-    "rename": "type `prime disks update DISK --name NAME`",
+    **dict.fromkeys(("delete", "rm", "remove"), "use `prime disks terminate`"),
+    **dict.fromkeys(("show", "status", "info"), "use `prime disks get`"),
+    "rename": "use `prime disks update DISK --name NAME`",
 }
 
 _OF_NEW_PODS = {"--gpus": "type `--gpu-count` for how many, `--gpu-type` for which"}
 
-_OF_KEYS = {"delete": "type `prime ssh-keys remove`"}
+_OF_KEYS = {"delete": "use `prime ssh-keys remove`"}
 
 _NO_TRACES = "evaluations send no traces: omit it"
 
@@ -64,18 +64,18 @@ _KEY_LIMITS = (
 
 _OPTIONS = {
     "prime": {
-        "-c": "name the hub with `--context`; `-c` is the concurrency of `prime eval run`",
-        "--install-completion": "type `prime completion install`",
-        "--show-completion": "type `prime completion bash`, or zsh, fish, powershell",
+        "-c": "choose the hub with `--context`; `-c` is the concurrency of `prime eval run`",
+        "--install-completion": "use `prime completion install`",
+        "--show-completion": "use `prime completion bash`, or zsh, fish, powershell",
     },
     **dict.fromkeys(("prime pods create", "prime pod create"), _OF_NEW_PODS),
-    "prime login": dict.fromkeys(_KEY_LIMITS, "keys of hubs have no such limits: omit it"),
+    "prime login": dict.fromkeys(_KEY_LIMITS, "keys here have no such limits: omit it"),
     "prime env upload": {
         "--private": "type `--visibility private`",
         "--public": "type `--visibility public`",
     },
     "prime env list": {
-        "--offset": "turn pages with `--page`",
+        "--offset": "use `--page`",
         "--show-actions": "environments have no actions: omit it",
         "--action-status": "environments have no actions: omit it",
     },
@@ -84,22 +84,22 @@ _OPTIONS = {
         **dict.fromkeys(_HOSTED, _HERE_ONLY),
         **dict.fromkeys(("--shuffle", "--shuffle-seed"), _PICKED_IN_ORDER),
         "--output-dir": _SAVED_IN,
-        "-o": f"the format is `--output`; {_SAVED_IN}",
-        "--env-dir-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
-        "--env-path": "give the folder itself, as in `prime eval run ./environments/my_env`",
+        "-o": f"use `--output` for the format; {_SAVED_IN}",
+        "--env-dir-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
+        "--env-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
         "--heartbeat-url": _NOT_YET,
-        "--header-from-state": f"{_NOT_YET}; `--header` sends one that stays the same",
-        "--api-client-type": "models are reached by chat completions: omit it",
+        "--header-from-state": f"{_NOT_YET}; `--header` sends a constant one",
+        "--api-client-type": "models are called by chat completions: omit it",
     },
 }
 
 _COMMANDS = {
     "prime": {
-        **dict.fromkeys(("ssh", "connect"), "type `prime pods ssh`"),
+        **dict.fromkeys(("ssh", "connect"), "use `prime pods ssh`"),
         "upgrade": "upgrade with `uv tool upgrade prime-cli` or `pip install -U prime-cli`",
     },
     "prime env": {
-        "eval": "type `prime eval run`",
+        "eval": "use `prime eval run`",
         "action": "environments have no actions",
     },
     **dict.fromkeys(("prime pods", "prime pod"), _OF_PODS),
@@ -109,21 +109,21 @@ _COMMANDS = {
         "stop": "evaluations run on this machine: stop one with Ctrl-C",
     },
     "prime config": {
-        "set-api-key": "type `prime login --token-stdin`, or set PRIME_API_KEY",
-        "set-base-url": "type `prime login --hub URL`, or set PRIME_API_BASE_URL",
-        "set-frontend-url": "type `prime context add NAME URL --web-url URL`",
-        "set-inference-url": "name the endpoint: `prime eval run … -b URL -k VARIABLE`",
-        "set-team-id": "type `prime switch TEAM`, or `prime config set team TEAM`",
-        "remove-team-id": "type `prime switch personal`, or `prime config unset team`",
-        "set-ssh-key-path": "type `prime config set ssh_key_path FILE`",
-        "set-share-resources-with-team": "what is shared is said when it is made: omit it",
+        "set-api-key": "use `prime login --token-stdin`, or set PRIME_API_KEY",
+        "set-base-url": "use `prime login --hub URL`, or set PRIME_API_BASE_URL",
+        "set-frontend-url": "use `prime context add NAME URL --web-url URL`",
+        "set-inference-url": "give the endpoint: `prime eval run … -b URL -k VARIABLE`",
+        "set-team-id": "use `prime switch TEAM`, or `prime config set team TEAM`",
+        "remove-team-id": "use `prime switch personal`, or `prime config unset team`",
+        "set-ssh-key-path": "use `prime config set ssh_key_path FILE`",
+        "set-share-resources-with-team": "sharing is chosen when it is created: omit it",
         "set-traces-url": _NO_TRACES,
         "set-traces-opt-out": _NO_TRACES,
-        "envs": "type `prime context list`",
-        "list": "type `prime config show`",
-        "save": "type `prime login --hub URL --name NAME`, or `prime context add NAME URL`",
-        "delete": "type `prime context delete NAME`",
-        "reset": "type `prime logout`, and `prime config unset NAME` for each setting",
+        "envs": "use `prime context list`",
+        "list": "use `prime config show`",
+        "save": "use `prime login --hub URL --name NAME`, or `prime context add NAME URL`",
+        "delete": "use `prime context delete NAME`",
+        "reset": "use `prime logout`, and `prime config unset NAME` for each setting",
     },
 }
 

@@ -66,9 +66,7 @@ def members(
     ctx: typer.Context,
     team: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[TEAM]", help="Its slug or id.", show_default="the team you work for"
-        ),
+        typer.Argument(metavar="[TEAM]", help="Its slug or id.", show_default="the current team"),
     ] = None,
 ) -> None:
     """List the members of a team.
@@ -84,7 +82,7 @@ def members(
     session = open_session(ctx)
     wanted = team or session.config.context.team
     if wanted is None:
-        raise UsageError("No team is chosen", hint="name one, as `prime teams list` shows them")
+        raise UsageError("No team selected", hint="pass one; list yours with `prime teams list`")
     found = list_members(session.hub, find_team(session.hub, wanted))
     rows = [
         [
@@ -112,14 +110,14 @@ def switch(
         typer.Argument(
             metavar="[personal|TEAM]",
             help="The team's slug or id.",
-            show_default="asked for on a terminal",
+            show_default="ask, on a terminal",
         ),
     ] = None,
 ) -> None:
     """Switch to a team or to your personal account.
 
-    What you upload to the current hub and push there is the team's then, unless you say
-    otherwise. A variable PRIME_TEAM or PRIME_TEAM_ID wins over it.
+    Uploads and pushes to the current hub then belong to the team by default. The variables
+    PRIME_TEAM and PRIME_TEAM_ID override it.
 
     \b
     Example:
@@ -147,7 +145,7 @@ def switch(
     choose_team(session.config, chosen)
     record = {"context": session.config.context.name, "team": chosen and chosen.slug}
     told = f"the team {team_title(chosen)}" if chosen else "yourself"
-    session.output.done(f"On {session.hub.host} you work for {told} now", value=record)
+    session.output.done(f"On {session.hub.host} you now use {told}", value=record)
 
 
 def _ask_for_team(session: Session, teams: "list[Team]") -> str:
@@ -160,4 +158,4 @@ def _ask_for_team(session: Session, teams: "list[Team]") -> str:
     if not session.output.is_interactive:
         named = {each.slug: each.slug for each in teams}
     options = {PERSONAL: PERSONAL, **named}
-    return options[session.output.choose("Whom do you work for?", list(options))]
+    return options[session.output.choose("Which account do you want to use?", list(options))]

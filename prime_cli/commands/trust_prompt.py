@@ -25,11 +25,13 @@ def ask_to_trust(untrusted: UntrustedOwner, output: Output) -> bool:
     """
     if not output.is_interactive:
         return refuse_untrusted(untrusted)
-    ref, what = untrusted.ref, "has no wheel, so it would be built here"
+    ref, what = untrusted.ref, "has no wheel and would be built here"
     if untrusted.sha256:
         what = f"has sha256 {untrusted.sha256}"
     output.warn(f"`{ref.owner}` on {untrusted.hub} is new here; {ref} {what}")
-    output.tell("Its code and what it requires would run as you, with your files and your network.")
+    output.tell(
+        "Its code and its dependencies would run as you, with access to your files and network."
+    )
     output.confirm(
         f"Trust `{ref.owner}` on this hub from now on?",
         otherwise=f"`{ref.owner}` is not trusted, so nothing was done",

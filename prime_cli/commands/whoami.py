@@ -18,9 +18,8 @@ def whoami(
 ) -> None:
     """Show the current user and hub.
 
-    That is the user, the team that you work for, what the key may do, and where each of them
-    comes from. On the local hub there is no login: the owner is PRIME_OWNER, `owner` in
-    config.toml, or the name of the system user.
+    Shows the user, the current team, the key's permissions, and the source of each. The local hub
+    has no login: the owner is PRIME_OWNER, `owner` in config.toml, or the system user's name.
 
     \b
     Example:
@@ -35,7 +34,7 @@ def whoami(
     hub = session.config.context
     if not hub.embedded and not session.credential.key:
         raise NotLoggedIn(
-            session.credential.trouble or f"No key is known for {hub.base_url}",
+            session.credential.trouble or f"No key for {hub.base_url}",
             hint="log in with `prime login`, or set PRIME_API_KEY to your key",
         )
     team = find_team(session.hub, hub.team) if hub.team else None
@@ -53,7 +52,7 @@ def _lines(
     source = "the hub" if not hub.embedded else session.config.owner.source
     lines = [("owner", f"{record['owner']}  (from {source})")]
     if not hub.embedded:
-        told = f"{team_title(team)}, {team.role.lower()}" if team else "none, you work for yourself"
+        told = f"{team_title(team)}, {team.role.lower()}" if team else "none (personal account)"
         lines.append(("team", f"{told}  (from {hub.team_source})"))
     lines += [
         ("hub", f"{hub.base_url or 'in this process'}  (from {hub.source})"),

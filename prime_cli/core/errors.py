@@ -20,7 +20,7 @@ PrimeError
 │   └── TooLarge            more bytes, members or items than the hub takes
 ├── EnvironmentFailed (9)   the environment or its tools failed
 │   ├── BuildFailed         the build backend failed
-│   ├── ResolveFailed       no set of packages fits
+│   ├── ResolveFailed       no set of packages works
 │   ├── LoadFailed          the environment's own code raised
 │   ├── WorkerDied          its process ended without a word
 │   └── PodFailed           a machine that was rented did not come up

@@ -33,7 +33,7 @@ def locked(path: Path, *, seconds: float = 10.0) -> Iterator[None]:
         while not try_lock(file):
             if time.monotonic() > deadline:
                 raise Conflict(
-                    f"Another prime has held {path} for {seconds:g} seconds",
+                    f"Another prime process has locked {path} for {seconds:g} seconds",
                     hint="wait until it has finished, then try again",
                 )
             time.sleep(_PAUSE)

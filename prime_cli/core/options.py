@@ -2,7 +2,7 @@
 
 A record of options is a frozen dataclass or a msgspec Struct. Its fields carry an `Option`:
 
-    num: Annotated[int, Option("Rows on a page.", names=("--num", "-n"), least=1)] = 20
+    num: Annotated[int, Option("Maximum number of rows.", names=("--num", "-n"), least=1)] = 20
 
 `commands.options` makes command-line options of such a record; routes, clients and settings
 files read the same fields with `option_fields`.

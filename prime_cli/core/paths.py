@@ -24,8 +24,8 @@ def prime_home() -> Path:
         return Path.home() / ".prime"
     except RuntimeError as error:
         raise StorageFailed(
-            "There is no home folder for prime's files",
-            hint="set PRIME_HOME to a folder that can be written",
+            "No home folder for prime's files",
+            hint="set PRIME_HOME to a writable folder",
         ) from error
 
 
@@ -52,8 +52,8 @@ def storage_failure(path: Path, error: OSError) -> StorageFailed:
 
 def _way_out(path: Path) -> str:
     if _is_ours(path):
-        return "set PRIME_HOME to a folder that can be written"
-    return "run the command in a folder that can be written, or name one"
+        return "set PRIME_HOME to a writable folder"
+    return "run the command in a writable folder, or choose one"
 
 
 def _is_ours(path: Path) -> bool:
@@ -165,7 +165,7 @@ def _close(path: Path, mode: int) -> str | None:
         path.chmod(mode)
     except OSError:
         return None
-    return f"{path} was open to other users (mode {before:04o}); it is {mode:04o} now"
+    return f"{path} was accessible to other users (mode {before:04o}); now it has mode {mode:04o}"
 
 
 def _is_shared(folder: Path) -> bool:

@@ -33,7 +33,7 @@ class TimedOut(Exception):
     """A program did not end in time and was killed; `partial` is what it had said."""
 
     def __init__(self, program: str, seconds: float, partial: Completed) -> None:
-        super().__init__(f"{program} did not end within {seconds:g} seconds")
+        super().__init__(f"{program} did not finish within {seconds:g} seconds")
         self.partial = partial
 
 

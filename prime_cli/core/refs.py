@@ -38,7 +38,7 @@ class EnvRef:
         if not (slash and _PART.fullmatch(owner) and _PART.fullmatch(name)):
             raise BadReference(
                 f"`{text}` is not an environment",
-                hint="write `owner/name` or `owner/name@version`, as `prime env list` prints them",
+                hint="write `owner/name` or `owner/name@version`, as in `prime env list`",
             )
         if at and not _VERSION.fullmatch(version):
             raise BadReference(
@@ -75,8 +75,8 @@ def read_sha256(text: str) -> str:
     digest = text.strip().lower()
     if not is_sha256(digest):
         raise BadReference(
-            f"`{text[:80]}` is not a sha256, which has 64 hexadecimal digits",
-            hint="`prime env info` shows that of a wheel",
+            f"`{text[:80]}` is not a sha256 of 64 hexadecimal digits",
+            hint="`prime env info` shows the sha256 of a wheel",
         )
     return digest
 
@@ -84,9 +84,7 @@ def read_sha256(text: str) -> str:
 def read_owner(text: str) -> str:
     """The name of a user or team; raises BadReference for what can be none."""
     if not _PART.fullmatch(text):
-        raise BadReference(
-            f"`{text}` is not an owner", hint="write what is before the `/` of an environment"
-        )
+        raise BadReference(f"`{text}` is not an owner", hint="an owner is the part before the `/`")
     return text
 
 

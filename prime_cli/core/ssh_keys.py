@@ -65,7 +65,7 @@ _PRIVATE = (
     "b3BlbnNzaC1rZXktd",
 )
 _OTHER_FORMS = ("BEGIN SSH2 PUBLIC KEY", "BEGIN PUBLIC KEY", "BEGIN RSA PUBLIC KEY")
-_NEW_KEY = "make one with `ssh-keygen -t ed25519`"
+_NEW_KEY = "create one with `ssh-keygen -t ed25519`"
 
 
 @dataclass(frozen=True)
@@ -100,21 +100,21 @@ def read_public_key(text: str) -> PublicKey:
     """
     if any(mark in text for mark in _PRIVATE):
         raise UsageError(
-            "This is a private key, which must never leave its machine",
-            hint="give its public half, the file that ends in `.pub`",
+            "This is a private key; it must never leave its machine",
+            hint="pass the public key, the file that ends in `.pub`",
         )
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"A public key has less than {MOST_CHARACTERS} characters")
     if any(mark in text for mark in _OTHER_FORMS):
         raise UsageError(
-            "This public key is not in OpenSSH's own form",
-            hint="`ssh-keygen -i -f FILE` prints it as one line, `-m PKCS8` before `-f` for PEM",
+            "This public key is not in OpenSSH's format",
+            hint="`ssh-keygen -i -f FILE` converts it; add `-m PKCS8` before `-f` for PEM",
         )
     lines = [line.strip(" \r") for line in text.removeprefix("\ufeff").split("\n")]
     lines = [line for line in lines if line and not line.startswith("#")]
     if len(lines) != 1:
         count = "no public key" if not lines else "more than one line"
-        raise UsageError(f"There is {count} here", hint="give one key, on a line of its own")
+        raise UsageError(f"Found {count}", hint="pass one key, on one line")
     return _read_line(lines[0])
 
 
@@ -132,15 +132,14 @@ def _read_line(line: str) -> PublicKey:
 
 def _no_key(line: str, first: str) -> UsageError:
     if first == _OLD:
-        return UsageError("OpenSSH no longer takes keys of the type `ssh-dss`", hint=_NEW_KEY)
+        return UsageError("OpenSSH no longer supports keys of type `ssh-dss`", hint=_NEW_KEY)
     if first.endswith(_CERTIFICATE):
-        return UsageError("This is a certificate", hint="give the public key that it is of")
+        return UsageError("This is a certificate", hint="pass the certified public key itself")
     if any(word in KINDS for word in line.split(" ")):
-        return UsageError(
-            "There are options in front of the public key", hint="leave out what is before its type"
-        )
+        return UsageError("The public key has options", hint="remove everything before its type")
     return UsageError(
-        "This is not a public key of OpenSSH", hint="it begins with its type, as `ssh-ed25519 AAAA`"
+        "This is not an OpenSSH public key",
+        hint="it starts with its type, such as `ssh-ed25519 AAAA`",
     )
 
 
@@ -158,7 +157,7 @@ def _check(kind: str, blob: bytes) -> None:
     """Raise UsageError unless `blob` is a key of this kind, whole and with nothing behind it."""
     inner, rest = _take(blob)
     if inner != kind.encode():
-        raise UsageError(f"The public key says `{kind}`, and inside it is something else")
+        raise UsageError(f"The public key says `{kind}` but contains another type")
     if kind == _RSA:
         _exponent, rest = _take(rest)
         modulus, rest = _take(rest)
@@ -194,7 +193,7 @@ def _check_modulus(modulus: bytes) -> None:
         raise _damaged()
     if bits < _LEAST_RSA_BITS:
         raise UsageError(
-            f"RSA keys of less than {_LEAST_RSA_BITS} bits are not safe, and this one has {bits}",
+            f"RSA keys of less than {_LEAST_RSA_BITS} bits are insecure; this one has {bits}",
             hint=_NEW_KEY,
         )
 

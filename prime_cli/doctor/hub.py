@@ -67,14 +67,14 @@ def judge_clock(answered: ProbeResult, system: System) -> Finding:
         return failed(_CLOCK, sentence, _FIX_CLOCK)
     if apart > NOTICED + slack:
         return warned(_CLOCK, sentence, _FIX_CLOCK)
-    return ok(_CLOCK, "This clock and the hub's agree")
+    return ok(_CLOCK, "This clock agrees with the hub's")
 
 
 def _judge(answered: ProbeResult, url: str, config: Config) -> Finding:
     own = config.context.base_url is not None
     who = url if own else f"The embedded hub; its upstream {url}"
     if answered.status >= 500:  # noqa: PLR2004 - server errors begin here
-        sentence = f"{who} answers with status {answered.status}"
+        sentence = f"{who} returned status {answered.status}"
         fix = "try again later, or ask the operator of the hub"
         return (failed if own else warned)("hub", sentence, fix)
     if answered.with_key and answered.status in (401, 403):
@@ -126,7 +126,7 @@ def _key(system: System, config: Config) -> Finding:
         sentence = f"The key for `{context.name}` is sent to {context.base_url} unencrypted"
         return warned("key", sentence, "use https://, or a network that you trust")
     if credential.key:
-        return ok("key", f"A key for `{context.name}` comes from {credential.source}")
+        return ok("key", f"The key for `{context.name}` is from {credential.source}")
     if context.base_url is None:
         return ok("key", "The embedded hub needs no key")
     fix = "`prime login`, or set PRIME_API_KEY; public environments need no key"

@@ -188,7 +188,7 @@ def _beside(found: Workspace, system: System, sentence: str) -> Finding | None:
     if found.folder is not None and found.folder.resolve() == near.resolve():
         return None
     return warned(
-        _WORKSPACE, f"{sentence}, not the .venv of this folder", "`deactivate` to use that one"
+        _WORKSPACE, f"{sentence}, not the .venv of this folder", "run `deactivate` to use that one"
     )
 
 

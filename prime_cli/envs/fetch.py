@@ -79,7 +79,7 @@ def fetch_wheel(
 ) -> FetchedEnvironment:
     """The wheel of `ref`, in `<home>/wheels/<sha256>/<its real name>`; downloaded at most once.
 
-    Reads through to the hub's upstream, and works offline for what was fetched before. A private
+    Reads through to the hub's upstream, and works offline for what was downloaded before. A private
     environment whose hub shows sources only is built from them. Without a `trust` the wheel is for
     reading: nobody is asked whether its code may run; `bundles` are as for `find_environment`.
     Raises NotFound, Unreachable, NotAllowed, IntegrityError (bytes other than promised or pinned),
@@ -139,7 +139,7 @@ def unpack_for_install(
         file, home, environ, progress, check=lambda bundled: fetch_unpacked(bundled, trust)
     )
     refs = ", ".join(str(each.ref) for each in unpacked.environments)
-    progress.say(f"{file.name} brings {refs}; they are found here by these names from now on")
+    progress.say(f"{file.name} brings {refs}; they are now available by these names")
     for data, place in unpacked.data:
         progress.say(f"Its data {data.name} is in {place}")
     return unpacked.environments
@@ -184,7 +184,7 @@ def _obtain_admitted(
 
 
 def _find_kept(found: LocatedEnvironment, home: Path) -> Path | None:
-    """The wheel, if it is here: by the digest that the hub tells, else as it was fetched before."""
+    """The wheel on this disk: by the digest from the hub, otherwise the earlier download."""
     detail = found.detail
     if detail.wheel_sha256 is None:
         before = load_record(home, found.hub.host, found.ref)
@@ -210,7 +210,7 @@ def _download(hub: "HubClient", link: IndexLink, store: WheelStore, progress: Pr
         path = store.place(link.sha256, link.filename)
         hub.environments.download(link.url, path, sha256=link.sha256, progress=progress)
         return path
-    progress.warn(f"The hub tells no sha256 for {link.filename}, so it is taken as it comes")
+    progress.warn(f"The hub has no sha256 for {link.filename}, so it cannot be verified")
     with store.arrival(link.filename) as arrived:
         hub.environments.download(link.url, arrived, sha256=None, progress=progress)
         return store.adopt(arrived)

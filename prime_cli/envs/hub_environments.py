@@ -110,7 +110,7 @@ def plan_deletion(hub: HubClient, ref: EnvRef) -> Deletion:
         rows = hub.environments.versions(ref)
     except NotFound as missing:
         raise NotFound(
-            f"There is no environment `{ref.slug}`",
+            f"Environment `{ref.slug}` not found",
             hint=suggest_names(hub, ref.slug) or missing.hint,
         ) from missing
     if ref.version is None:

@@ -32,7 +32,7 @@ class WheelStore:
         """Where that wheel belongs; raises IntegrityError when either would be a path."""
         digest = sha256.lower()
         if not is_sha256(digest):
-            raise IntegrityError(f"The hub names `{sha256[:80]}` as a sha256, which it is not")
+            raise IntegrityError(f"The hub returned an invalid sha256: `{sha256[:80]}`")
         mark_in_use(self._home, WHEELS, digest)
         return self._root / digest / _wheel_name(filename)
 
@@ -72,9 +72,11 @@ def _wheel_name(filename: str) -> str:
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename as error:
-        raise IntegrityError(f"The hub names `{filename[:80]}` as a wheel: {error}") from error
+        raise IntegrityError(
+            f"The hub returned an invalid wheel name, `{filename[:80]}`: {error}"
+        ) from error
     if "/" in filename or "\\" in filename:
-        raise IntegrityError(f"The hub names `{filename[:80]}` as a wheel, which is a path")
+        raise IntegrityError(f"The hub returned a path as a wheel name: `{filename[:80]}`")
     return filename
 
 

@@ -1,4 +1,4 @@
-"""Find an environment: on the hub, then on its upstream, then in what was fetched before.
+"""Find an environment: on the hub, then on its upstream, then in what was downloaded before.
 
 Its wheel is named by the hub's answer, else by the hub's simple package index (PEP 503).
 """
@@ -33,7 +33,7 @@ _SHOWN_VERSIONS = 5
 class LocatedEnvironment:
     """An environment and the hub that has it; `record` where an earlier fetch has to answer.
 
-    `bundled` where no hub has it, or can be asked, and it came to this machine in a bundle.
+    `bundled` where no hub has it, or can be asked, and it is from a bundle.
     """
 
     hub: "HubClient"
@@ -61,7 +61,7 @@ def find_environment(
 
     It is Unreachable, or Offline, where a hub that may have it cannot be asked. A hub that has no
     such environment may have an upstream, which is asked in its place. Where prime is offline,
-    what was fetched before answers for a hub that needs a connection; what no hub tells may have
+    what was downloaded before answers for a hub that needs a connection; what no hub tells may have
     come in a bundle, one of the folders `bundles` (None: any). Raises IntegrityError where the
     hub answers about another environment, or tells another sha256 than `ref` pins.
     """
@@ -71,7 +71,7 @@ def find_environment(
         bundled = find_unpacked(home, ref, among=bundles)
         if bundled is None:
             raise
-        progress.say(f"{bundled.ref} came to this machine in a bundle")
+        progress.say(f"{bundled.ref} is from a bundle")
         found = LocatedEnvironment(hub, bundled.record.detail, bundled.record, bundled)
     told = found.detail.wheel_sha256
     if ref.sha256 is not None and told is not None:
@@ -111,7 +111,7 @@ def _ask_upstream(
         raise _not_found(ref, suggest_names(hub, ref.slug), f"nor has {upstream.host}") from missing
     except Unreachable as error:
         raise _not_known(ref, upstream.host, error, suggest_names(hub, ref.slug)) from error
-    progress.say(f"{ref.slug} is not on this machine, so it comes from {upstream.host}")
+    progress.say(f"{ref.slug} is not on this machine, so it is downloaded from {upstream.host}")
     return found
 
 
@@ -124,15 +124,15 @@ def _ask(
         record = load_record(home, hub.host, ref)
         if record is None:
             raise
-        progress.say(f"{ref.slug} {record.detail.semantic_version} was fetched before")
+        progress.say(f"{ref.slug} {record.detail.semantic_version} was downloaded before")
         return LocatedEnvironment(hub, record.detail, record)
 
 
 def _get(hub: "HubClient", ref: EnvRef, *, offline: bool) -> EnvironmentDetail:
     if offline and not hub.in_process:
         raise Offline(
-            f"{ref} was not fetched before, and prime is offline",
-            hint=f"run it once without `--offline`, so that {hub.host} can be asked",
+            f"{ref} has not been downloaded, and prime is offline",
+            hint=f"run it once without `--offline` to download it from {hub.host}",
         )
     detail = hub.environments.get(ref)
     require_same_environment(hub.host, ref, detail)
@@ -155,17 +155,17 @@ def _not_known(ref: EnvRef, host: str, error: Unreachable, nearest: str | None) 
     if isinstance(error, Offline):
         return Offline(
             f"`{ref.slug}` is not on this machine, and prime is offline",
-            hint=nearest or f"run it once without `--offline`, so that {host} can be asked",
+            hint=nearest or f"run it once without `--offline` to download it from {host}",
         )
     return Unreachable(
         f"`{ref.slug}` is not on this machine, and {host} cannot be reached",
-        hint=nearest or "check the network, or name the hub that has it with `--context`",
+        hint=nearest or "check the network, or choose the hub that has it with `--context`",
     )
 
 
 def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:
     told = [hint for hint in hints if hint] or ["list environments with `prime env list`"]
-    return NotFound(f"There is no environment `{ref.slug}`", hint="; ".join(told))
+    return NotFound(f"Environment `{ref.slug}` not found", hint="; ".join(told))
 
 
 def require_same_environment(host: str, asked: EnvRef, detail: EnvironmentDetail) -> None:
@@ -185,7 +185,7 @@ def require_same_environment(host: str, asked: EnvRef, detail: EnvironmentDetail
         )
     if not same:
         raise IntegrityError(
-            f"{host} was asked for {asked}, and answers about {told[:200]}",
+            f"{host} was asked for {asked}, but returned {told[:200]}",
             hint="report it to the hub's administrator; the answer was not used",
         )
 

@@ -33,13 +33,13 @@ def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = Non
         return _wanted_of(own, wanted)
     if not owners:
         raise NotFound(
-            f"No environment on the hub is called `{wanted.name}`",
+            f"No environment on the hub has the name `{wanted.name}`",
             hint=suggest_names(hub, wanted.name) or "list environments with `prime env list`",
         )
     if len(owners) > 1:
         slugs = ", ".join(f"`{ref.slug}`" for ref in owners.values())
         raise UsageError(
-            f"`{wanted.name}` is the name of several environments", hint=f"write one of {slugs}"
+            f"`{wanted.name}` matches several environments", hint=f"write one of {slugs}"
         )
     (only,) = owners.values()
     (progress or Silent()).say(f"`{text}` is {only.slug} on the hub")
@@ -79,9 +79,7 @@ def _parse_bare(text: str) -> EnvRef:
     try:
         return EnvRef.parse(f"owner/{text}")
     except BadReference as error:
-        raise BadReference(
-            f"`{text}` is not the name of an environment", hint=error.hint
-        ) from error
+        raise BadReference(f"`{text}` is not a valid environment name", hint=error.hint) from error
 
 
 def _namesakes(hub: "HubClient", wanted: EnvRef) -> list[EnvRef]:

@@ -48,7 +48,7 @@ def pull_sources(
     found = find_environment(hub, ref, home=home, progress=progress)
     place = target if target is not None else choose_target_folder(folder, ref.name, progress)
     if place.exists() and not place.is_dir():
-        raise Conflict(f"{place} is a file", hint="name another folder with `--target`")
+        raise Conflict(f"{place} is a file", hint="choose another folder with `--target`")
     files = download_sources(found, place, home=home, progress=progress)
     _record(place, found)
     names = tuple(sorted(path.relative_to(place).as_posix() for path in files))
@@ -65,7 +65,7 @@ def download_sources(
     if url is None:
         raise NotFound(
             f"{found.ref} has no sources on the hub",
-            hint=f"see other versions with `prime env versions {found.ref.slug}`",
+            hint=f"list other versions with `prime env versions {found.ref.slug}`",
         )
     scratch = make_folder(home / "cache" / "downloads")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
@@ -87,7 +87,7 @@ def choose_target_folder(folder: Path, name: str, progress: Progress) -> Path:
         number += 1
         place = base.with_name(f"{base.name}-{number}")
     if number:
-        progress.say(f"{base} already exists, so the sources go to {place}")
+        progress.say(f"{base} already exists, so the sources are written to {place}")
     return place
 
 

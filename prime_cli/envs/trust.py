@@ -65,8 +65,8 @@ class TrustedOwners:
             return [TrustedOwner(**row) for row in rows]
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
             raise UsageError(
-                f"{self._file} cannot be understood: {error}",
-                hint="correct it, or move it away: who is trusted is then asked again",
+                f"{self._file} is invalid: {error}",
+                hint="correct it, or delete it and answer the questions again",
             ) from error
 
     def has(self, hub: str, owner: str) -> bool:
@@ -130,7 +130,7 @@ def refuse_untrusted(untrusted: UntrustedOwner) -> bool:
     ref = untrusted.ref
     pin = f"pin it as `{ref}#sha256={untrusted.sha256}`, " if untrusted.sha256 else ""
     raise NotTrusted(
-        f"`{ref.owner}` on {untrusted.hub} is not trusted here, and this would run their code",
+        f"`{ref.owner}` on {untrusted.hub} is not trusted, and this would run their code",
         hint=f"{pin}add `--yes`, set PRIME_TRUST={ref.owner}, or `prime env trust {ref.owner}`",
     )
 
@@ -195,8 +195,8 @@ def check_pin(ref: EnvRef, sha256: str, pin: str) -> None:
     """Raise IntegrityError unless a wheel of `ref` with `sha256` is the pinned one."""
     if sha256 != pin:
         raise IntegrityError(
-            f"The wheel of {ref} has sha256 {sha256}, and {pin} is pinned",
-            hint=f"see what the hub has with `prime env versions {ref.slug} --full-hashes`",
+            f"The wheel of {ref} has sha256 {sha256}, but {pin} is pinned",
+            hint=f"list the hub's with `prime env versions {ref.slug} --full-hashes`",
         )
 
 

@@ -74,8 +74,8 @@ def verify_environment(
         altered = _altered_sources(found, sources)
         if altered and trust.require_signature:
             raise IntegrityError(
-                f"The sources of {found.ref} are not those that were signed, so they are not built",
-                hint="ask its owner; without `--require-signature` they are built and compared",
+                f"The sources of {found.ref} do not match the signature, so they were not built",
+                hint="ask its owner, or omit `--require-signature` to compare them anyway",
             )
         rebuilt = _build(found, sources, Path(folder) / "wheels", progress, offline=offline)
         comparison = compare_wheels(published.path, rebuilt)
@@ -99,11 +99,11 @@ def require_same(found: Verification) -> None:
     """Raise GateFailed for a wheel that is not what its sources make, or is badly signed."""
     if not found.same:
         raise GateFailed(
-            f"The wheel of {found.environment} is not what its sources make",
+            f"The wheel of {found.environment} does not match its sources",
             hint="ask its owner how it was built, and do not use it until you know",
         )
     if any(each.verdict == BAD for each in found.signatures):
-        raise GateFailed(f"A signature of {found.environment} is of something else")
+        raise GateFailed(f"A signature of {found.environment} does not match")
 
 
 def _build(
@@ -119,13 +119,15 @@ def _altered_sources(found: LocatedEnvironment, sources: Path) -> tuple[MemberDi
     told, made = found.detail.content_hash, content_hash(list_sources(sources))
     if told in (None, made):
         return ()
-    return (MemberDifference("(source archive)", f"its content hash is {made}, told is {told}"),)
+    return (
+        MemberDifference("(source archive)", f"its content hash is {made}, not {told} as declared"),
+    )
 
 
 def _other_name(published: str, rebuilt: str) -> tuple[MemberDifference, ...]:
     if published == rebuilt:
         return ()
-    return (MemberDifference("(file name)", f"the rebuilt wheel is called {rebuilt}"),)
+    return (MemberDifference("(file name)", f"the rebuilt wheel has the name {rebuilt}"),)
 
 
 def _normalised(told: tuple[str, ...], *, identical: bool) -> tuple[str, ...]:

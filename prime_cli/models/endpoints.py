@@ -144,7 +144,7 @@ def check_offline(endpoint: Endpoint) -> None:
         if not member.builtin and not is_loopback(member.url):
             raise Offline(
                 f"`{member.model}` is at {urlsplit(member.url).netloc}, and this run is offline",
-                hint="use `-m builtin/oracle`, or a server on this machine with `-b URL`",
+                hint="use `-m builtin/oracle`, or a local server with `-b URL`",
             )
 
 
@@ -159,18 +159,18 @@ def clean_url(url: str) -> tuple[str, str | None]:
     try:
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"`{url}` is not an address: {error}") from error
+        raise UsageError(f"`{url}` is not a URL: {error}") from error
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(
-            f"`{url}` is not the address of a model server",
-            hint="write it in full, as in `-b http://localhost:8000/v1`",
+            f"`{url}` is not the URL of a model server",
+            hint="use a full URL, as in `-b http://localhost:8000/v1`",
         )
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, never bound
         return urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")), None
     called = "127.0.0.1" if host == "0.0.0.0" else "[::1]"  # noqa: S104
     netloc = f"{called}:{port}" if port else called
-    said = f"{host} is an address to listen on, so {called} is called"
+    said = f"{host} is only for listening, so {called} is called"
     return urlunsplit((parts.scheme, netloc, path, parts.query, "")), said
 
 
@@ -179,8 +179,8 @@ def _builtin(name: str) -> Endpoint:
     if name not in BUILTIN_MODELS and not is_replay:
         known = ", ".join(f"`{each}`" for each in BUILTIN_MODELS)
         raise NotFound(
-            f"There is no built-in model `{name}`",
-            hint=f"built in are {known} and `{REPLAY}RUN`",
+            f"No built-in model `{name}`",
+            hint=f"the built-in models are {known} and `{REPLAY}RUN`",
         )
     return Endpoint(model=name, builtin=True)
 
@@ -190,15 +190,15 @@ def _check_public_key(environ: Mapping[str, str]) -> None:
     hub = hub_of_api_key(environ)
     if environ.get("PRIME_API_KEY") and hub != PRIME_API_URL:
         raise UsageError(
-            f"PRIME_API_KEY is the key of {hub}, and `-p prime` is another service",
-            hint="put the key of the service into a variable, and name that with `-k VARIABLE`",
+            f"PRIME_API_KEY is the key of {hub}, which is not the service of `-p prime`",
+            hint="put the service's key into a variable, and pass its name with `-k VARIABLE`",
         )
 
 
 def _check_key_flag(key_var: str | None) -> None:
     if key_var is not None and not is_variable_name(key_var):
         raise UsageError(
-            "`-k` takes the name of an environment variable, not the key itself",
+            "`-k` expects the name of an environment variable, not the key itself",
             hint="put the key into a variable: `export MY_KEY=…`, then `-k MY_KEY`",
         )
 
@@ -212,8 +212,8 @@ def _from_entry(
 ) -> Endpoint:
     if not entry.speaks_openai:
         raise UsageError(
-            f"`{entry.alias}` is of the type `{entry.type}`, which is not an OpenAI-compatible one",
-            hint="give the OpenAI-compatible address of the same service",
+            f"`{entry.alias}` has the type `{entry.type}`, which is not OpenAI-compatible",
+            hint="use the OpenAI-compatible URL of the same service",
         )
     address, changed = clean_url(base_url or entry.url)
     url, _, query = address.partition("?")
@@ -266,7 +266,7 @@ def _key_for(url: str, source: KeySource, environ: Mapping[str, str]) -> tuple[S
     if is_hosted(url):
         variable = source.variable or OPENAI.key_var
         raise NotLoggedIn(
-            f"{urlsplit(url).hostname} needs a key and {variable} is not set",
+            f"{urlsplit(url).hostname} needs a key, but {variable} is not set",
             hint=f"`export {variable}=…`, or try without a key: `-m builtin/oracle`",
         )
     said = f"{source.variable} is not set, so the key sent is EMPTY" if source.variable else None
@@ -280,7 +280,7 @@ def _unknown_alias(name: str, registry: Registry) -> NotFound:
     guess = f"did you mean `-m {close[0]}`? " if close else ""
     return NotFound(
         f"`{name}` is not in {registry.path}",
-        hint=f"{guess}known there: {listed}; or give the address with `-b URL`",
+        hint=f"{guess}it has {listed}; or give a URL with `-b URL`",
     )
 
 

@@ -89,13 +89,13 @@ class _Reader:
 
     def _refuse_hidden_entries(self, statement: ast.stmt) -> None:
         if any(_changes_endpoints(node) for node in ast.walk(statement)):
-            raise self._refusal(statement, "ENDPOINTS is changed by code")
+            raise self._refusal(statement, "ENDPOINTS is modified by code")
 
     def _read(self, node: ast.expr) -> Any:
         value: Any
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise self._refusal(node, "the value is nested too deeply, or names itself")
+            raise self._refusal(node, "the value is nested too deeply, or recursive")
         match node:
             case ast.Dict():
                 value = self._dict(node)
@@ -148,7 +148,7 @@ class _Reader:
                 raise self._refusal(node, f"`{ast.unparse(node)[:60]}` is not a plain value")
         name, default, *_ = [*(self._read(argument) for argument in arguments), None]
         if not isinstance(name, str) or not isinstance(default, str | None):
-            raise self._refusal(node, "a variable's name and default are texts")
+            raise self._refusal(node, "a variable's name and default must be strings")
         return Variable(name, default)
 
     def _text(self, node: ast.expr) -> str:
@@ -156,13 +156,13 @@ class _Reader:
         if isinstance(value, Variable):
             value = value.find(self._environ) or ""
         if not isinstance(value, str):
-            raise self._refusal(node, "a text is needed here")
+            raise self._refusal(node, "a string is required here")
         return value
 
     def _refusal(self, node: ast.expr | ast.stmt, reason: str) -> UsageError:
         return UsageError(
             f"{self._path} line {node.lineno} cannot be read: {reason}",
-            hint="the file is parsed, not run; write the value out, or use an endpoints.toml",
+            hint="the file is parsed, not executed; write a literal, or use endpoints.toml",
         )
 
 

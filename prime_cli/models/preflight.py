@@ -68,14 +68,14 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: 
     except aiohttp.ClientConnectorError as error:
         raise Unreachable(
             f"No model server answers at {endpoint.url}: {error.strerror or error}",
-            hint="start the server, or check the address given with `-b` or in the registry",
+            hint="start the server, or check the URL given with `-b` or in the registry",
         ) from error
     except TimeoutError:
-        found.warnings.append(f"{where} was asked for its models and did not answer in time")
+        found.warnings.append(f"{where} did not list its models in time")
         return
     except (aiohttp.ClientError, OSError) as error:
         why = error or type(error).__name__
-        found.warnings.append(f"{where} was asked for its models and hung up: {why}")
+        found.warnings.append(f"{where} closed the connection while listing its models: {why}")
         return
     refused = refusal(endpoint, status)
     if refused is not None:

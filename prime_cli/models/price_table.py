@@ -87,7 +87,7 @@ def user_table(path: Path | None = None) -> PriceTable:
 def read_price(table: object, where: str, source: str) -> Price:
     """A Price from `{input, output, cached?}`; raises UsageError that says `where` it is not."""
     if not isinstance(table, Mapping):
-        raise _bad(where, "the price is not a table with `input` and `output`")
+        raise _bad(where, "the price must be a table with `input` and `output`")
     cached = table.get("cached")
     return Price(
         input=_amount(table.get("input"), where, "input"),
@@ -104,7 +104,7 @@ def _parse(content: bytes, name: str) -> PriceTable:
         raise UsageError(f"{name} is not TOML: {error}") from error
     found = document.get("price", [])
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise _bad(name, "`price` is not a list of tables")
+        raise _bad(name, "`price` must be a list of tables")
     date = document.get("date")
     rows = tuple(_row(table, name) for table in found)
     digest = hashlib.sha256(content).hexdigest()
@@ -118,7 +118,7 @@ def _row(table: dict[str, Any], name: str) -> PriceRow:
         raise _bad(name, "a price has no `model`")
     host, seen = table.get("host"), table.get("seen")
     if host is not None and not isinstance(host, str):
-        raise _bad(name, f"`host` of `{models[0]}` is not a text")
+        raise _bad(name, f"`host` of `{models[0]}` is not a string")
     source = str(table.get("source") or name)
     price = read_price(table, f"`{models[0]}` in {name}", source)
     return PriceRow(tuple(models), price, host, None if seen is None else str(seen))

@@ -98,7 +98,7 @@ def find_provider(name: str) -> Provider:
     if provider is None:
         raise UsageError(
             f"`{name}` is not a known provider",
-            hint=f"choose one of {', '.join(_PROVIDERS)}, or give its address with `-b URL`",
+            hint=f"choose one of {', '.join(_PROVIDERS)}, or give its URL with `-b URL`",
         )
     return provider
 

@@ -93,12 +93,12 @@ def _named_file(path: Path) -> Path:
                 return path / name
         raise NotFound(
             f"There is no endpoints.toml or endpoints.py in {path}",
-            hint="name the file itself with `-e FILE`",
+            hint="pass the file itself with `-e FILE`",
         )
     if not path.is_file():
         raise NotFound(
             f"There is no endpoint registry at {path}",
-            hint="name another with `-e FILE`, or leave `-e` out and give `-b URL -k KEYVAR`",
+            hint="choose another with `-e FILE`, or omit `-e` and give `-b URL -k KEYVAR`",
         )
     return path
 
@@ -169,7 +169,7 @@ def _field(
             return value
     label = table.get("endpoint_id", "an entry")
     raise UsageError(
-        f"`{label}` in {path} has no text for `{names[0]}`",
+        f"`{label}` in {path} has no string for `{names[0]}`",
         hint='an entry needs endpoint_id = "…", model = "…", url = "…", key = "VARIABLE"',
     )
 
@@ -183,7 +183,7 @@ def _key(table: Mapping[str, Any], path: Path) -> KeySource:
             return KeySource.parse(value)
         case None | "":
             return KeySource()
-    raise UsageError(f"`key` of `{table.get('endpoint_id')}` in {path} is not a text")
+    raise UsageError(f"`key` of `{table.get('endpoint_id')}` in {path} is not a string")
 
 
 def _headers(
@@ -198,5 +198,5 @@ def _headers(
     }
     headers = {name: value for name, value in found.items() if isinstance(value, str)}
     if len(headers) != len(found):
-        raise UsageError(f"a header of `{alias}` in {path} is not a text")
+        raise UsageError(f"a header of `{alias}` in {path} is not a string")
     return headers

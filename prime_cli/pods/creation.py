@@ -64,7 +64,7 @@ def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Va
         name, has_value, value = word.partition("=")
         if not _VARIABLE.fullmatch(name):
             raise UsageError(
-                f"`{name[:40]}` is not the name of an environment variable",
+                f"`{name[:40]}` is not a valid variable name",
                 hint="write `--env KEY=VALUE`, or `--env KEY` to take it from your environment",
             )
         if not has_value and name not in environ:
@@ -91,7 +91,7 @@ def check_name(name: str) -> None:
     """Raise UsageError for what cannot be the name of a pod."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"`{name[:80]}` cannot be the name of a pod",
+            f"`{name[:80]}` is not a valid pod name",
             hint="use up to 60 letters, digits and dashes, at least one of them a letter",
         )
 
@@ -231,13 +231,13 @@ def ends_pods(hub: HubClient, *, life: timedelta | None, nodes: int) -> bool:
         return True
     if life is not None:
         raise UsageError(
-            f"{hub.host} does not end pods by itself, so `--for` is not possible there",
-            hint="leave it out, and end the pod with `prime pods terminate`",
+            f"{hub.host} has no deadlines for pods, so `--for` is not supported there",
+            hint="omit it, and terminate the pod with `prime pods terminate`",
         )
     if nodes > 1:
         raise UsageError(
-            f"{hub.host} makes pods of one node, so `--nodes` is not possible there",
-            hint="leave it out, or choose an offer with more GPUs",
+            f"{hub.host} has no pods with several nodes, so `--nodes` is not supported there",
+            hint="omit it, or choose an offer with more GPUs",
         )
     return False
 
@@ -262,7 +262,7 @@ def _image(offer: GpuOffer, wishes: PodOptions) -> str | None:
     image = wishes.image
     if (image == TEMPLATE) != (wishes.template is not None):
         raise UsageError(
-            f"`--custom-template-id` goes together with `--image {TEMPLATE}`",
+            f"`--custom-template-id` and `--image {TEMPLATE}` require each other",
             hint="use both or neither",
         )
     if image is None:

@@ -154,7 +154,7 @@ def _location(disk: Disk) -> str:
     return f"{country or _NONE} ({data_center or _NONE})"
 
 
-_SEE = "see what there is with `prime availability disks`"
+_SEE = "list offers with `prime availability disks`"
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def fitting_offers(hub: HubClient, wishes: DiskSpec) -> list[DiskOffer]:
     found = [offer for offer in there if wishes.fits(offer)]
     if not there:
         raise NotFound(
-            f"There are no disks to rent on {hub.host}", hint="name another hub with `--context`"
+            f"There are no disks to rent on {hub.host}", hint="choose another hub with `--context`"
         )
     if not found:
         what = f" `{wishes.offer_id}`" if wishes.offer_id else " with all of that"

@@ -73,15 +73,15 @@ def require_one(
     """
     if len(found) > 1:
         raise UsageError(
-            f"`{word[:80]}` may be any of {len(found)} {noun}s",
+            f"`{word[:80]}` matches {len(found)} {noun}s",
             detail="\n".join(map(label, found[:_MOST_LISTED])),
-            hint=f"name the {noun} by its {by}",
+            hint=f"use the {noun}'s {by}",
         )
     if not found:
         group = f"{noun.lower().replace(' ', '-')}s"
         raise NotFound(
-            f"There is no {noun} `{word[:80]}` on {hub.host}",
-            hint=f"`prime {group} list` shows those there are",
+            f"No {noun} `{word[:80]}` on {hub.host}",
+            hint=f"list them with `prime {group} list`",
         )
     return found[0]
 

@@ -46,14 +46,14 @@ def choose_named(
     ]
     if not meant:
         raise NotFound(
-            f"There is no offer `{named[:80]}` now",
-            hint="`prime availability list` shows those there are; offers come and go",
+            f"No offer `{named[:80]}` now",
+            hint="list current offers with `prime availability list`",
         )
     fitting = filter_offers(meant, wanted)
     if not fitting:
         raise UsageError(
             f"The offer `{named}` is {offer_title(meant[0])}, which does not match the other flags",
-            hint="leave them out, or leave the id out to take the cheapest that fits",
+            hint="omit them, or omit the id to use the cheapest match",
         )
     return min(fitting, key=lambda offer: (bool(offer.is_spot), price_key(offer)))
 
@@ -68,16 +68,17 @@ def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferQuery) -> OfferChoi
     if not fitting:
         if wanted.spot is None and filter_offers(offers, wanted):
             raise NotFound(
-                "All that fits may be taken back at any time (spot)", hint="take one with `--spot`"
+                "All matching offers are spot and may be reclaimed at any time",
+                hint="accept one with `--spot`",
             )
         raise explain_no_offer(offers, wanted)
     of_how_many = (
-        "the only offer that fits"
+        "the only match"
         if len(fitting) == 1
         else f"the cheapest of {pluralize(len(fitting), 'offer')} that fit"
     )
     offer = fitting[0]
-    return OfferChoice(offer, f"Took {offer_id(offer)}, {offer_title(offer)}: {of_how_many}")
+    return OfferChoice(offer, f"Selected {offer_id(offer)}, {offer_title(offer)}: {of_how_many}")
 
 
 def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound:
@@ -87,17 +88,19 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound
         flag = "--regions" if wanted.regions else "--disks"
         return NotFound(f"Nothing fits `{flag}`", hint="leave it out")
     if not offers:
-        return NotFound("No machines are available there now", hint="`--context` names another hub")
+        return NotFound(
+            "No machines are available there now", hint="choose another hub with `--context`"
+        )
     if wanted.gpu_type and not match_types(types, wanted.gpu_type):
         near = suggest_types(types, wanted.gpu_type)
         suggestion = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else None
         return NotFound(
-            f"There is no `{wanted.gpu_type[:80]}` to rent now",
-            hint=suggestion or "`prime availability gpu-types` shows what there is",
+            f"No `{wanted.gpu_type[:80]}` is available now",
+            hint=suggestion or "list types with `prime availability gpu-types`",
         )
     return _excluding_option(offers, wanted) or NotFound(
         "No offer matches all options",
-        hint="`prime availability list` shows what there is",
+        hint="list offers with `prime availability list`",
     )
 
 

@@ -51,16 +51,16 @@ def read_key_file(text: str) -> PublicKey:
         return read_public_key(_read_stdin())
     file = Path(text).expanduser() if text.startswith("~/") else Path(text)
     if file.is_dir():
-        raise UsageError(f"{file} is a folder", hint="name the file of a public key")
+        raise UsageError(f"{file} is a folder", hint="pass a public key file")
     if not file.exists():
-        raise NotFound(f"There is no file {file}", hint="make a key with `ssh-keygen -t ed25519`")
+        raise NotFound(f"No file {file}", hint="create a key with `ssh-keygen -t ed25519`")
     with storage_errors(file), file.open("rb") as opened:
         content = opened.read(MOST_CHARACTERS + 1)
     public = file.with_name(f"{file.name}.pub")
     try:
         return read_public_key(_decode(content))
     except UsageError as error:
-        hint = f"its public half is {public}" if public.is_file() else error.hint
+        hint = f"its public key is {public}" if public.is_file() else error.hint
         raise UsageError(f"{error.message} ({file})", hint=hint) from error
 
 
@@ -118,7 +118,7 @@ def _decode(content: bytes) -> str:
 
 
 def _no_text() -> UsageError:
-    return UsageError("This is not a text", hint="a public key is one line of text")
+    return UsageError("This is not text", hint="a public key is one line of text")
 
 
 def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None:
@@ -137,16 +137,16 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
         raise
     except Conflict as error:
         raise Conflict(
-            f"Your key cannot be put on {hub.host}: {error.message}",
-            hint=error.hint or "see those there with `prime ssh-keys list`",
+            f"Your key could not be added to {hub.host}: {error.message}",
+            hint=error.hint or "list the hub's keys with `prime ssh-keys list`",
         ) from error
     except (NotAllowed, NotFound) as error:
         progress.warn(
-            f"{hub.host} did not say which keys open your pods: {error.message}",
-            hint="see to it on its pages that yours is among them",
+            f"{hub.host} did not list your SSH keys: {error.message}",
+            hint="check on its pages that yours is among them",
         )
         return None
-    progress.say(f"Put your key {key.fingerprint} on {hub.host}, as `{added.name}`")
+    progress.say(f"Added your key {key.fingerprint} to {hub.host} as `{added.name}`")
     return added
 
 

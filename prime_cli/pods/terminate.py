@@ -133,8 +133,8 @@ def _late(ending: Termination) -> Termination:
         return ending
     minutes = int(WAIT_SECONDS // 60)
     error = PartialResult(
-        f"{ending.title} was asked to end, and is still there after {minutes} minutes",
-        hint=f"`prime pods terminate {ending.id}` asks again",
+        f"{ending.title} is still running after {minutes} minutes",
+        hint=f"try again with `prime pods terminate {ending.id}`",
     )
     return replace(ending, error=error)
 

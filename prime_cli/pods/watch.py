@@ -191,8 +191,8 @@ def read_pod(hub: HubClient, pod: Pod) -> Pod:
         known = hub.pods.get(pod.id)
     except NotFound as error:
         raise PodFailed(
-            f"`{pod.title}` was ended before it was up",
-            hint="`prime pods history` shows what it came to",
+            f"`{pod.title}` was terminated before it was running",
+            hint="see its cost with `prime pods history`",
         ) from error
     return updated(known, states[0]) if states else known
 
@@ -234,12 +234,12 @@ def _require_hope(hub: HubClient, pod: Pod) -> None:
     if not failed and pod.status not in _ENDED:
         return
     reason = pod.installation_failure or ("no reason is given" if failed else "somebody ended it")
-    end = f"; `prime pods terminate {pod.id}` ends it" if failed else ""
+    end = f"; terminate it with `prime pods terminate {pod.id}`" if failed else ""
     log = ""
     with suppress(PrimeError):  # the reason is worth more than its log
         log = hub.pods.log(pod.id, _LOG_LINES)
     raise PodFailed(
-        f"`{pod.title}` did not come up ({pod.status}): {reason}",
+        f"`{pod.title}` failed to start ({pod.status}): {reason}",
         detail="\n".join(log.splitlines()[-_LOG_LINES:]) or None,
-        hint=f"the whole log: `prime pods logs {pod.id}`{end}",
+        hint=f"see the whole log with `prime pods logs {pod.id}`{end}",
     )

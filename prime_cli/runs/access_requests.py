@@ -36,7 +36,7 @@ class WithheldVariable(msgspec.Struct, frozen=True, kw_only=True):
         if self.host is not None:
             return (
                 f"{self.host} refused the gateway's token, which stands in for {self.name} and is "
-                "good on this machine alone"
+                "only valid on this machine"
             )
         whose = f" (`{self.by}`)" if self.by is not None else ""
         return f"The environment{whose} asked for {self.name}, which stays here"

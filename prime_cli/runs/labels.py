@@ -69,7 +69,7 @@ def check_labels(tags: tuple[str, ...], note: str | None) -> None:
     for tag in tags:
         if len(tag) > _LONGEST_TAG or not tag.isprintable():
             raise UsageError(
-                f"`--tag` takes a word of at most {_LONGEST_TAG} characters, not {tag[:80]!r}"
+                f"`--tag` must be a word of at most {_LONGEST_TAG} characters, not {tag[:80]!r}"
             )
     if note is not None and len(note) > _LONGEST_NOTE:
-        raise UsageError(f"`--note` takes at most {_LONGEST_NOTE:,} characters")
+        raise UsageError(f"`--note` can have at most {_LONGEST_NOTE:,} characters")

@@ -94,10 +94,10 @@ def _several(wanted: str | None, found: list[RunItem]) -> UsageError:
     ids = {item.run_id for item in found}
     if len(ids) > 1:
         listed = ", ".join(item.run_id for item in found)
-        return UsageError(f"`{wanted}` matches several runs: {listed}", hint="type more of the id")
+        return UsageError(f"`{wanted}` matches several runs: {listed}", hint="use more of the id")
     paths = ", ".join(item.path for item in found)
     return UsageError(
-        f"Run {found[0].run_id} is here more than once: {paths}", hint="give the folder instead"
+        f"Run {found[0].run_id} exists more than once: {paths}", hint="pass the folder instead"
     )
 
 
@@ -105,11 +105,9 @@ def _no_run(wanted: str | None) -> PrimeError:
     if wanted is None:
         return NotFound(
             "There are no evaluations here",
-            hint="make one: `prime eval run starter/alphabet-sort -m builtin/oracle`",
+            hint="create one: `prime eval run starter/alphabet-sort -m builtin/oracle`",
         )
-    return NotFound(
-        f"There is no run `{wanted}` here", hint="see the saved ones with `prime eval list`"
-    )
+    return NotFound(f"No local run `{wanted}`", hint="list saved runs with `prime eval list`")
 
 
 def _run_folders(cwd: Path, roots: RunRoots) -> Iterator[Path]:

@@ -89,8 +89,8 @@ def open_run(path: Path) -> SavedRun:
     if folder.traces.is_file():
         return SavedRun(folder, official=read_settings(folder))
     raise NotFound(
-        f"{path} holds no evaluation",
-        hint="see the ones saved here with `prime eval list`",
+        f"{path} is not an evaluation",
+        hint="list saved runs with `prime eval list`",
     )
 
 

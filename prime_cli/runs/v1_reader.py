@@ -49,7 +49,7 @@ def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
         return _row_of(line, example, rollout)
     except _MISSHAPEN as error:
         raise UsageError(
-            f"Rollout {rollout} of example {example} is no episode of verifiers: {error}"
+            f"Rollout {rollout} of example {example} is not an episode of verifiers: {error}"
         ) from error
 
 

@@ -20,12 +20,12 @@ def resume_words(summary: Summary, command: str) -> str | None:
         return None
     does = []
     if steps.ask:
-        does.append(f"asks again for {steps.ask} that got no answer")
+        does.append(f"asks again for {steps.ask} without an answer")
     if steps.score:
         does.append(f"scores {steps.score} saved {_answers(steps.score)} again")
     if not does:
-        return f"`{command} --retry-errors` asks again for those that were answered"
-    kept = f"; {steps.keep} stay as answered, unless with `--retry-errors`" if steps.keep else ""
+        return f"`{command} --retry-errors` also asks again for those with an answer"
+    kept = f"; {steps.keep} stay unless you add `--retry-errors`" if steps.keep else ""
     return f"`{command}` {' and '.join(does)}{kept}"
 
 
@@ -68,6 +68,6 @@ def check_ended(summary: Summary) -> None:
     counts = summary.counts
     raise PartialResult(
         f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored} of "
-        f"{counts.planned} rollouts are there",
+        f"{counts.planned} rollouts are done",
         hint=f"finish it with `prime eval run --resume {summary.run_id}`",
     )

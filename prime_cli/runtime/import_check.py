@@ -80,9 +80,9 @@ class ImportVerdict:
         """Why it was not accepted, as a clause."""
         if self.raised is not None:
             last = (self.raised.message.strip() or self.raised.type).splitlines()[0]
-            return f"`import {module}` raises {self.raised.type}: {last}"
+            return f"`import {module}` raised {self.raised.type}: {last}"
         if self.generation is None:
-            return f"`{module}` has neither a `load_environment` nor one Taskset for it"
+            return f"`{module}` has neither a `load_environment` nor a single Taskset"
         return f"it lacks {', '.join(f'`{name}`' for name in self.missing)}"
 
 

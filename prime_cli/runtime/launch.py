@@ -127,7 +127,7 @@ class Worker:
             except msgspec.DecodeError as error:
                 # The worker does not; code of the environment can.
                 raise EnvironmentFailed(
-                    f"The environment's process wrote what is no event: {error}",
+                    f"The environment's process wrote an invalid event: {error}",
                     hint=f"see {self.log_path}",
                 ) from error
             if isinstance(event, OracleReply):
@@ -183,7 +183,7 @@ class Worker:
         except OSError as error:
             raise EnvironmentFailed(
                 f"{self.interpreter_python} cannot be started: {error.strerror}",
-                hint="remove its folder, then run the same command again to make it anew",
+                hint="delete its folder, then run the same command again to recreate it",
             ) from error
 
     async def _listen(self, read_end: int) -> None:
@@ -201,7 +201,7 @@ class Worker:
         except ValueError as error:
             raise EnvironmentFailed(
                 f"A rollout is longer than {LONGEST_LINE >> 20} MiB as JSON",
-                hint="make the environment keep less in its messages",
+                hint="make the environment's messages shorter",
             ) from error
 
     async def _send(self, message: Spec | Cancel | OracleAsk) -> None:

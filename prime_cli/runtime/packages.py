@@ -106,8 +106,8 @@ def import_name(facts: WheelFacts) -> str:
         return facts.module
     if not facts.top_level:
         raise LoadFailed(
-            f"{facts.filename} holds no module that can be imported",
-            hint="see which files the build backend puts into it with `prime env build`",
+            f"{facts.filename} contains no importable module",
+            hint="check the files in it with `prime env build`",
         )
     namesake = module_name(facts.name).lower()
     return next((name for name in facts.top_level if name.lower() == namesake), facts.top_level[0])

@@ -180,8 +180,8 @@ def python_at(path: Path) -> Python:
     answer = _answer(executable, {})
     if answer is None or answer.version is None:
         raise ResolveFailed(
-            f"{path} is not a Python that runs",
-            hint="name an interpreter, a virtual environment or a version such as `3.12`",
+            f"{path} is not a working Python",
+            hint="pass an interpreter, a virtual environment or a version such as `3.12`",
         )
     return Python(executable, answer.version)
 
@@ -201,7 +201,7 @@ def executable_in(environment: Path) -> Path:
 def _no_python(allowed: SpecifierSet, pythons: list[Python]) -> ResolveFailed:
     minors = sorted({python.minor for python in pythons}, key=Version)
     return ResolveFailed(
-        f"No installed Python fits {str(allowed) or 'the request'}; found {', '.join(minors)}",
+        f"No installed Python matches {str(allowed) or 'the request'}; found {', '.join(minors)}",
         hint="install one, for example with `uv python install 3.12`",
     )
 

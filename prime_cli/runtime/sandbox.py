@@ -123,14 +123,14 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
         where = "install bubblewrap (`apt install bubblewrap`)" if sys.platform == "linux" else None
         raise UsageError(
             "`--sandbox` needs bubblewrap, which this system does not have",
-            hint=where or "it exists for Linux alone: use a virtual machine or a container there",
+            hint=where or "it exists only on Linux: use a virtual machine or a container",
         )
     sandbox = Sandbox(Path(found), data, network=network)
     refusal = try_program(sandbox.wrap_system_program(["/usr/bin/env", "true"]))
     if refusal is not None:
         raise UsageError(
             f"`--sandbox` does not work on this system: {refusal}",
-            hint="allow unprivileged user namespaces, or run in a virtual machine of its own",
+            hint="allow unprivileged user namespaces, or use a virtual machine",
         )
     return sandbox
 
@@ -208,7 +208,7 @@ def find_namespace() -> tuple[NetworkNamespace | None, str]:
     """One that was seen to work on this system; else None, and why there is none."""
     found = shutil.which("bwrap")
     if found is None or sys.platform != "linux":
-        return None, "this system has no bubblewrap"
+        return None, "bubblewrap is not installed"
     namespace = NetworkNamespace(Path(found))
     refusal = try_program(namespace.wrap(["/usr/bin/env", "true"]))
     return (namespace, "") if refusal is None else (None, refusal)

@@ -132,8 +132,8 @@ class _Search:
             resolved = resolve(self._question(step, python), offline=self._request.offline)
             if isinstance(resolved, Resolution):
                 return self._take(step, resolved, python)
-            self._progress.say(f"{_sentence(step.said)}: no set of packages fits")
-            self._refuse(f"{step.said}: no set of packages fits", resolved)
+            self._progress.say(f"{_sentence(step.said)}: no set of packages works")
+            self._refuse(f"{step.said}: no set of packages works", resolved)
             if not resolved.python:
                 return None
         return None
@@ -256,13 +256,13 @@ class _Search:
         said = f"\n{self._last.said}" if isinstance(self._last, Unresolvable) else ""
         return ResolveFailed(
             f"No interpreter was found in which {name} {self._package.facts.version} imports",
-            hint="name a release of verifiers with `--verifiers`, or a Python with `--python`",
+            hint="choose a release of verifiers with `--verifiers`, or a Python with `--python`",
             detail=f"{tried}{said}",
         )
 
     def _load_failure(self, verdict: ImportVerdict) -> LoadFailed:
         trace = verdict.raised.traceback if verdict.raised else ""
-        cause = "the cause is in the environment's own code or in a package that it does not name"
+        cause = "the cause is in the environment's code or an undeclared dependency"
         names = ",".join(verdict.asked)
         return LoadFailed(
             f"{self._package.facts.name} {self._package.facts.version} cannot be loaded: "

@@ -172,7 +172,7 @@ def download_python(requires: str, progress: Progress) -> bool:
     """
     if os.environ.get("UV_PYTHON_DOWNLOADS") in _FORBIDDEN:
         return False
-    progress.say(f"No installed Python fits {requires}, so uv fetches one")
+    progress.say(f"No installed Python matches {requires}, so uv downloads one")
     return run_uv(["python", "install", "--quiet", requires], download_python=True).ok
 
 

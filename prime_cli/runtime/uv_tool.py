@@ -108,7 +108,7 @@ def run_uv(
     except TimedOut as error:
         raise Unreachable(
             f"uv did not finish within {_LONGEST_SECONDS // 60} minutes",
-            hint="see whether the package index answers, then run the same command again",
+            hint="check that the package index responds, then run the same command again",
             detail=error.partial.last_lines(),
         ) from error
     if failure := disk_failure(completed):
@@ -140,7 +140,7 @@ def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None
     output = completed.last_lines(40)
     if offline and _NEEDS_NETWORK.search(output):
         return Offline(
-            "A package that is needed is not in uv's cache, and no connection may be opened",
+            "A required package is not in uv's cache, and prime is offline",
             hint="run the same command once without `--offline`",
             detail=completed.last_lines(),
         )
@@ -148,20 +148,20 @@ def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None
         by_url = _BY_URL.search(output)
         if by_url:
             return Unreachable(
-                f"{by_url['host']} did not answer, where the URL of `{by_url['name']}` points",
-                hint="see whether its URL is right and its server is up",
+                f"{by_url['host']} did not answer, the host of the URL of `{by_url['name']}`",
+                hint="check the URL, and that its server is up",
                 detail=completed.last_lines(),
             )
         if "invalid peer certificate" in output:
             return Unreachable(
-                "The certificate of the package index is by no authority that is known here",
-                hint="name your own authority's certificates with SSL_CERT_FILE, or take this "
+                "The package index's certificate is from an unknown authority",
+                hint="set SSL_CERT_FILE to your authority's certificates, or use the "
                 "system's with UV_SYSTEM_CERTS=1",
                 detail=completed.last_lines(),
             )
         return Unreachable(
             "The package index did not answer",
-            hint="see whether the index is up, or add `--offline` to use only what is cached",
+            hint="check that the index is up, or add `--offline` to use only the cache",
             detail=completed.last_lines(),
         )
     return None

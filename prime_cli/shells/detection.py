@@ -38,8 +38,8 @@ def choose_shell(programs: Iterable[str]) -> str:
     found = next((name for name in map(_shell_of, programs) if name), None)
     if found is None:
         raise UsageError(
-            "This shell is none that prime completes for",
-            hint="name one: `prime completion install bash`, or zsh, fish, powershell",
+            "Completion does not support this shell",
+            hint="choose one: `prime completion install bash`, or zsh, fish, powershell",
         )
     return found
 
@@ -109,7 +109,9 @@ def completion_paths(
     """
     kept = (prime_home / "completion").absolute()
     if not str(kept).isprintable():
-        raise UsageError("The name of prime's home has characters that no line of a script holds")
+        raise UsageError(
+            "The path of prime's home has characters that cannot be quoted in a script"
+        )
     match shell:
         case "fish":
             folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -148,9 +150,9 @@ def _quoted(path: Path, home: Path) -> str:
 
 def _powershell_profile() -> Path:
     program = shutil.which("pwsh") or shutil.which("powershell")
-    hint = "load it by hand: `prime completion powershell | Out-String | Invoke-Expression`"
+    hint = "load it manually: `prime completion powershell | Out-String | Invoke-Expression`"
     if program is None:
-        raise NotFound("PowerShell is not on this machine", hint=hint)
+        raise NotFound("PowerShell is not installed", hint=hint)
     try:
         result = run(
             [program, "-NoProfile", "-NonInteractive", "-Command", _PROFILE],
@@ -158,9 +160,11 @@ def _powershell_profile() -> Path:
             timeout=_ASK_SECONDS,
         )
     except (OSError, TimedOut) as error:
-        raise NotFound("PowerShell did not say where its profile is", hint=hint) from error
+        raise NotFound("PowerShell did not return the path of its profile", hint=hint) from error
     if not result.ok or not result.out.strip():
         raise NotFound(
-            "PowerShell did not say where its profile is", hint=hint, detail=result.last_lines()
+            "PowerShell did not return the path of its profile",
+            hint=hint,
+            detail=result.last_lines(),
         )
     return Path(result.out.strip().splitlines()[-1])

@@ -97,8 +97,8 @@ def plan_installation(paths: CompletionPaths, script: str) -> tuple[FileChange, 
     wanted, there = script.encode("utf-8"), _read(paths.script)
     if there is not None and not _is_ours_to_replace(there):
         raise Conflict(
-            f"{paths.script} is there already and was not made by prime",
-            hint="move it away, then run the same command again",
+            f"{paths.script} already exists and was not created by prime",
+            hint="remove it, then run the same command again",
         )
     if there != wanted:
         changes.append(FileChange(paths.script, wanted, "the script"))

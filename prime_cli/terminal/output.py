@@ -47,7 +47,9 @@ class Output:
         err: TextIO | None = None,
     ) -> None:
         if mode is not None and mode not in MODES:
-            raise UsageError(f"`{mode}` is not an output", hint=f"choose one of {', '.join(MODES)}")
+            raise UsageError(
+                f"`{mode}` is not an output format", hint=f"choose one of {', '.join(MODES)}"
+            )
         self.mode = mode or "table"
         self.quiet = quiet
         self._yes = yes

@@ -12,7 +12,7 @@ from prime_cli.terminal.text import clean, wrapped
 
 _LONGEST_SECRET = 16 * 1024
 _LONGEST_QUOTE = 40
-_NO_ANSWER = "Nothing was answered, so nothing was done"
+_NO_ANSWER = "No answer, so nothing was done"
 
 
 def ask_yes_no(question: str, err: Stream, *, flag: str) -> bool:
@@ -22,8 +22,8 @@ def ask_yes_no(question: str, err: Stream, *, flag: str) -> bool:
     """
     if not can_ask(err):
         raise UsageError(
-            f"{question} Nobody can answer here: this is not a terminal",
-            hint=f"add `{flag}` to go ahead",
+            f"{question} Cannot ask without a terminal",
+            hint=f"add `{flag}` to confirm",
         )
     return _answer(f"{question} [y/N]", err).lower() in ("y", "yes")
 
@@ -57,8 +57,8 @@ def ask_text(question: str, err: Stream, *, default: str, flag: str) -> str:
     """
     if not can_ask(err):
         raise UsageError(
-            f"{question} Nobody can answer here: this is not a terminal",
-            hint=f"say it with `{flag}`",
+            f"{question} Cannot ask without a terminal",
+            hint=f"answer with `{flag}`",
         )
     return _answer(f"{question} [{default}]", err) or default
 
@@ -79,7 +79,7 @@ def read_secret(label: str, err: Stream) -> str:
         return secret
     text = sys.stdin.read(_LONGEST_SECRET + 1) if sys.stdin is not None else ""
     if len(text) > _LONGEST_SECRET:
-        raise UsageError(f"stdin holds more than a {label.lower()}")
+        raise UsageError(f"stdin contains more than a {label.lower()}")
     return text.strip()
 
 
@@ -122,4 +122,4 @@ def _ending_the_line(err: Stream) -> Iterator[None]:
         err.write("\n")
         raise Declined(_NO_ANSWER) from None
     except UnicodeDecodeError:
-        raise UsageError(f"What was typed is not {err.encoding.upper()} text") from None
+        raise UsageError(f"The input is not {err.encoding.upper()} text") from None

@@ -53,7 +53,7 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: Annotated[
         str | None,
-        Option("Of this user or team."),
+        Option("Only this user's or team's."),
         Param("Only environments of this user or team"),
     ] = None
     visibility: Annotated[
@@ -63,12 +63,12 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     search: Annotated[
         str | None,
-        Option("With this in name or description.", names=("--search", "-s")),
+        Option("Search in names and descriptions.", names=("--search", "-s")),
         Param("Prefixes of words in name, owner, description or tags"),
     ] = None
     tags: Annotated[
         tuple[str, ...],
-        Option("With this tag; repeatable.", names=("--tag", "-t", "--tags")),
+        Option("Only with this tag; repeatable.", names=("--tag", "-t", "--tags")),
         Param("Only with this tag; repeat to require several"),
     ] = ()
     sort_by: Annotated[SortKey, Option("Sort by.", names=("--sort",)), Param("Sort key")] = (
@@ -84,7 +84,7 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     starred_only: Annotated[
         bool,
-        Option("Only those with your star.", names=("--starred",)),
+        Option("Only those that you have starred.", names=("--starred",)),
         Param("Only environments that the caller has starred"),
     ] = False
     min_stars: Annotated[

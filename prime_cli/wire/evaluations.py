@@ -256,7 +256,7 @@ class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     limit: Annotated[
         int,
-        Option("Rows on a page.", names=("--num", "-n"), least=1, most=1000),
+        Option("Maximum number of rows per page.", names=("--num", "-n"), least=1, most=1000),
         Param("Number of items per page", least=1, most=1000),
     ] = 100
     page: Annotated[
@@ -266,22 +266,22 @@ class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1
     errors_only: Annotated[
         bool,
-        Option("Only those that errored.", names=("--errors",)),
+        Option("Only samples with an error.", names=("--errors",)),
         Param("Only samples that ended with an error"),
     ] = False
     reward_above: Annotated[
         float | None,
-        Option("With a larger reward.", names=("--above",)),
+        Option("Only with a larger reward.", names=("--above",)),
         Param("Only samples with a reward above this value"),
     ] = None
     reward_below: Annotated[
         float | None,
-        Option("With a smaller reward.", names=("--below",)),
+        Option("Only with a smaller reward.", names=("--below",)),
         Param("Only samples with a reward below this value"),
     ] = None
     search: Annotated[
         str | None,
-        Option("With this text somewhere.", names=("--search", "-s")),
+        Option("Only with this text.", names=("--search", "-s")),
         Param("Only samples that contain this text"),
     ] = None
 

@@ -119,37 +119,39 @@ class OfferQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     gpu_type: Annotated[
         str | None,
-        Option("H100_80GB, or h100 for all that begin so.", metavar="TYPE"),
+        Option("A GPU type: H100_80GB, or h100 for all that start with it.", metavar="TYPE"),
         Param("GPU type, such as `H100_80GB`; `CPU_NODE` means no GPU"),
     ] = None
     gpu_count: Annotated[
         int | None,
-        Option("How many GPUs it has.", metavar="N", least=1),
+        Option("Number of GPUs.", metavar="N", least=1),
         Param("Number of GPUs; 0 means any"),
     ] = None
     regions: Annotated[
         tuple[str, ...],
         Option(
-            "As united_states; may be repeated.", names=("--regions", "--region"), metavar="REGION"
+            "A country or region, such as united_states; repeatable.",
+            names=("--regions", "--region"),
+            metavar="REGION",
         ),
         _Regions,
     ] = ()
     socket: Annotated[
         str | None,
-        Option("PCIe, SXM4, SXM5 and the like.", metavar="SOCKET"),
+        Option("A socket: PCIe, SXM4, SXM5 …", metavar="SOCKET"),
         Param("GPU socket, such as `PCIe`"),
     ] = None
-    provider: Annotated[str | None, Option("Of this provider only.", metavar="NAME")] = None
+    provider: Annotated[str | None, Option("Only this provider.", metavar="NAME")] = None
     max_price: Annotated[
-        float | None, Option("Costs at most this per hour.", metavar="USD", least=0)
+        float | None, Option("Maximum price per hour.", metavar="USD", least=0)
     ] = None
     spot: Annotated[
         bool | None,
-        Option("Only those that may be taken back, or none of them.", names=("--spot/--no-spot",)),
+        Option("Only spot offers, or none of them.", names=("--spot/--no-spot",)),
     ] = None
     disks: Annotated[
         tuple[str, ...],
-        Option("Where this disk is; may be repeated.", metavar="DISK"),
+        Option("The disk's country; repeatable.", metavar="DISK"),
         Param("Only machines that can attach this disk", skips_empty=True),
     ] = ()
     security: Annotated[str | None, Param("Security tier: `secure_cloud` or `community_cloud`")] = (
@@ -173,7 +175,9 @@ class DiskOfferQuery(msgspec.Struct, frozen=True, kw_only=True):
     regions: Annotated[
         tuple[str, ...],
         Option(
-            "As united_states; may be repeated.", names=("--regions", "--region"), metavar="REGION"
+            "A country or region, such as united_states; repeatable.",
+            names=("--regions", "--region"),
+            metavar="REGION",
         ),
         _Regions,
     ] = ()

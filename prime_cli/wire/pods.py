@@ -334,7 +334,7 @@ def read_log(said: Any) -> str:
 class Leak(msgspec.Struct, omit_defaults=True):
     """Something that costs or takes room without need, and whether it was ended.
 
-    `kind` is what it is, as `pod past its deadline`; `failure` says why it could not be ended.
+    `kind` is what it is, as `pod past its deadline`; `failure` says why it could not be terminated.
     """
 
     kind: str

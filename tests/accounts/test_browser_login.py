@@ -161,7 +161,7 @@ def test_a_result_of_another_type_is_told_after_a_few_tries(
     scripted: ScriptedHub, result: object
 ) -> None:
     scripted.grant_result(lambda _: result)
-    with pytest.raises(Unreachable, match="did not answer like an environments hub"):
+    with pytest.raises(Unreachable, match="did not respond like an environments hub"):
         Waiting(scripted.url).key()
 
 
@@ -183,7 +183,7 @@ def test_neither_the_poll_token_nor_a_public_key_follows_a_redirect(scripted: Sc
 def test_a_page_that_is_not_on_the_web_is_never_shown(scripted: ScriptedHub, web_url: str) -> None:
     scripted.grant("pit_new")
     waiting = Waiting(scripted.url)
-    with pytest.raises(UsageError, match="not the address of web pages"):
+    with pytest.raises(UsageError, match="not the URL of web pages"):
         waiting.key(web_url)
     assert waiting.shown == []
 

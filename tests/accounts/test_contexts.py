@@ -92,7 +92,7 @@ def test_a_name_alone_must_be_known(file: Path) -> None:
 
 def test_the_hub_in_this_process_asks_for_no_login() -> None:
     for found in ({"name": "local"}, {"context": "local"}):
-        with pytest.raises(UsageError, match="asks for no login"):
+        with pytest.raises(UsageError, match="needs no login"):
             target(**found)
 
 

@@ -42,7 +42,7 @@ def test_a_lost_answer_may_be_of_a_pod(
 ) -> None:
     error, times = _asked(answer)
     assert isinstance(error, Unreachable)
-    assert "a pod may have been made all the same" in error.message
+    assert "the pod may have been created anyway" in error.message
     assert (times, "prime pods list" in (error.hint or "")) == (1, True)
 
 

@@ -126,7 +126,7 @@ def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
 )
 def test_an_answer_that_no_hub_gives_is_no_hub(content: bytes) -> None:
     hub, _, _ = _hub({WHOAMI: content})
-    with pytest.raises(Unreachable, match="did not answer like an environments hub"):
+    with pytest.raises(Unreachable, match="did not respond like an environments hub"):
         hub.accounts.whoami()
 
 
@@ -240,7 +240,7 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent(
     tmp_path: Path, url: str
 ) -> None:
     hub, replay, _ = _hub({})
-    with pytest.raises(Unreachable, match="address"):
+    with pytest.raises(Unreachable, match="URL"):
         _download(hub, url, tmp_path)
     assert replay.seen == []
 
@@ -255,8 +255,8 @@ def test_a_download_with_the_promised_digest_is_kept_whole(tmp_path: Path) -> No
 
 
 def test_a_download_with_another_digest_leaves_nothing_behind(tmp_path: Path) -> None:
-    hub, _, _ = _hub({"GET /w": b"not what was promised"})
-    with pytest.raises(IntegrityError, match="was promised"):
+    hub, _, _ = _hub({"GET /w": b"not what as declared"})
+    with pytest.raises(IntegrityError, match="as declared"):
         _download(hub, "https://hub.example/w", tmp_path, "0" * 64)
     assert list(tmp_path.iterdir()) == []
 

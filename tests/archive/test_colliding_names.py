@@ -62,7 +62,7 @@ def test_names_of_one_file_are_refused(
     make: Callable[[tuple[str, ...]], io.BytesIO], names: tuple[str, str]
 ) -> None:
     for order in (names, names[::-1]):
-        with pytest.raises(UnsafeContent, match=r"names both|as the folder of"):
+        with pytest.raises(UnsafeContent, match=r"contains both|as the folder of"):
             inspect_archive(make(order))
 
 
@@ -78,7 +78,7 @@ def test_names_of_two_files_pass(
 def test_wheel_with_both_is_refused(tmp_path: Path) -> None:
     code = "def load_environment(): ...\n"
     wheel = write_wheel(tmp_path, {"tiny_env.py": code, "README.md": "", "readme.md": ""})
-    with pytest.raises(UnsafeContent, match=r"names both `README\.md` and `readme\.md`"):
+    with pytest.raises(UnsafeContent, match=r"contains both `README\.md` and `readme\.md`"):
         read_wheel(wheel)
 
 
@@ -86,7 +86,7 @@ def test_wheel_that_installs_one_file_twice_is_refused(tmp_path: Path) -> None:
     code = "def load_environment(): ...\n"
     inner = "tiny_env-0.1.0.data/purelib/Tiny_Env.py"
     wheel = write_wheel(tmp_path, {"tiny_env.py": code, inner: "import os\n"})
-    with pytest.raises(UnsafeContent, match="names both"):
+    with pytest.raises(UnsafeContent, match="contains both"):
         read_wheel(wheel)
 
 

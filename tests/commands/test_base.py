@@ -48,7 +48,7 @@ def test_the_newest_run_that_came_to_no_end_is_named(prime: Prime, tmp_path: Pat
 def test_a_run_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> None:
     result = prime("eval", "run", "--resume", "1f2e3d4c", cwd=tmp_path)
     assert result.code == 6
-    assert "There is no run `1f2e3d4c` here" in result.err
+    assert "No local run `1f2e3d4c`" in result.err
 
 
 def test_resume_and_new_exclude_each_other(prime: Prime, tmp_path: Path) -> None:

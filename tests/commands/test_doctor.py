@@ -64,7 +64,7 @@ def test_a_hub_that_is_not_there_fails_with_its_step(prime: Prime, tmp_path: Pat
     shown = prime("doctor", cwd=tmp_path, env=env)
     assert shown.code == 1
     assert "cannot be reached" in shown.out
-    assert "hint: hub: check the network and the address" in shown.err
+    assert "hint: hub: check the network and the URL" in shown.err
     assert "error: 1 check failed" in shown.err
     assert KEY not in shown.out + shown.err
 

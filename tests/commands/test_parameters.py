@@ -26,7 +26,7 @@ class Paint:
     """One field of each kind."""
 
     wall: Annotated[str, Option("Which wall.", names=("--wall", "-w"), metavar="WALL")]
-    name: Annotated[str, Option("What it is called.")] = "white"
+    name: Annotated[str, Option("Its name.")] = "white"
     coats: Annotated[int, Option("How many.", names=("--coats", "-n"), least=1, most=9)] = 2
     price: Annotated[float | None, Option("Per litre.", least=0, metavar="USD")] = None
     folder: Annotated[Path, Option("Where to.", show_default="here")] = Path()
@@ -47,7 +47,7 @@ def by_hand(
     ctx: typer.Context,
     house: Annotated[str, typer.Argument(help="Which house.")],
     wall: Annotated[str, typer.Option("--wall", "-w", metavar="WALL", help="Which wall.")],
-    name: Annotated[str, typer.Option("--name", help="What it is called.")] = "white",
+    name: Annotated[str, typer.Option("--name", help="Its name.")] = "white",
     coats: Annotated[int, typer.Option("--coats", "-n", min=1, max=9, help="How many.")] = 2,
     price: Annotated[
         float | None, typer.Option("--price", min=0, metavar="USD", help="Per litre.")

@@ -92,7 +92,7 @@ def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
         ("config set-base-url http://127.0.0.1", "PRIME_API_BASE_URL"),
         ("--install-completion", "`prime completion install`"),
         ("--show-completion bash", "`prime completion bash`"),
-        ("env eval wordle", "type `prime eval run`"),
+        ("env eval wordle", "use `prime eval run`"),
         ("env list --offset 20", "`--page`"),
         ("env upload . --private", "`--visibility private`"),
         ("eval run wordle -o out", "`--output`"),

@@ -44,4 +44,4 @@ def test_a_home_that_cannot_be_written_is_told(prime: Prime, tmp_path: Path) -> 
     result = prime("whoami", env={"PRIME_HOME": str(tmp_path / "file" / "home")})
     assert result.code == 74
     assert result.err.startswith("error: ")
-    assert "hint: set PRIME_HOME to a folder that can be written" in result.err
+    assert "hint: set PRIME_HOME to a writable folder" in result.err

@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.options import REQUIRED, Option, is_record, option_fields
 
-ROWS = Option("Rows on a page.", names=("--num", "-n"), least=1, most=50)
+ROWS = Option("Maximum number of rows.", names=("--num", "-n"), least=1, most=50)
 TAG = Option("With this tag.")
 
 

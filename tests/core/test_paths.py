@@ -119,7 +119,7 @@ def test_files_with_keys_and_their_folder_are_closed_once_and_aloud(
     assert said == ""
     said = prime("config", "show").ok().err
     assert said.splitlines() == [
-        f"warning: {path} was open to other users (mode {before}); it is {after} now"
+        f"warning: {path} was accessible to other users (mode {before}); now it has mode {after}"
         for path, before, after in (
             (folder / "credentials.toml", "0644", "0600"),
             (folder / "config.toml", "0644", "0600"),

@@ -87,7 +87,7 @@ def test_an_upstream_that_is_away_is_no_failure(
     monkeypatch.setenv("PRIME_UPSTREAM", URL)
     found = one(check_hub(system(tmp_path, transport=answering(503))), "hub")
     assert found.status == "warning"
-    assert "its upstream https://hub.example.org answers with status 503" in found.sentence
+    assert "upstream https://hub.example.org returned status 503" in found.sentence
 
 
 def test_no_hub_is_asked_offline_or_where_there_is_none(
@@ -102,7 +102,7 @@ def test_no_hub_is_asked_offline_or_where_there_is_none(
 @pytest.mark.parametrize(
     ("ahead", "status", "sentence"),
     [
-        (timedelta(seconds=30), "ok", "This clock and the hub's agree"),
+        (timedelta(seconds=30), "ok", "This clock agrees with the hub's"),
         (timedelta(seconds=90), "warning", "This clock is 90 seconds ahead of the hub's"),
         (timedelta(minutes=-5), "warning", "This clock is 5 minutes behind the hub's"),
         (timedelta(hours=1), "failed", "This clock is 60 minutes ahead of the hub's"),

@@ -41,7 +41,7 @@ def test_the_source_of_the_key_is_told_and_never_the_key(team: Path, tmp_path: P
     assert one(check_key(system(tmp_path)), "key").status == "warning"
     save_credential(team, "team", URL, KEY, Storage.FILE)
     found = check_key(system(tmp_path))
-    assert one(found, "key").sentence == f"A key for `team` comes from {team}/credentials.toml"
+    assert one(found, "key").sentence == f"The key for `team` is from {team}/credentials.toml"
     assert KEY not in str(found)
 
 
@@ -72,10 +72,10 @@ def test_a_keyring_that_answers_and_one_that_does_not(tmp_path: Path, ring: Work
 
 
 def test_settings_that_cannot_be_read_fail_with_their_own_hint(tmp_path: Path) -> None:
-    trouble = UsageError("config.toml is not valid TOML", hint="correct the file")
+    trouble = UsageError("config.toml is not valid TOML", hint="correct or remove the file")
     there = system(tmp_path, config=None, trouble=trouble)
     found = one(check_settings(there))
-    assert told(found) == ("failed", "config.toml is not valid TOML", "correct the file")
+    assert told(found) == ("failed", "config.toml is not valid TOML", "correct or remove the file")
     assert one(check_key(there), "key").status == "skipped"
     assert one(check_overrides(there)).status == "ok"
 

@@ -96,7 +96,7 @@ def test_an_active_environment_elsewhere_wins_and_is_told(tmp_path: Path) -> Non
     _workspace(tmp_path / ".venv")
     _workspace(tmp_path / "other")
     found = one(check_workspace(system(tmp_path, {"VIRTUAL_ENV": str(tmp_path / "other")})))
-    assert (found.status, found.fix) == ("warning", "`deactivate` to use that one")
+    assert (found.status, found.fix) == ("warning", "run `deactivate` to use that one")
 
 
 def test_a_workspace_whose_python_is_gone_fails(tmp_path: Path) -> None:

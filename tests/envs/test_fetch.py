@@ -97,7 +97,7 @@ def test_bytes_other_than_promised_are_not_kept(wheel: Path, store: Path) -> Non
     hub, _ = public_hub(
         {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
     )
-    with pytest.raises(IntegrityError, match="was promised"):
+    with pytest.raises(IntegrityError, match="as declared"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
     left = [path.relative_to(store) for path in store.rglob("*") if path.is_file()]
     assert [path for path in left if path.parent != Path("cache/uses")] == []
@@ -161,7 +161,7 @@ def test_without_a_wheel_url_the_index_names_the_wheel(wheel: Path, store: Path)
     told = Silent()
     package = fetch_wheel(hub, TINY, progress=told, home=store).package
     assert package.path == store / "wheels" / digest_file(wheel) / wheel.name
-    assert told.warned == [f"The hub tells no sha256 for {wheel.name}, so it is taken as it comes"]
+    assert told.warned == [f"The hub has no sha256 for {wheel.name}, so it cannot be verified"]
     assert f"GET /ada/files/{wheel.name}" in replay.asked
     assert list((store / "wheels").iterdir()) == [package.path.parent]
 
@@ -174,7 +174,7 @@ def test_a_wheel_name_that_is_a_path_or_no_wheel_is_refused(store: Path, name: s
         wheel_url="https://hub.example/x", wheel_filename=name, wheel_sha256="0" * 64
     )
     hub, replay = public_hub({f"GET {DETAIL_PATH}": {"data": detail}})
-    with pytest.raises(IntegrityError, match="as a wheel"):
+    with pytest.raises(IntegrityError, match="wheel name"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
     assert replay.asked == [f"GET {DETAIL_PATH}"]
 
@@ -182,7 +182,7 @@ def test_a_wheel_name_that_is_a_path_or_no_wheel_is_refused(store: Path, name: s
 def test_a_digest_that_is_a_path_is_refused(store: Path) -> None:
     detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256="../../../../evil")
     hub, _ = public_hub({f"GET {DETAIL_PATH}": {"data": detail}})
-    with pytest.raises(IntegrityError, match="as a sha256"):
+    with pytest.raises(IntegrityError, match="an invalid sha256"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
 
 
@@ -202,13 +202,13 @@ def test_what_was_fetched_works_offline(wheel: Path, store: Path) -> None:
     told = Silent()
     offline = fetch_wheel(cut, TINY, progress=told, home=store)
     assert offline == online
-    assert told.said == ["ada/tiny-env 0.1.0 was fetched before"]
+    assert told.said == ["ada/tiny-env 0.1.0 was downloaded before"]
     assert fetch_wheel(cut, TINY.at("0.1.0"), progress=Silent(), home=store) == online
 
 
 def test_what_was_never_fetched_does_not_work_offline(store: Path) -> None:
     hub, replay = public_hub({})
-    with pytest.raises(Offline, match="was not fetched before"):
+    with pytest.raises(Offline, match="has not been downloaded"):
         fetch_wheel(hub, TINY, progress=Silent(), home=store, offline=True)
     assert replay.seen == []
 

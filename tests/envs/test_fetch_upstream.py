@@ -39,7 +39,9 @@ def test_what_is_not_here_comes_from_the_upstream_said_aloud(
     told = Silent()
     fetched = fetch_wheel(open_hub(data, upstream=upstream), TINY, progress=told, home=store)
     assert fetched.package.sha256 == digest_file(wheel)
-    assert told.said == ["ada/tiny-env is not on this machine, so it comes from hub.example"]
+    assert told.said == [
+        "ada/tiny-env is not on this machine, so it is downloaded from hub.example"
+    ]
 
 
 def test_what_is_here_is_never_asked_of_the_upstream(
@@ -60,7 +62,7 @@ def test_what_is_here_is_never_asked_of_the_upstream(
 def test_what_no_hub_has_is_not_found_and_says_who_was_asked(data: Path, store: Path) -> None:
     upstream, _ = public_hub({f"GET {DETAIL_PATH}": refusal(404, "Environment not found")})
     hub = open_hub(data, upstream=upstream)
-    with pytest.raises(NotFound, match="There is no environment `ada/tiny-env`") as caught:
+    with pytest.raises(NotFound, match="Environment `ada/tiny-env` not found") as caught:
         fetch_wheel(hub, TINY, progress=Silent(), home=store)
     assert caught.value.hint == "nor has hub.example"
 

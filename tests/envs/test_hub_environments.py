@@ -126,7 +126,7 @@ def test_a_whole_environment_goes_with_its_versions(hub: HubClient, tmp_path: Pa
 
 def test_what_is_not_there_is_not_found_with_what_is_near(hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path)
-    with pytest.raises(NotFound, match="There is no environment `ada/tiny-evn`") as caught:
+    with pytest.raises(NotFound, match="Environment `ada/tiny-evn` not found") as caught:
         plan_deletion(hub, EnvRef("ada", "tiny-evn"))
     assert caught.value.hint == "did you mean `ada/tiny-env`?"
 

@@ -51,7 +51,7 @@ def test_an_answer_about_another_environment_is_refused(
 
 
 def test_a_newest_version_that_is_a_path_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(IntegrityError, match="was asked for ada/tiny-env, and"):
+    with pytest.raises(IntegrityError, match="was asked for ada/tiny-env, but"):
         _find(TINY, tmp_path, semantic_version="../../../1.0")
 
 

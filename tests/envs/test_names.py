@@ -61,7 +61,7 @@ def test_names_are_compared_as_package_indexes_compare_them(
 
 def test_a_name_that_is_part_of_another_is_not_that_one(hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path, "wordle-hard")
-    with pytest.raises(NotFound, match="called `wordle`"):
+    with pytest.raises(NotFound, match="has the name `wordle`"):
         resolve_name(hub, "wordle")
 
 
@@ -86,7 +86,7 @@ def test_a_hub_that_cannot_list_suggests_nothing() -> None:
 
 
 def test_what_is_no_name_is_refused(hub: HubClient) -> None:
-    with pytest.raises(BadReference, match="`a b` is not the name"):
+    with pytest.raises(BadReference, match="`a b` is not a valid"):
         resolve_name(hub, "a b")
 
 

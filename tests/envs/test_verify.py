@@ -64,5 +64,5 @@ def test_sources_that_nobody_signed_are_not_built_where_signatures_are_required(
     trust = TrustPolicy(home, named=["ada"], require_signature=True)
     with served_hub(tmp_path / "hub") as url:
         hub = HubClient(url, transport=way, outside=way)
-        with pytest.raises(IntegrityError, match="are not those that were signed"):
+        with pytest.raises(IntegrityError, match="do not match the signature"):
             verify_environment(hub, TINY, trust=trust, progress=Silent())

@@ -122,8 +122,8 @@ def test_a_named_registry_must_be_there(tmp_path: Path, name: str) -> None:
     [
         ("[[endpoint", "is not TOML"),
         ("endpoint = 5", "not a list of tables"),
-        ('[[endpoint]]\nmodel = "m"', "no text for .endpoint_id."),
-        ('[[endpoint]]\nendpoint_id = "a"\nmodel = "m"', "`a` in .* no text for `url`"),
+        ('[[endpoint]]\nmodel = "m"', "no string for .endpoint_id."),
+        ('[[endpoint]]\nendpoint_id = "a"\nmodel = "m"', "`a` in .* no string for `url`"),
         (TOML.replace('"blue"', "5"), "a header of `qwen`"),
         (TOML.replace('key = "EMPTY"', "key = 5"), "`key` of `qwen`"),
     ],

@@ -71,7 +71,7 @@ def test_one_that_is_still_there_after_five_minutes_is_a_partial_result() -> Non
     )
     assert ending.status == "DELETING"
     assert isinstance(ending.error, PartialResult)
-    assert "`web` was asked to end, and is still there after 5 minutes" in ending.error.message
+    assert "`web` is still running after 5 minutes" in ending.error.message
 
 
 def test_one_that_somebody_else_ended_first_is_gone() -> None:

@@ -65,7 +65,7 @@ def test_no_runs_at_all_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_an_unknown_run_points_to_the_list(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no run `feed`"):
+    with pytest.raises(NotFound, match="No local run `feed`"):
         find_run("feed", tmp_path)
 
 

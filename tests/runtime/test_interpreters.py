@@ -249,7 +249,7 @@ def test_a_package_that_is_no_environment_is_told_so_at_once(tmp_path: Path) -> 
     with pytest.raises(LoadFailed) as raised:
         prepare(package(tmp_path, "def helper(): ...\n"), progress)
 
-    assert "neither a `load_environment` nor one Taskset" in raised.value.message
+    assert "neither a `load_environment` nor a single Taskset" in raised.value.message
     assert not any("Trying" in line for line in progress.said)
 
 

@@ -19,11 +19,11 @@ _CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
         ("error: Failed to fetch: `https://index.example/six/`", "The package index did not"),
         (
             "error: Failed to download `six @ https://me:secret@files.invalid:99/six-1.whl`",
-            "files.invalid did not answer, where the URL of `six` points",
+            "files.invalid did not answer, the host of the URL of `six`",
         ),
         (
             "error: Failed to build `a.b @\n     git+ssh://git@code.invalid/a/b@v1`",
-            "code.invalid did not answer, where the URL of `a.b` points",
+            "code.invalid did not answer, the host of the URL of `a.b`",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.helpers.terminal import Terminal
 
-NOTHING = "Nothing was answered, so nothing was done"
+NOTHING = "No answer, so nothing was done"
 CTRL_C, CTRL_D = "\x03", "\x04"
 REFUSALS = ("n\n", "\n", "y" * 3000 + " \u6f22\u5b57\n", CTRL_D, CTRL_C)
 

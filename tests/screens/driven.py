@@ -23,7 +23,7 @@ _CHOOSING = f"{_RENTING}::test_every_step_can_be_left"
 
 QUESTIONS = {
     ("commands/completion.py", "Change "): (f"{_PROMPTS}::test_changing_a_file_of_the_users"),
-    ("commands/context.py", "Forget `"): (
+    ("commands/context.py", "Delete `"): (
         f"{_LOGIN}::test_a_context_with_a_key_is_deleted_after_a_yes"
     ),
     ("commands/disks.py", "Which disk?"): (
@@ -59,7 +59,7 @@ QUESTIONS = {
     ("commands/ssh_keys.py", "Remove the SSH key "): (
         f"{_DISKS}::test_a_key_is_removed_after_a_yes"
     ),
-    ("commands/teams.py", "Whom do you work for?"): (
+    ("commands/teams.py", "Which account do you want to use?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
     ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",

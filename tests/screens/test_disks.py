@@ -74,7 +74,7 @@ def test_a_disk_is_given_back_after_a_yes(rack: Rack, tmp_path: Path) -> None:
     rack.rent("data")
     decline_then_agree(
         *("disks", "terminate", "data"),
-        asked="Terminate the disk `data` (100 GB of paper) and all that is on it?",
+        asked="Terminate the disk `data` (100 GB of paper) and delete its data?",
         kept="Nothing was terminated",
         state=lambda: len(rack.machines.disks),
         cwd=tmp_path,
@@ -83,9 +83,9 @@ def test_a_disk_is_given_back_after_a_yes(rack: Rack, tmp_path: Path) -> None:
 
 def test_disks_are_watched_until_ctrl_c(rack: Rack, tmp_path: Path) -> None:
     with Terminal("disks", "list", "--watch", cwd=tmp_path) as terminal:
-        terminal.wait_for("No disk is there (Ctrl-C ends this)")
+        terminal.wait_for("No disks (Ctrl-C to stop)")
         rack.rent("data")
-        terminal.wait_for("1 disk (Ctrl-C ends this)")
+        terminal.wait_for("1 disk (Ctrl-C to stop)")
         terminal.type(CTRL_C)
         assert terminal.end() == 130, terminal.text
         assert terminal.written.rfind(CURSOR_SHOWN) > terminal.written.rfind(CURSOR_HIDDEN)

@@ -85,13 +85,13 @@ def test_a_run_is_asked_about_interrupted_and_offered_again(here: Path) -> None:
             assert terminal.is_clean
     assert len(runs(here)) == unfinished
     with Terminal(*RUN, cwd=here) as terminal:
-        assert f"Run {name} of this very plan" in " ".join(terminal.wait_for("[y/N]").split())
+        assert f"Run {name} of the same plan" in " ".join(terminal.wait_for("[y/N]").split())
         terminal.type("y\n")
         assert terminal.end() == 0, terminal.text
     assert len(runs(here)) == unfinished
 
     capped = (*RUN, "--new", "--max-cost", "1")
-    asked = "That is more than is left of $1.00. Start, and stop there?"
+    asked = "That exceeds the remaining $1.00. Start, and stop there?"
     for keys in ("n\n", "\n", "\x04", "\x03"):
         told = answer(*capped, asked=asked, keys=keys, cwd=here, code=130)
         assert keys != "n\n" or "The run was not started" in told

@@ -40,7 +40,7 @@ def log_in(hub: ScriptedHub) -> None:
 
 def test_the_page_is_shown_while_a_bar_says_what_is_waited_for(hub: ScriptedHub) -> None:
     with Terminal("login", "--hub", hub.url) as terminal:
-        terminal.wait_for("Waiting for CB241826 to be approved")
+        terminal.wait_for("Waiting for approval of CB241826")
         terminal.wait_for("Logged in to")
         assert terminal.end() == 0
         assert f"{hub.url}/dashboard/tokens/challenge?code=CB241826" in terminal.text
@@ -115,7 +115,7 @@ def test_a_team_is_chosen_by_its_number(hub: ScriptedHub, answer: str, team: str
 def test_a_context_with_a_key_is_deleted_after_a_yes(hub: ScriptedHub) -> None:
     log_in(hub)
     with Terminal("context", "delete", "team") as terminal:
-        terminal.wait_for("Forget `team` and its key?")
+        terminal.wait_for("Delete `team` and its key?")
         terminal.type("n\n")
         assert terminal.end() == 130
     assert prime_process("whoami").ok()

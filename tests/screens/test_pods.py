@@ -69,7 +69,7 @@ def rented(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rented]:
 def test_pods_are_ended_after_a_yes(rented: Rented, tmp_path: Path) -> None:
     decline_then_agree(
         *("pods", "terminate", "web"),
-        asked="Terminate `web` and all that is on it?",
+        asked="Terminate `web` and all data on it?",
         kept="Nothing was terminated",
         state=lambda: rented.ends,
         cwd=tmp_path,
@@ -90,8 +90,8 @@ def test_what_a_pod_came_to_is_shown_before_the_question_also_when_quiet(
 def test_leaks_are_ended_after_a_yes(rented: Rented, tmp_path: Path) -> None:
     decline_then_agree(
         "gc",
-        asked="End it and all that is on it?",
-        kept="Nothing was ended",
+        asked="Terminate it and its data?",
+        kept="Nothing was terminated",
         state=lambda: rented.ends,
         cwd=tmp_path,
     )
@@ -108,7 +108,7 @@ def test_pods_are_watched_in_one_place_until_ctrl_c(
     columns: int, rented: Rented, tmp_path: Path
 ) -> None:
     with Terminal("pods", "list", "--watch", cwd=tmp_path, columns=columns) as terminal:
-        shown = terminal.wait_for("Ctrl-C ends this")
+        shown = terminal.wait_for("Ctrl-C to stop")
         assert "1 pod at $1.65/h" in shown
         rented.pod |= {"status": "ACTIVE", "name": "renamed", "installationStatus": "FINISHED"}
         shown = terminal.wait_for("renamed")

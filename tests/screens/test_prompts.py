@@ -72,7 +72,7 @@ def test_removing_a_user_and_a_team(prime: Prime, tmp_path: Path) -> None:
     )
     decline_then_agree(
         *("hub", "user", "remove", "bob", "--data", str(tmp_path)),
-        asked="Remove the user `bob` with all keys?",
+        asked="Remove the user `bob` and all their keys?",
         kept="Nothing was removed",
         state=lambda: len(users.list_users(served)),
         cwd=tmp_path,

@@ -238,6 +238,6 @@ def test_ctrl_c_leaves_the_pod_and_says_what_goes_on_and_what_ends_it(
         assert terminal.end() == code
         assert terminal.is_clean
         shown = " ".join(terminal.text.split())
-    assert "`a100-1` goes on at $20.00/h until " in shown
-    assert "`prime pods terminate 1f2e3d4c5b6a` ends it" in shown
+    assert "`a100-1` keeps running at $20.00/h until " in shown
+    assert "terminate it with `prime pods terminate 1f2e3d4c5b6a`" in shown
     assert "Traceback" not in shown

@@ -274,5 +274,5 @@ def test_plain_always_has_one_line_a_row_and_one_tab_between(rows: list[tuple[st
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(UsageError, match="`yaml` is not an output"):
+    with pytest.raises(UsageError, match="`yaml` is not an output format"):
         Output("yaml")

@@ -39,11 +39,11 @@ def test_what_is_not_ended_by_enter_answers_nothing(
     typed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output, err = _at_terminal(typed, monkeypatch)
-    with pytest.raises(Declined, match="Nothing was answered"):
+    with pytest.raises(Declined, match="No answer"):
         output.ask("Resume it?", flag="--resume")
     assert err.getvalue().endswith("[y/N] \n")
     output, err = _at_terminal(typed, monkeypatch)
-    with pytest.raises(Declined, match="Nothing was answered"):
+    with pytest.raises(Declined, match="No answer"):
         output.choose("Which?", ["ada/x", "bob/x"])
     assert err.getvalue().endswith("[1-2] \n")
 
@@ -72,7 +72,7 @@ def test_without_a_terminal_the_flag_is_named() -> None:
     output = Output(out=io.StringIO(), err=io.StringIO())
     with pytest.raises(UsageError) as caught:
         output.confirm("Delete ada/wordle?", otherwise="Nothing was deleted")
-    assert caught.value.hint == "add `--yes` to go ahead"
+    assert caught.value.hint == "add `--yes` to confirm"
 
 
 def test_yes_is_never_asked() -> None:

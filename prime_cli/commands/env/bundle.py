@@ -38,22 +38,28 @@ def bundle(
         typer.Argument(metavar="OWNER/NAME[@VERSION]…", help="The environments; several."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-o", metavar="FILE", help="Where to write it.")
+        Path | None, typer.Option("--file", "-o", metavar="FILE", help="The file to write.")
     ] = None,
     platform: Annotated[
         list[str] | None,
-        typer.Option("--platform", help="A platform, as linux-x86_64; several. This machine's."),
+        typer.Option(
+            "--platform", help="A platform, such as linux-x86_64; repeatable. Default: this one."
+        ),
     ] = None,
     python: Annotated[
         list[str] | None,
-        typer.Option("--python", metavar="VERSION", help="A Python, as 3.12; several."),
+        typer.Option(
+            "--python", metavar="VERSION", help="A Python version, such as 3.12; repeatable."
+        ),
     ] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", metavar="PATH", help="A file or folder to take along; several."),
+        typer.Option(
+            "--data", metavar="PATH", help="A data file or folder to include; repeatable."
+        ),
     ] = None,
     no_sources: Annotated[
-        bool, typer.Option("--no-sources", help="Leave out the environments' source archives.")
+        bool, typer.Option("--no-sources", help="Omit the environments' source archives.")
     ] = False,
     inside: Annotated[
         Path | None, typer.Option("--list", metavar="FILE", help="Check and show a bundle.")
@@ -63,10 +69,10 @@ def bundle(
 ) -> None:
     """Bundle environments and their packages into one file.
 
-    It holds their wheels, sources and locks, and the wheels of every locked package for each
-    --platform and --python: `prime env install FILE` needs no network. Without --python it is for
-    the Python that the environments were locked with. Folders of Hugging Face's caches (`--data
-    ~/.cache/huggingface/hub/datasets--ada--words`) are put back into them.
+    A bundle contains wheels, sources and locks, and the wheels of all locked packages for each
+    --platform and --python, so `prime env install FILE` needs no network. The default Python is
+    that of the locks. Folders from Hugging Face's caches (`--data
+    ~/.cache/huggingface/hub/datasets--ada--words`) are restored into these caches.
 
     \b
     Example:
@@ -104,11 +110,11 @@ def bundle(
 
 def _target(environments: list[str] | None, file: Path | None, *, force: bool) -> Path:
     if not environments:
-        raise UsageError("No environment is named", hint="name one, as `prime env bundle ada/x`")
+        raise UsageError("No environment given", hint="pass one, such as `prime env bundle ada/x`")
     if file is None:
-        raise UsageError("No file is named", hint="add `-o NAME.bundle`")
+        raise UsageError("No file given", hint="add `-o NAME.bundle`")
     if file.exists() and not force:
-        raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
+        raise Conflict(f"{file} already exists", hint="overwrite it with `--force`")
     return file
 
 
@@ -164,7 +170,7 @@ def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
     output.table(
         _COLUMNS, rows, records=manifest.members, page=manifest, title=f"{path.name}: {targets}"
     )
-    output.say(f"All {len(manifest.members)} members have the sha256 that was promised")
+    output.say(f"All {len(manifest.members)} members match their sha256")
 
 
 def _tell(target: Path, manifest: Manifest, output: Output) -> None:
@@ -184,8 +190,8 @@ def _tell(target: Path, manifest: Manifest, output: Output) -> None:
     )
     output.say(f"sha256 {sha256}")
     if any(data.kind == FILES for data in manifest.data):
-        output.say("Its data is unpacked beside it; `prime env install` tells where")
-    output.hint(f"install it there with `prime env install {target}`")
+        output.say("`prime env install` unpacks its data, and prints where")
+    output.hint(f"install it on the other machine with `prime env install {target}`")
 
 
 def _size(fetched: FetchedEnvironment) -> str:

@@ -62,7 +62,7 @@ def check(
     ] = EXAMPLES,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as failures.")] = False,
     judges: Annotated[
-        bool, typer.Option("--judges", help="Let rewards call other models, at their cost.")
+        bool, typer.Option("--judges", help="Allow rewards to call other models, at their cost.")
     ] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The longest rollout.")
@@ -75,8 +75,8 @@ def check(
 ) -> None:
     """Check the quality of an environment.
 
-    It is built and loaded anew, and answered as gold, nothing, the question itself and garbage
-    would; no model is needed. Exits 1 when a check fails, 9 when it does not build or load.
+    Builds and loads it in a fresh interpreter, and scores gold answers, empty ones, the repeated
+    question and garbage. Needs no model. Exits 1 if a check fails, 9 if it does not build or load.
 
     \b
     Example:

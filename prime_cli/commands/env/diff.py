@@ -27,18 +27,18 @@ def diff(
         str, typer.Argument(metavar="A", help="owner/name[@version], a folder or a wheel.")
     ],
     second: Annotated[
-        str | None, typer.Argument(metavar="[B]", help="Compared with A; the same forms.")
+        str | None, typer.Argument(metavar="[B]", help="The other side; same forms as A.")
     ] = None,
     stat: Annotated[
-        bool, typer.Option("--stat", help="Count the lines of files; do not show them.")
+        bool, typer.Option("--stat", help="Show line counts instead of the lines.")
     ] = False,
     python: PythonOpt = None,
 ) -> None:
     """Compare two versions of an environment.
 
-    With A alone, from what is installed (else locked) to A: what an upgrade would bring. Shown are
-    files as they are installed, dependencies, arguments, and the code that decides about rewards:
-    whether scores stay comparable. It is read from the source, and none of it is run.
+    With A alone, compares the installed (or else locked) version with A, to preview an upgrade.
+    Shows changes of installed files, dependencies, arguments and reward code, and whether scores
+    are still comparable. Reads the source without running it.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def _rows(found: Difference) -> Iterator[list[str]]:
 
 def _lines(found: Difference) -> Iterator[str]:
     if found.is_empty:
-        yield "Nothing that is installed differs"
+        yield "No installed file differs"
     yield from _section("Reward code", [f"{_MARKS[r.status]} {r.name}" for r in found.rewards])
     yield from _section("Arguments", [_value(each) for each in found.arguments])
     yield from _section("Dependencies", [_named(each) for each in found.dependencies])

@@ -23,7 +23,7 @@ def info(
 ) -> None:
     """Show an environment and how to use it.
 
-    The arguments are read from its source; none of its code is run.
+    Reads the arguments from its source without running it.
 
     \b
     Example:
@@ -75,7 +75,7 @@ def _check(found: EnvironmentInfo) -> str:
 
 def _arguments(found: EnvironmentInfo) -> str:
     if found.arguments is None:
-        return "not readable from its source"
+        return "unknown from its source"
     return "\n".join(_argument(each) for each in found.arguments) or "none"
 
 

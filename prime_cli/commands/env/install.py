@@ -43,17 +43,17 @@ def install(
     ctx: typer.Context,
     environments: Annotated[
         list[str],
-        typer.Argument(help="owner/name[@version], a name, folder, wheel or bundle; several."),
+        typer.Argument(help="owner/name[@version], a name, folder, wheel or bundle."),
     ],
     tool: Annotated[Installer, typer.Option("--with", help="The installer.")] = Installer.UV,
     path: Annotated[
-        Path, typer.Option("--path", "-p", help="Where the folders of bare names are.")
+        Path, typer.Option("--path", "-p", help="The folder in which plain names are looked up.")
     ] = Path("environments"),
     no_upgrade: Annotated[
-        bool, typer.Option("--no-upgrade", help="Leave an installed version as it is.")
+        bool, typer.Option("--no-upgrade", help="Keep an installed version.")
     ] = False,
     prerelease: Annotated[
-        bool, typer.Option("--prerelease", help="Allow pre-releases of what it requires.")
+        bool, typer.Option("--prerelease", help="Allow pre-releases of its dependencies.")
     ] = False,
     sha256: Annotated[
         str | None,
@@ -70,8 +70,8 @@ def install(
 ) -> None:
     """Install environments into the workspace.
 
-    The workspace is --python, else $UV_PROJECT_ENVIRONMENT, $VIRTUAL_ENV, the nearest .venv, else
-    a new .venv here. `prime eval run` needs no installation.
+    The workspace is --python, $UV_PROJECT_ENVIRONMENT, $VIRTUAL_ENV, the nearest .venv, or a new
+    .venv here. `prime eval run` needs no installation.
 
     \b
     Example:
@@ -128,7 +128,7 @@ def _pinned(words: list[str], sha256: str | None) -> list[str]:
         return words
     if len(words) != 1 or find_local(words[0], Path.cwd()) is not None:
         raise UsageError(
-            "`--sha256` pins one environment of a hub, or one bundle",
+            "`--sha256` applies to one environment of a hub, or one bundle",
             hint="pin each of several as `owner/name@version#sha256=HEX`",
         )
     return [f"{words[0]}#sha256={read_sha256(sha256)}"]
@@ -139,8 +139,8 @@ def _refuse_unsigned(words: list[str], here: Path, *, required: bool) -> None:
     for word in words if required else ():
         if find_local(word, here) is not None:
             raise UsageError(
-                f"{word} is on this machine, and only hubs and bundles bring signatures",
-                hint="leave out `--require-signature`, or name it as it is on a hub",
+                f"{word} is on this machine; only hubs and bundles have signatures",
+                hint="omit `--require-signature`, or use its name on a hub",
             )
 
 
@@ -151,8 +151,8 @@ def ask_about_verifiers(plan: InstallPlan, output: Output) -> None:
         return
     change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
     output.warn(
-        f"This moves the workspace's verifiers {change}",
-        hint="`prime eval run` uses an interpreter of its own and moves nothing",
+        f"This changes the workspace's verifiers {change}",
+        hint="`prime eval run` uses a separate interpreter and changes nothing",
     )
     if output.is_interactive:
         output.confirm("Go on?", otherwise="Nothing was installed")
@@ -163,7 +163,7 @@ def _show_plan(plan: InstallPlan, output: Output) -> None:
     records = [asdict(move) for move in plan.changes]
     target = str(plan.workspace.folder or plan.workspace.python)
     if not plan.workspace.exists:
-        output.say(f"A new virtual environment would be made: {target}")
+        output.say(f"A virtual environment would be created: {target}")
         rows = [[item.name, "-", item.version or "-"] for item in plan.items]
         records = [{"name": i.name, "before": None, "after": i.version} for i in plan.items]
     output.table(["Package", "Now", "Then"], rows, records=records, title=f"In {target}")
@@ -197,13 +197,13 @@ def _record(item: InstallItem) -> dict[str, str | None]:
 @local_options()
 def uninstall(
     ctx: typer.Context,
-    environments: Annotated[list[str], typer.Argument(help="Names or owner/name; several.")],
+    environments: Annotated[list[str], typer.Argument(help="Names or owner/name; repeatable.")],
     tool: Annotated[Installer, typer.Option("--with", help="The installer.")] = Installer.UV,
     python: PythonOpt = None,
 ) -> None:
     """Remove environments from the workspace.
 
-    What they required stays.
+    Their dependencies stay.
 
     \b
     Example: prime env uninstall alphabet-sort

@@ -25,7 +25,12 @@ class Paging:
 
     rows: Annotated[
         int,
-        Option("Rows on a page.", names=("--num", "-n", "--limit", "-l"), least=1, most=1000),
+        Option(
+            "Maximum number of rows per page.",
+            names=("--num", "-n", "--limit", "-l"),
+            least=1,
+            most=1000,
+        ),
     ] = 20
     page: Annotated[int, Option("Which page.", names=("--page", "-p"), least=1)] = 1
 
@@ -36,7 +41,7 @@ def list_published(
     paging: Paging,
     query: EnvironmentQuery,
     installed: Annotated[
-        bool, typer.Option("--installed", help="What the workspace has, instead of the hub.")
+        bool, typer.Option("--installed", help="List the workspace instead of the hub.")
     ] = False,
     python: PythonOpt = None,
 ) -> None:

@@ -30,10 +30,10 @@ def lock(
     ctx: typer.Context,
     environments: Annotated[
         list[str] | None,
-        typer.Argument(help="To be added, or taken in their newest version; several."),
+        typer.Argument(help="Environments to add or upgrade."),
     ] = None,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", "-U", help="Take the newest version of everything.")
+        bool, typer.Option("--upgrade", "-U", help="Upgrade everything to the newest version.")
     ] = False,
     remove: Annotated[
         list[str] | None,
@@ -42,16 +42,16 @@ def lock(
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only end with 1 when pyproject.toml wants another.")
+        bool, typer.Option("--check", help="Only exit 1 if it does not match pyproject.toml.")
     ] = False,
     dry_run: DryRunOpt = False,
     python: PythonOpt = None,
 ) -> None:
     """Lock environment versions and hashes in prime.lock.
 
-    Locked are those that `[tool.prime] environments` of pyproject.toml lists; without a list
-    those that are locked already and those that are named, else what is installed. What is
-    locked keeps its version, unless it is named or `--upgrade` is given.
+    Locks the environments listed in `[tool.prime] environments` of pyproject.toml. Without a list,
+    locks the arguments in addition to what is locked, or else what is installed. Locked
+    environments keep their version unless they are arguments or `--upgrade` is given.
 
     \b
     Example:
@@ -65,7 +65,7 @@ def lock(
     place = find_lock_location(here)
     if check:
         require_up_to_date(place)
-        session.output.done(f"{place.file} is what is wanted", value={"file": str(place.file)})
+        session.output.done(f"{place.file} is up to date", value={"file": str(place.file)})
         return
     named = resolve_references(environments or (), lambda: session.hub, here, session.progress)
     installed = list_installed(site_packages(find_workspace(python)))
@@ -88,7 +88,7 @@ def _name_the_pinned(session: Session, done: LockUpdate) -> None:
     pinned = [ref.slug for ref in map(_asked, done.lock.environments) if ref and ref.version]
     if pinned:
         verb = "stays" if len(pinned) == 1 else "stay"
-        again = f"`prime env lock {' '.join(pinned)}` takes the newest"
+        again = f"`prime env lock {' '.join(pinned)}` upgrades it"
         session.output.hint(f"{', '.join(pinned)} {verb} as asked for; {again}")
 
 
@@ -105,7 +105,7 @@ def _show_lock(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
     verb = "Would lock" if dry_run else "Locked"
     sentence = f"{verb} {count} in {done.file}"
     if not done.changes:
-        sentence = f"{done.file} holds {count} and needs no change"
+        sentence = f"{done.file} holds {count} and is unchanged"
     record = {
         "file": str(done.file),
         "environments": done.lock.environments,
@@ -125,20 +125,19 @@ _OUTDATED_COLUMNS = ("Environment", "Installed", "Locked", "Newest", "State")
 def outdated(
     ctx: typer.Context,
     environments: Annotated[
-        list[str] | None, typer.Argument(help="Only these: names or owner/name; several.")
+        list[str] | None, typer.Argument(help="Only these: names or owner/name.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Show those that are current, too.")
+        bool, typer.Option("--all", "-a", help="Also show those that are current.")
     ] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with 1 when anything is outdated, for CI.")
+        bool, typer.Option("--exit-code", help="Exit 1 if anything is outdated, for CI.")
     ] = False,
     python: PythonOpt = None,
 ) -> None:
     """Show environments that have a newer version.
 
-    Those that were installed from a hub and those in prime.lock are compared with the newest
-    version on the hub.
+    Compares installed and locked environments with the newest version on the hub.
 
     \b
     Example:

@@ -17,7 +17,7 @@ def init(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The environment's name, such as my-env.")],
     template: Annotated[
-        TemplateKind, typer.Option("--template", help="What the model does in it.")
+        TemplateKind, typer.Option("--template", help="What the model has to do.")
     ] = TemplateKind.SINGLE_TURN,
     v1: Annotated[
         bool, typer.Option("--v1", help="A v1 Taskset instead of load_environment.")
@@ -26,11 +26,12 @@ def init(
         bool, typer.Option("--multi-file", help="A package instead of a single module.")
     ] = False,
     path: Annotated[
-        Path, typer.Option("--path", "-p", help="The folder in which the project is made.")
+        Path, typer.Option("--path", "-p", help="The folder in which to create the project.")
     ] = ENVIRONMENTS,
     force: ForceOpt = False,
     rewrite_readme: Annotated[
-        bool, typer.Option("--rewrite-readme", help="Of a project that exists, write README.md.")
+        bool,
+        typer.Option("--rewrite-readme", help="Only write README.md, for an existing project."),
     ] = False,
 ) -> None:
     """Create a new environment that runs as it is.
@@ -53,7 +54,7 @@ def init(
         "path": str(scaffold.root),
         "files": [str(file) for file in written],
     }
-    session.output.done(f"Made {scaffold.root} with {len(written)} files", value=record)
+    session.output.done(f"Created {scaffold.root} with {len(written)} files", value=record)
     typed = name if path == ENVIRONMENTS else scaffold.root
     session.output.hint(
         f"run it with `prime eval run {typed} -m builtin/oracle -n 3`, then publish it with "
@@ -66,14 +67,15 @@ def build(
     ctx: typer.Context,
     target: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FOLDER|PROJECT]", help="A folder, or a name below ./environments."
-        ),
+        typer.Argument(metavar="[FOLDER|PROJECT]", help="A folder, or a name in ./environments."),
     ] = None,
     out_dir: Annotated[
         Path | None,
         typer.Option(
-            "--out-dir", metavar="FOLDER", help="Where the wheel goes.", show_default="FOLDER/dist"
+            "--out-dir",
+            metavar="FOLDER",
+            help="The folder for the wheel.",
+            show_default="FOLDER/dist",
         ),
     ] = None,
     no_check: Annotated[

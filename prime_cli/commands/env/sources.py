@@ -23,14 +23,14 @@ def pull(
     ],
     target: Annotated[
         Path | None,
-        typer.Option("--target", "-t", metavar="FOLDER", help="The folder to put its files into."),
+        typer.Option("--target", "-t", metavar="FOLDER", help="The folder for its files."),
     ] = None,
     version: VersionOpt = None,
 ) -> None:
     """Download the source of an environment.
 
-    They go to ./environments/NAME where there is an ./environments, else to ./NAME, and never
-    into a folder that is there already unless `--target` names it.
+    Writes to ./environments/NAME if ./environments exists, otherwise to ./NAME. Never writes to an
+    existing folder unless it is given by `--target`.
 
     \b
     Example:
@@ -77,13 +77,14 @@ def inspect(
     ] = None,
     version: VersionOpt = None,
     max_bytes: Annotated[
-        int, typer.Option("--max-bytes", min=1, max=500_000, help="How much of a file to print.")
+        int,
+        typer.Option("--max-bytes", min=1, max=500_000, help="Maximum number of bytes to print."),
     ] = 100_000,
 ) -> None:
     """Browse the files of a published version.
 
-    Without PATH, or with that of a folder, its files are listed; a file is printed. The file of a
-    bundle is checked, and its parts are listed.
+    Lists the files of the version or of a folder, or prints a file. Given a bundle, verifies it
+    and lists its contents.
 
     \b
     Example:

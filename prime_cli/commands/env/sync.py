@@ -30,14 +30,14 @@ _COLUMNS = ("Package", "Now", "Then", "Why")
 def sync(
     ctx: typer.Context,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; end with 1 when not in sync.")
+        bool, typer.Option("--check", help="Change nothing; exit 1 if out of sync.")
     ] = False,
     dry_run: DryRunOpt = False,
     locked: Annotated[
-        bool, typer.Option("--locked", help="End with 1 when pyproject.toml wants another lock.")
+        bool, typer.Option("--locked", help="Exit 1 if the lock does not match pyproject.toml.")
     ] = False,
     frozen: Annotated[
-        bool, typer.Option("--frozen", help="Follow prime.lock, whatever pyproject.toml wants.")
+        bool, typer.Option("--frozen", help="Use prime.lock without checking pyproject.toml.")
     ] = False,
     inexact: Annotated[
         bool, typer.Option("--inexact", help="Keep environments that are not locked.")
@@ -46,9 +46,8 @@ def sync(
 ) -> None:
     """Sync the workspace with prime.lock.
 
-    Exactly the locked wheels are installed; one with another sha256 is refused with exit code 8.
-    Environments of a hub that are not locked are removed. What pyproject.toml wants anew is
-    locked first.
+    Installs exactly the locked wheels; a wrong sha256 exits with 8. Removes environments from a
+    hub that are not locked. First locks new environments listed in pyproject.toml.
 
     \b
     Example:
@@ -59,7 +58,7 @@ def sync(
     """
     session = open_session(ctx)
     if locked and frozen:
-        raise UsageError("`--locked` and `--frozen` exclude each other")
+        raise UsageError("`--locked` and `--frozen` are mutually exclusive")
     place = find_lock_location(Path.cwd())
     workspace = find_workspace(python)
     stale: tuple[str, ...] = ()
@@ -149,9 +148,9 @@ def _show_done(
     for change in plan.changes:
         output.say(_line(change))
     count = pluralize(len(lock.environments), "environment")
-    sentence = f"{target} has the {count} of {FILENAME}"
+    sentence = f"{target} now has the {count} of {FILENAME}"
     if not plan.changes:
-        sentence = f"{target} was in sync with {FILENAME} ({count})"
+        sentence = f"{target} is already in sync with {FILENAME} ({count})"
     output.done(sentence, value={"workspace": str(target), "changes": plan.changes})
 
 

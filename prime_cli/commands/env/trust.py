@@ -27,14 +27,15 @@ _TRUST_COLUMNS = ("Hub", "Owner", "How", "Since")
 def trust(
     ctx: typer.Context,
     owners: Annotated[
-        list[str] | None, typer.Argument(metavar="[OWNER]...", help="Whose code may run here.")
+        list[str] | None,
+        typer.Argument(metavar="[OWNER]...", help="Owners whose code may run here."),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
 ) -> None:
     """Trust owners on the current hub, or list trusted owners.
 
-    The first time that an owner's code would be installed or run, prime asks. A name on one hub is
-    nobody on another. What you and your teams publish needs no question.
+    prime asks before it installs or runs an owner's code for the first time. Trust applies to one
+    hub. prime does not ask about environments of yours or your teams.
 
     \b
     Example:
@@ -48,7 +49,7 @@ def trust(
     listed = TrustedOwners(session.config.home.value)
     if not owners:
         if remove:
-            raise UsageError("Name the owners to take off the list")
+            raise UsageError("Pass the owners to remove")
         found = listed.all()
         rows = [[each.hub, each.owner, each.how, each.since] for each in found]
         session.output.table(_TRUST_COLUMNS, rows, records=found)
@@ -73,7 +74,7 @@ def _hub_url(url: str | None) -> str:
     """The hub that strangers come from: the context's, or the one that the local hub asks."""
     if url is None:
         raise UsageError(
-            "Everything on the local hub is trusted", hint="name another hub with `--context`"
+            "Everything on the local hub is trusted", hint="choose another hub with `--context`"
         )
     return url
 
@@ -85,7 +86,8 @@ _SIGNER_COLUMNS = ("Owner", "Kind", "Signer")
 def signers(
     ctx: typer.Context,
     owner: Annotated[
-        str | None, typer.Argument(metavar="[OWNER]", help="Whose environments they sign.")
+        str | None,
+        typer.Argument(metavar="[OWNER]", help="The owner whose environments they sign."),
     ] = None,
     key: Annotated[
         Path | None,
@@ -93,10 +95,12 @@ def signers(
     ] = None,
     identity: Annotated[
         str | None,
-        typer.Option("--identity", help="Believe this identity: an address, or a workflow's URL."),
+        typer.Option(
+            "--identity", help="Trust this identity: an e-mail address or a workflow's URL."
+        ),
     ] = None,
     issuer: Annotated[
-        str | None, typer.Option("--issuer", metavar="URL", help="Who vouches for the identity.")
+        str | None, typer.Option("--issuer", metavar="URL", help="The issuer of the identity.")
     ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the owner's trusted signers.")
@@ -104,8 +108,8 @@ def signers(
 ) -> None:
     """List or change trusted signers.
 
-    The keys are in `allowed_signers` in PRIME_HOME, in the format of OpenSSH, and may be edited
-    there; identities of sigstore are in `allowed_identities`.
+    SSH keys are in `allowed_signers` in PRIME_HOME, in OpenSSH's format, which you can edit;
+    sigstore identities are in `allowed_identities`.
 
     \b
     Example:
@@ -119,27 +123,27 @@ def signers(
     session = open_session(ctx)
     known = AllowedSigners(session.config.home.value)
     if bool(identity) != bool(issuer):
-        raise UsageError("Give `--identity` and `--issuer` together")
+        raise UsageError("`--identity` and `--issuer` require each other")
     believed = SigstoreIdentity(identity, issuer) if identity and issuer else None
     if owner is None:
         if remove or key or believed:
-            raise UsageError("Name the owner whose environments they sign")
+            raise UsageError("Pass the owner whose environments they sign")
         _list_signers(session, known)
     elif remove:
         if not known.remove(owner):
             raise NotFound(
-                f"No signer is allowed for `{owner}`", hint="see who is with `prime env signers`"
+                f"`{owner}` has no trusted signers", hint="list them with `prime env signers`"
             )
-        _report_signers(session, owner, f"No signer is allowed for `{owner}` any more")
+        _report_signers(session, owner, f"Removed all signers of `{owner}`")
     elif key or believed:
         if key:
             if not key.is_file():
-                raise NotFound(f"There is no key {key}", hint="give the file that ends in `.pub`")
+                raise NotFound(f"There is no key {key}", hint="pass the file that ends in `.pub`")
             with storage_errors(key):
                 known.add_key(owner, key.read_text(encoding="utf-8", errors="replace").strip())
         if believed:
             known.add_identity(owner, believed)
-        _report_signers(session, owner, f"Signatures of `{owner}` by this signer are believed")
+        _report_signers(session, owner, f"This signer is now trusted for `{owner}`")
     else:
         _list_signers(session, known, owner)
 

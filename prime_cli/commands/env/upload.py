@@ -48,7 +48,7 @@ def upload(
         str | None,
         typer.Argument(
             metavar="[FOLDER|PROJECT|WHEEL]",
-            help="A folder, a name below ./environments, or a built wheel.",
+            help="A folder, a name in ./environments, or a built wheel.",
         ),
     ] = None,
     path: PathOpt = Path(),
@@ -63,7 +63,7 @@ def upload(
             "-v",
             case_sensitive=False,
             help="Who sees it.",
-            show_default="as it is; the hub's choice for a new one",
+            show_default="unchanged; the hub's default for a new one",
         ),
     ] = None,
     owner: Annotated[
@@ -81,46 +81,54 @@ def upload(
     runtime: Annotated[
         Runtime | None,
         typer.Option(
-            "--runtime", help="The verifiers API it is for.", show_default="what its code uses"
+            "--runtime",
+            help="The generation of the verifiers API.",
+            show_default="detected in its code",
         ),
     ] = None,
     auto_bump: Annotated[
-        bool, typer.Option("--auto-bump", help="Raise the patch version in pyproject.toml first.")
+        bool, typer.Option("--auto-bump", help="First raise the patch version in pyproject.toml.")
     ] = False,
     rc: Annotated[
-        bool, typer.Option("--rc", help="Make it the next release candidate first.")
+        bool, typer.Option("--rc", help="First raise the version to the next release candidate.")
     ] = False,
     post: Annotated[
-        bool, typer.Option("--post", help="Make it the next post-release first.")
+        bool, typer.Option("--post", help="First raise the version to the next post-release.")
     ] = False,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Check it first, and keep the report on the hub.")
+        bool, typer.Option("--check", help="Check it first, and publish the report with it.")
     ] = False,
     require_check: Annotated[
         bool,
-        typer.Option("--require-check", help="The same; publish nothing that fails a check."),
+        typer.Option("--require-check", help="As `--check`, but publish only if no check fails."),
     ] = False,
     sign: Annotated[
         str | None,
-        typer.Option("--sign", metavar="KEY", help="Sign with this ssh key, or by `sigstore`."),
+        typer.Option("--sign", metavar="KEY", help="Sign with this SSH key, or with `sigstore`."),
     ] = None,
     attestation: Annotated[
         list[Path] | None,
-        typer.Option("--attestation", metavar="FILE", help="Keep this attestation (PEP 740) too."),
+        typer.Option(
+            "--attestation", metavar="FILE", help="Also publish this attestation (PEP 740)."
+        ),
     ] = None,
     allow_secrets: Annotated[
         list[str] | None,
-        typer.Option("--allow-secrets", metavar="GLOB", help="A file that may look like a secret."),
+        typer.Option(
+            "--allow-secrets",
+            metavar="GLOB",
+            help="Allow this file to contain what looks like a secret.",
+        ),
     ] = None,
     dry_run: DryRunOpt = False,
 ) -> None:
     """Build an environment and publish it to the hub.
 
-    What is published already with the same content is left as it is. A version never changes:
-    raise it with `--auto-bump`. `--check` runs `prime env check` before anything is sent.
+    Does nothing if the same content is already published. Published versions never change: publish
+    the next one with `--auto-bump`. `--check` runs `prime env check` before the upload.
 
     \b
     Example:
@@ -133,7 +141,7 @@ def upload(
     """
     session = open_session(ctx)
     if no_check and (check or require_check):
-        raise UsageError("Give `--no-check` or a check, not both")
+        raise UsageError("`--no-check` excludes `--check` and `--require-check`")
     bump = _choose_bump({VersionBump.PATCH: auto_bump, VersionBump.RC: rc, VersionBump.POST: post})
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
         if dry_run:
@@ -174,7 +182,7 @@ def _signers(key: str | None, attestations: list[Path]) -> tuple[Signer, ...]:
 def _choose_bump(flags: dict[VersionBump, bool]) -> VersionBump | None:
     chosen = [bump for bump, given in flags.items() if given]
     if len(chosen) > 1:
-        raise UsageError("Give one of `--auto-bump`, `--rc` and `--post`, not several")
+        raise UsageError("Use only one of `--auto-bump`, `--rc` and `--post`")
     return chosen[0] if chosen else None
 
 
@@ -216,7 +224,7 @@ def _report(session: Session, published: Published) -> None:
         "check": None if published.checked is None else to_builtins(published.checked),
     }
     if published.already:
-        sentence = f"{published.ref} is published already, with the same content"
+        sentence = f"{published.ref} is already published, with the same content"
     else:
         sentence = f"Published {published.ref} ({published.visibility.lower()})"
     if published.signed:

@@ -21,13 +21,13 @@ def verify(
     version: VersionOpt = None,
     require_signature: Annotated[
         bool,
-        typer.Option("--require-signature", help="Fail without that of an allowed signer."),
+        typer.Option("--require-signature", help="Fail without a signature by a trusted signer."),
     ] = False,
 ) -> None:
     """Rebuild a published wheel from source and compare the two.
 
-    They are compared member by member; what builders stamp in their own way is passed over and
-    named. Exits 1 when something differs, 9 when the sources do not build.
+    Compares them member by member; reports but ignores differences that depend only on the
+    builder. Exits 1 if something differs, 9 if the sources do not build.
 
     \b
     Example:

@@ -25,8 +25,8 @@ def versions(
 ) -> None:
     """List the versions of an environment.
 
-    The newest comes first. A content hash names the sources that a version was made of,
-    and the sha256 is that of its wheel, as `--sha256` pins it.
+    Newest first. The content hash identifies a version's sources; the sha256 is its wheel's, as
+    for `--sha256`.
 
     \b
     Example:
@@ -62,7 +62,7 @@ def delete(
 ) -> None:
     """Delete an environment or one version of it.
 
-    Without a version, every version goes. What was installed or fetched from it stays.
+    Without a version, deletes all versions. Installed and downloaded copies stay.
 
     \b
     Example:
@@ -114,7 +114,10 @@ def delete_by_hash(
     ctx: typer.Context,
     environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
     content_hash: Annotated[
-        str, typer.Argument(metavar="HASH", help="Its content hash, or 8 or more letters of it.")
+        str,
+        typer.Argument(
+            metavar="HASH", help="Its content hash, or at least its first 8 characters."
+        ),
     ],
 ) -> None:
     """Delete a version by its content hash.

@@ -33,24 +33,23 @@ def compare(
         list[str],
         typer.Argument(
             metavar="RUN RUN [RUN …]",
-            help="Runs by id or folder, several as X,Y; a folder of runs; or a model.",
+            help="Runs by id or folder (several as X,Y), a folder of runs, or a model.",
         ),
     ],
     errors_as_zero: Annotated[
-        bool, typer.Option("--errors-as-zero", help="Count an error as reward 0.")
+        bool, typer.Option("--errors-as-zero", help="Count errors as reward 0.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Compare what is the same where contents differ.")
+        bool, typer.Option("--force", help="Compare common examples even if contents differ.")
     ] = False,
-    alpha: Annotated[
-        float, typer.Option("--alpha", help="Accepted chance of a false finding.")
-    ] = ALPHA,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn.")] = SEED,
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = ALPHA,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random draws.")] = SEED,
 ) -> None:
     """Test whether runs differ significantly.
 
-    B, C … are each compared with A, example by example, and judged together (Holm). Of a folder
-    or a model, the newest finished run of every environment is taken. Needs `prime-cli[stats]`.
+    Compares each of B, C … with A, example by example, and adjusts for several comparisons (Holm).
+    A folder or model stands for its newest finished run of every environment. Needs
+    `prime-cli[stats]`.
 
     \b
     Example:
@@ -61,7 +60,7 @@ def compare(
     """
     session = open_session(ctx)
     if len(runs) == 1:
-        raise UsageError("There is only one run to compare", hint="name two or more")
+        raise UsageError("Only one run was given", hint="pass two or more")
     check_alpha(alpha)
     require_statistics()
     matching = match([runs_meant(word, Path.cwd()) for word in runs])
@@ -100,7 +99,7 @@ def _show(output: Output, report: Report) -> None:
             if each.disagreement:
                 output.say(f"{names}: {each.disagreement}")
     for name in report.unmatched:
-        output.warn(f"{name} has no counterpart and is left out")
+        output.warn(f"{name} has no counterpart and is omitted")
     flipped = next((each for each in comparisons if each.flips), None)
     if flipped:
         output.hint(_next_step(flipped))
@@ -180,7 +179,7 @@ def interval_text(comparison: Comparison, report: Report) -> str:
     """`95 % interval -0.1 to +0.2 (bootstrap-t, seed 1)`, or why there is none."""
     interval = _interval(comparison)
     if interval is None:
-        return "no interval: too few examples differ to draw one"
+        return "no interval: too few examples differ"
     drawn = f", seed {report.seed}" if comparison.interval_method.startswith("bootstrap") else ""
     level = f"{(1 - report.alpha) * 100:g} %"
     return f"{level} interval {interval} ({comparison.interval_method}{drawn})"
@@ -219,7 +218,7 @@ def _examples(comparison: Comparison) -> str:
     if counts.one_sided:
         parts.append(f"{counts.one_sided} in one run only")
     if counts.unlike:
-        parts.append(f"{counts.unlike} that ask something else left out")
+        parts.append(f"{counts.unlike} with different prompts or answers left out")
     if counts.unscored:
         parts.append(f"{counts.unscored} without a reward on a side left out")
     return ", ".join(parts)

@@ -46,20 +46,21 @@ def export(
     max_transcripts: Annotated[
         int,
         typer.Option(
-            "--max-transcripts", metavar="N", min=0, help="Transcripts in a page, at most."
+            "--max-transcripts", metavar="N", min=0, help="Maximum number of transcripts in a page."
         ),
     ] = MOST_TRANSCRIPTS,
     force: ForceOpt = False,
     *,
     dataset: DatasetOptions,
     public: Annotated[
-        bool, typer.Option("--public", help="With -H: let everybody see a new data set.")
+        bool, typer.Option("--public", help="With -H: make a new dataset public.")
     ] = False,
 ) -> None:
     """Export a saved evaluation as HTML, CSV or a dataset.
 
-    html is one file that opens in a browser without a server; csv has one row a rollout; hf is a
-    folder of Parquet with a card, for the Hugging Face Hub. Runs of vf-eval can be exported too.
+    html is a single file that opens in a browser without a server; csv has one row for each
+    rollout; hf is a folder of Parquet with a card, for the Hugging Face Hub. Runs of vf-eval can
+    be exported too.
 
     \b
     Example:
@@ -78,7 +79,7 @@ def export(
         )
         return
     if public or dataset.hf_hub_dataset_name:
-        raise UsageError("`--public` and `-D` are for a push", hint="add `-H` to push a data set")
+        raise UsageError("`--public` and `-D` need a push", hint="add `-H` to push a dataset")
     form = format_for(out, to)
     place = out or default_path(saved, form, Path.cwd())
     done = export_run(
@@ -90,8 +91,8 @@ def export(
 def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
     if out is not None or to not in (None, Format.HF):
         raise UsageError(
-            "`-H` pushes a data set and writes nothing here",
-            hint="leave out `--to` and `--out`, or leave out `-H`",
+            "`-H` pushes a dataset and writes no file",
+            hint="omit `--to` and `--out`, or omit `-H`",
         )
 
 
@@ -99,7 +100,7 @@ def _report(output: Output, done: Export) -> None:
     if done.transcripts < done.rollouts:
         output.warn(
             f"Only the first {done.transcripts} of {done.rollouts} transcripts are in the page",
-            hint=f"take more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
+            hint=f"include more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
         )
     size = f"{done.rollouts} rollouts, {_size_text(done.bytes)}"
     output.done(f"Exported {done.run_id} to {relative_path(done.path)} ({size})", value=done)

@@ -109,9 +109,8 @@ def gate(
 ) -> None:
     """Check a saved evaluation against limits.
 
-    The gates of `prime eval run`, for a run that is over. Exits 1 when a gate is missed, and 3,
-    which goes first, when the run did not come to its end or more rollouts ended in an error than
-    may.
+    Applies the gates of `prime eval run` to a run that has ended. Exits 3 if the run is incomplete
+    or has too many errors, otherwise 1 if a gate fails.
 
     \b
     Example:
@@ -130,7 +129,7 @@ def gate(
     session.output.show(report, lines=_lines(report))
     if not report.gates:
         session.output.hint(
-            "no limit was named, so only errors count; name one: `--fail-under 0.6`"
+            "no limit was given, so only errors count; give one: `--fail-under 0.6`"
         )
     check_ended(summary)
     check_error_rate(summary, max_error_rate)

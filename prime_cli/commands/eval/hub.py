@@ -16,7 +16,7 @@ from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SampleQuery
 
 EvaluationArg = Annotated[
-    str, typer.Argument(metavar="EVALUATION", help="An id, as `prime eval list --hub` prints it.")
+    str, typer.Argument(metavar="EVALUATION", help="An id from `prime eval list --hub`.")
 ]
 
 
@@ -25,15 +25,15 @@ def get(
     ctx: typer.Context,
     evaluation: EvaluationArg,
     save: Annotated[
-        bool, typer.Option("--save", help="Save it below ./outputs/evals, as if it was run here.")
+        bool, typer.Option("--save", help="Save it in ./outputs/evals like a local run.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="With --save: replace what was saved.")
+        bool, typer.Option("--force", help="With --save: replace an existing folder.")
     ] = False,
 ) -> None:
     """Show or download an evaluation from the hub.
 
-    One that was saved is shown, compared and run again like a run of one's own.
+    A saved evaluation can be shown, compared and rerun like a local run.
 
     \b
     Example:
@@ -47,7 +47,7 @@ def get(
         _save_evaluation(session, evaluation, force=force)
         return
     if force:
-        raise UsageError("`--force` replaces what `--save` has saved: add `--save`")
+        raise UsageError("`--force` needs `--save`")
     detail = session.hub.evaluations.get(evaluation)
     session.output.show(
         detail, lines=_evaluation_lines(detail, has_pages=not session.hub.in_process)
@@ -124,7 +124,7 @@ def samples(
 ) -> None:
     """Show the samples of an evaluation on the hub.
 
-    With `--output json` or `jsonl` whole, as they were pushed.
+    `--output json` and `jsonl` print complete samples, as they were pushed.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def samples(
     hub = session.hub
     if query.is_filtered and not hub.evaluations.knows_batches:
         raise UsageError(
-            f"{hub.host} cannot pick samples",
+            f"{hub.host} cannot filter samples",
             hint=f"save them: `prime eval get {evaluation} --save`, then use `prime eval show`",
         )
     found = hub.evaluations.samples(evaluation, query)
@@ -181,7 +181,7 @@ def logs(
         str | None,
         typer.Argument(
             metavar="[RUN|EVALUATION]",
-            help="A run saved here, else an evaluation of the hub.",
+            help="A local run, or an evaluation on the hub.",
             show_default="the newest here",
         ),
     ] = None,
@@ -191,7 +191,7 @@ def logs(
 ) -> None:
     """Print the environment's output in an evaluation.
 
-    With `--context` it is looked for on that hub alone.
+    With `--context`, only searches that hub.
 
     \b
     Example:
@@ -207,7 +207,7 @@ def logs(
     shown = "".join(text.splitlines(keepends=True)[-tail:])
     session.output.text(shown, record={"logs": shown})
     if not text:
-        session.output.say("Nothing was printed, or it was not kept")
+        session.output.say("Nothing was printed, or the log was not kept")
 
 
 def _saved_here(run: str | None) -> str | None:
@@ -230,9 +230,8 @@ def _on_the_hub(session: Session, evaluation: str) -> str:
         return session.hub.evaluations.logs(evaluation)
     except NotFound as missing:
         raise NotFound(
-            f"There is neither a run `{evaluation}` here nor an evaluation of that id on "
-            f"{session.hub.host}",
-            hint="see the ones saved here with `prime eval list`, the hub's with `--hub`",
+            f"No local run `{evaluation}`, and no such evaluation on {session.hub.host}",
+            hint="list local runs with `prime eval list`, the hub's with `--hub`",
         ) from missing
 
 
@@ -243,7 +242,7 @@ def delete(
 ) -> None:
     """Delete an evaluation and its samples from the hub.
 
-    A run that is saved here stays.
+    Local runs stay.
 
     \b
     Example:

@@ -23,12 +23,12 @@ def leaderboard(
         typer.Argument(help="A suite's id or its folder.", show_default="the newest here"),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write it as CSV instead.")
+        Path | None, typer.Option("--csv", metavar="FILE", help="Print it as CSV.")
     ] = None,
 ) -> None:
     """Show the leaderboard of a suite.
 
-    Suites are run by `prime eval run SUITE.toml` and kept below `./outputs/suites`.
+    Run a suite with `prime eval run SUITE.toml`; it is saved in `./outputs/suites`.
 
     \b
     Example:
@@ -55,7 +55,7 @@ def show_leaderboard(output: Output, board: Leaderboard) -> None:
     rows = [_row(standing) for standing in board.standings]
     output.table(_COLUMNS, rows, records=board.standings, page=board, title=board.name)
     if board.cost is not None and board.cost > 0:
-        output.say(f"Cost in all: {format_usd(board.cost)}")
+        output.say(f"Total cost: {format_usd(board.cost)}")
 
 
 def _row(standing: LeaderboardRow) -> list[str]:

@@ -35,7 +35,8 @@ _COLUMNS: tuple[str, ...] = (
 def list_saved(
     ctx: typer.Context,
     num: Annotated[
-        int | None, typer.Option("--num", "-n", min=1, help="Rows on a page.", show_default="all")
+        int | None,
+        typer.Option("--num", "-n", min=1, help="Maximum number of rows.", show_default="all"),
     ] = None,
     page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
     env: Annotated[
@@ -45,7 +46,7 @@ def list_saved(
         ),
     ] = None,
     hub: Annotated[
-        bool, typer.Option("--hub", help="Those on the hub; so too with --context.")
+        bool, typer.Option("--hub", help="List the hub's; implied by --context.")
     ] = False,
     tag: Annotated[
         list[str] | None,
@@ -54,7 +55,7 @@ def list_saved(
 ) -> None:
     """List evaluations saved here or on the hub.
 
-    Looks below `./outputs` and `./environments/*/outputs`, also at those of vf-eval.
+    Searches `./outputs` and `./environments/*/outputs`, including runs of vf-eval.
 
     \b
     Example:
@@ -67,7 +68,7 @@ def list_saved(
     session = open_session(ctx)
     if hub or ctx.params["context"] is not None:
         if tag:
-            raise UsageError("`--tag` looks among the runs that are saved here, not on a hub")
+            raise UsageError("`--tag` applies only to local runs")
         _list_on_hub(session, num=num or _HUB_ROWS, page=page, environment=env)
         return
     wanted = set(parse_names(tag or []))
@@ -85,7 +86,7 @@ def list_saved(
         rows = [[*row, ", ".join(item.tags)] for row, item in zip(rows, items, strict=True)]
     session.output.table(columns, rows, records=items, page=whole)
     if not found:
-        session.output.hint("make one: `prime eval run starter/alphabet-sort -m builtin/oracle`")
+        session.output.hint("create one: `prime eval run starter/alphabet-sort -m builtin/oracle`")
 
 
 def _row(item: RunItem) -> list[str]:
@@ -130,7 +131,7 @@ def _list_on_hub(session: Session, *, num: int, page: int, environment: str | No
         _HUB_COLUMNS, [_hub_row(item) for item in items], records=items, page=found
     )
     if not found.total:
-        session.output.hint("push a run that is saved here: `prime eval push`")
+        session.output.hint("push a local run with `prime eval push`")
     elif page * rows < found.total:
         session.output.hint(f"{found.total} in all; see more with `--page {page + 1}`")
 

@@ -36,13 +36,16 @@ def power(
     ctx: typer.Context,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN] [OTHER]", help="Take the variation from saved runs."),
+        typer.Argument(metavar="[RUN] [OTHER]", help="Estimate the variance from saved runs."),
     ] = None,
     difference: Annotated[
-        float | None, typer.Option("--difference", "-d", help="The difference to be shown.")
+        float | None, typer.Option("--difference", "-d", help="The difference to detect.")
     ] = None,
     examples: Annotated[
-        int | None, typer.Option("--examples", "-n", min=2, help="Ask what so many show.")
+        int | None,
+        typer.Option(
+            "--examples", "-n", min=2, help="Number of examples: compute what they can detect."
+        ),
     ] = None,
     rollouts: Annotated[
         int | None,
@@ -51,7 +54,7 @@ def power(
             "-r",
             min=1,
             help="Rollouts per example and model.",
-            show_default="those of two runs, else 1",
+            show_default="as in two runs, else 1",
         ),
     ] = None,
     rate: Annotated[
@@ -78,18 +81,16 @@ def power(
         float | None,
         typer.Option("--icc", min=0, max=1, help="Correlation of rollouts of one example."),
     ] = None,
-    alpha: Annotated[
-        float, typer.Option("--alpha", help="Accepted chance of a false finding.")
-    ] = ALPHA,
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = ALPHA,
     power_: Annotated[
-        float, typer.Option("--power", help="Wanted chance to find the difference.")
+        float, typer.Option("--power", help="Probability of detecting the difference.")
     ] = _POWER,
 ) -> None:
     """Compute how many examples a comparison needs.
 
-    The variation of rewards comes from numbers, from one run (between and within its examples), or
-    from two runs that were compared. The answer is for the test that `prime eval compare` uses.
-    Needs `prime-cli[stats]`.
+    Takes the variance of rewards from options, from one run (between and within examples), or from
+    the differences of two runs. Computes for the test that `prime eval compare` uses. Needs
+    `prime-cli[stats]`.
 
     \b
     Example:
@@ -122,18 +123,18 @@ class Given:
     def check(self, runs: list[str]) -> None:
         """Raise UsageError unless there is one source, and for options that it has no use for."""
         if len(runs) > _MOST_RUNS:
-            raise UsageError("The variation comes from one run or two", hint="name one or two")
+            raise UsageError("The variance comes from one run or two", hint="pass one or two")
         sources = {"--rate": self.rate, "--sd": self.sd, "--discordance": self.discordance}
         named = [name for name, value in sources.items() if value is not None]
         if len(named) + bool(runs) != 1:
             raise UsageError(
-                "Say how rewards vary: either `--rate`, `--sd`, `--discordance` or a RUN",
+                "How rewards vary is missing: give `--rate`, `--sd`, `--discordance` or a RUN",
                 hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
             )
         if self.discordance is not None:
-            self._refuse("A discordance holds what `{}` would tell", correlation=True, icc=True)
+            self._refuse("`--discordance` excludes `{}` would tell", correlation=True, icc=True)
         if len(runs) == _MOST_RUNS:
-            self._refuse("Two runs tell themselves what `{}` would", correlation=True)
+            self._refuse("Two runs exclude `{}` would", correlation=True)
 
     def _refuse(self, sentence: str, *, correlation: bool = False, icc: bool = False) -> None:
         for name, refused in (("correlation", correlation), ("icc", icc)):
@@ -172,7 +173,7 @@ def _lines(need: SampleSize) -> list[tuple[str, str]]:
         ("Examples", "over 10 million" if need.examples is None else f"{need.examples:,}"),
         ("", f"each with {size} of each model"),
         ("Difference", "none" if need.difference is None else f"{need.difference:.4g}"),
-        ("", f"found in {chance:.1%} of cases at alpha {need.alpha:g}"),
+        ("", f"detected in {chance:.1%} of cases at alpha {need.alpha:g}"),
         ("From", need.source),
     ]
     if need.spread is not None:

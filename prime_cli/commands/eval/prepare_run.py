@@ -46,10 +46,10 @@ def prepare_run(
 def check_resume(request: EvalRequest, options: ResumeOptions) -> None:
     """Raise UsageError for options that exclude each other, and for what only a resume can do."""
     if options.resume is not None and options.new:
-        raise UsageError("`--resume` and `--new` exclude each other")
+        raise UsageError("`--resume` and `--new` are mutually exclusive")
     if options.resume is None and request.retry_errors:
         raise UsageError(
-            "`--retry-errors` asks again for rollouts of a run that is there",
+            "`--retry-errors` needs an existing run",
             hint="name it: `prime eval run --resume RUN --retry-errors`",
         )
 
@@ -60,8 +60,8 @@ def _what_to_name(lookup: LookupContext) -> str:
 
     stopped = [run for run in list_runs(lookup.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
     if not stopped:
-        return "or a run to go on with: `--resume RUN`"
-    return f"or a run to go on with, the newest is `prime eval run --resume {stopped[0].run_id}`"
+        return "or continue a run: `--resume RUN`"
+    return f"or continue the newest run: `prime eval run --resume {stopped[0].run_id}`"
 
 
 def _prepare_named(
@@ -95,7 +95,7 @@ def _find(
 ) -> tuple[PreparedRun, SavedRun | None]:
     run = newest_run(prepared.plan, lookup.cwd, retry_errors=request.retry_errors)
     if run is None:
-        session.output.say("No run of this plan is here to be resumed: a new one begins")
+        session.output.say("No run of this plan to resume: starting a new one")
         return prepared, None
     _say_what_goes_on(session, run, prepared)
     before = resumable_manifest(run).plan.environment
@@ -112,13 +112,13 @@ def _offered(session: Session, prepared: PreparedRun, lookup: LookupContext) -> 
     name = run.folder.run_id
     if session.output.is_interactive:
         resumed = session.output.ask(
-            f"Run {name} of this very plan is unfinished: resume it ({_done(run)} done)?",
+            f"Run {name} of the same plan is unfinished: resume it ({_done(run)} done)?",
             flag="--resume",
         )
         return run if resumed else None
     session.output.hint(
-        f"{name} of this very plan is unfinished ({_done(run)} done): `--resume {name}` goes on "
-        "with it, `--new` says nothing of it"
+        f"{name} of the same plan is unfinished ({_done(run)} done): `--resume {name}` resumes "
+        "it, `--new` hides this notice"
     )
     return None
 
@@ -147,11 +147,11 @@ def announce_cost(
     price = (prepared.prices or load_prices()).price_of(endpoint)
     if price is None:
         if verbose or not is_loopback(endpoint.url):
-            session.output.say(f"Cost: unknown, as nobody says what `{endpoint.model}` costs")
+            session.output.say(f"Cost: unknown, without a price for `{endpoint.model}` costs")
         return
     if price.source.startswith("stated by"):
         costs = f"{format_usd(price.input)} and {format_usd(price.output)}"
-        session.output.say(f"A million tokens read and written are {costs}, {price.source}")
+        session.output.say(f"Per million tokens, input and output: {costs}, {price.source}")
     done = 0 if resumed is None else scored_of(resumed)[0]
     expected = estimate(prepared.plan, price, cwd, done=done)
     session.output.say(f"Cost: {expected.words()}")
@@ -172,12 +172,12 @@ def _check_cap(
         spent = spend_of(resumed.manifest.usage).known_usd
     if spent + expected.cost <= cap:
         return
-    told = f"that is more than is left of {format_usd(cap)}"
+    told = f"which exceeds the remaining {format_usd(cap)}"
     if not session.output.is_interactive:
-        session.output.hint(f"{told}: the run will stop there, and can go on with `--resume`")
+        session.output.hint(f"{told}: the run will stop there; continue it with `--resume`")
     else:
         session.output.confirm(
             f"{told.capitalize()}. Start, and stop there?",
             otherwise="The run was not started",
-            hint="give a higher `--max-cost`, or fewer examples: `-n`",
+            hint="raise `--max-cost`, or use fewer examples: `-n`",
         )

@@ -20,8 +20,8 @@ def prices(
 ) -> None:
     """Show model prices in USD per million tokens.
 
-    Your own prices come first and win: they are in prices.toml in prime's home. An entry of
-    endpoints.toml may hold a price too, which wins over both.
+    Your prices in prices.toml, in prime's home, come first and take precedence. A price in an
+    entry of endpoints.toml overrides both.
 
     \b
     Example:
@@ -35,7 +35,7 @@ def prices(
     whole = {"prices": items, "date": shipped.date}
     session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=whole)
     if not items:
-        session.output.hint(f"write it into {own_path()}: [[price]], model, input and output")
+        session.output.hint(f"add one to {own_path()}: [[price]] with model, input and output")
 
 
 def _row(item: PriceItem) -> list[str]:

@@ -35,12 +35,14 @@ def push(
             "--env", "--env-id", "-e", metavar="OWNER/NAME", help="The environment on the hub."
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Its name.")] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Let everybody see it who sees the environment.")
+        bool,
+        typer.Option("--public", help="Make it visible to everybody who sees the environment."),
     ] = False,
     run_id: Annotated[
-        str | None, typer.Option("--run-id", "-r", metavar="ID", help="Of this training run.")
+        str | None,
+        typer.Option("--run-id", "-r", metavar="ID", help="The training run it belongs to."),
     ] = None,
     evaluation: Annotated[
         str | None,
@@ -49,16 +51,16 @@ def push(
         ),
     ] = None,
     allow_partial: Annotated[
-        bool, typer.Option("--allow-partial", help="Also with errors, or before its end.")
+        bool, typer.Option("--allow-partial", help="Push even with errors, or before it has ended.")
     ] = False,
     new: Annotated[
-        bool, typer.Option("--new", help="Make an evaluation, even if there is one.")
+        bool, typer.Option("--new", help="Create a new evaluation, even if one exists.")
     ] = False,
 ) -> None:
     """Push saved evaluations to the hub.
 
-    A push that broke off goes on where it was, and pushing twice makes one evaluation. A run that
-    was resumed since is brought up to date. Those of vf-eval are pushed too.
+    Continues an interrupted push. Pushing again creates no second evaluation, but updates it if
+    the run was resumed. Runs of vf-eval can be pushed too.
 
     \b
     Example:
@@ -73,9 +75,9 @@ def push(
 
     session = open_session(ctx)
     if evaluation is not None and new:
-        raise UsageError("`--eval` and `--new` exclude each other")
+        raise UsageError("`--eval` and `--new` are mutually exclusive")
     if evaluation is not None and len(runs or ()) > 1:
-        raise UsageError("`--eval` takes one run at a time")
+        raise UsageError("`--eval` accepts only one run")
     options = PushOptions(
         environment=EnvRef.parse(env) if env else None,
         name=name,
@@ -112,7 +114,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
     remember("evaluations", [result.evaluation_id])
     if result.skipped:
         session.output.warn(
-            f"{len(result.skipped)} rollouts are larger than any request may be and were left out"
+            f"{len(result.skipped)} rollouts exceed the maximum size of a request and were left out"
         )
     return result
 
@@ -146,7 +148,7 @@ def _told(result: "PushResult") -> str:
     match result.status:
         case "unchanged":
             hub = urlsplit(result.hub).netloc
-            return f"Run {result.run_id} is on {hub} already: {result.evaluation_id}"
+            return f"Run {result.run_id} is already on {hub}: {result.evaluation_id}"
         case "updated":
             return (
                 f"Brought {result.evaluation_id} up to date with run {result.run_id}: "

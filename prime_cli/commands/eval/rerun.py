@@ -59,8 +59,7 @@ def _show_rerun(
     exit_if_signalled(session, result.signal, command)
     if report.changes.different and source.folder is not None:
         session.output.hint(
-            f"see whether that means anything with "
-            f"`prime eval compare {source.name} {result.summary.run_id}`"
+            f"test the difference with `prime eval compare {source.name} {result.summary.run_id}`"
         )
 
 
@@ -81,7 +80,7 @@ def _change_lines(report: RerunReport) -> list[tuple[str, str]]:
     if more > 0:
         lines.append(("", f"and {more} more"))
     if changes.only_before:
-        lines.append(("", f"{changes.only_before} rollouts were not made again"))
+        lines.append(("", f"{changes.only_before} rollouts were not repeated"))
     return lines
 
 
@@ -111,7 +110,7 @@ def rerun(
         str,
         typer.Argument(
             metavar="RUN|EVALUATION",
-            help="A run's id or folder, or an evaluation of the hub by id.",
+            help="A run's id or folder, or the id of an evaluation on the hub.",
         ),
     ],
     model: Annotated[str | None, option_of(EvalRequest, "model")] = None,
@@ -129,14 +128,14 @@ def rerun(
     allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
     only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Run on the packages and data of today.")
+        bool, typer.Option("--force", help="Use the packages and data available today.")
     ] = False,
 ) -> None:
     """Repeat a run exactly.
 
-    The same wheel by its sha256, the same packages by their lock, the same examples by their
-    fingerprint, sampling, arguments and rollouts, as a run of its own. What cannot be had as it
-    was is refused and said. At the end the rewards are held against those of the run.
+    Creates a new run with the same wheel (by sha256), packages (by lock), examples (by
+    fingerprint), sampling, arguments and rollouts. Refuses if something is no longer available.
+    Compares the rewards with those of the first run at the end.
 
     \b
     Example:
@@ -183,19 +182,21 @@ def rescore(
         str,
         typer.Argument(
             metavar="RUN|EVALUATION",
-            help="A run's id or folder, or an evaluation of the hub by id.",
+            help="A run's id or folder, or the id of an evaluation on the hub.",
         ),
     ],
     environment: Annotated[
         str | None,
-        typer.Option("--environment", metavar="PATH|REF", help="Whose rewards to give."),
+        typer.Option(
+            "--environment", metavar="PATH|REF", help="The environment whose rewards to use."
+        ),
     ] = None,
     example: Annotated[
-        list[int] | None, typer.Option("--example", min=0, help="Only this one; repeatable.")
+        list[int] | None, typer.Option("--example", min=0, help="Only this example; repeatable.")
     ] = None,
     env_args: Annotated[str | None, option_of(EvalRequest, "env_args")] = None,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Let the environment go through the turns again.")
+        bool, typer.Option("--replay", help="Replay the saved turns in the environment.")
     ] = False,
     max_concurrent: _Pace = None,
     env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
@@ -206,13 +207,13 @@ def rescore(
     allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
     only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Score on the packages and data of today.")
+        bool, typer.Option("--force", help="Use the packages and data available today.")
     ] = False,
 ) -> None:
     """Score the saved rollouts of a run again.
 
-    The rewards are those of the run's own version, or of `--environment`; its model is not called,
-    but judges that the rewards ask are. The result is a run of its own.
+    Uses the rewards of the run's own version or of `--environment`. Does not call the model, but
+    calls judges that the rewards use. The result is a separate run.
 
     \b
     Example:

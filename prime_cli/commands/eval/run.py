@@ -70,9 +70,9 @@ def run(
 ) -> None:
     """Evaluate a model on an environment.
 
-    A bare name is the project in this folder, `./NAME` or `./environments/NAME`, else the one on
-    the hub. `prime eval NAME` is short for this command. A run that was interrupted goes on where
-    it ended with `--resume`; with a larger `-n` or `-r` a finished one grows.
+    A plain name refers to the project in this folder, `./NAME` or `./environments/NAME`, or else
+    to the hub. `prime eval NAME` is short for this command. `--resume` continues an interrupted
+    run, or extends a finished one with a larger `-n` or `-r`.
 
     \b
     Example:
@@ -91,8 +91,8 @@ def run(
     if request.environment.endswith(".toml"):
         if (limits, reports, dataset) != (GateOptions(), ReportOptions(), DatasetOptions()):
             raise UsageError(
-                "Gates, reports and `-H` are of one evaluation, and this is a suite of several",
-                hint="hold its runs to limits afterwards with `prime eval gate RUN`",
+                "Gates, reports and `-H` do not apply to a suite",
+                hint="check its runs afterwards with `prime eval gate RUN`",
             )
         lookup = session.lookup_context(trust_policy_of(session))
         run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
@@ -102,7 +102,7 @@ def run(
 
         check_dataset_push(session, os.environ)
     elif dataset.hf_hub_dataset_name:
-        session.output.warn("`-D` names a data set, which only `-H` pushes")
+        session.output.warn("`-D` needs `-H`")
     gates = prepare_gates(session, limits, reports)
     context = session.run_context(given=given.values)
     result = _evaluate(session, request, context, resume, verbose=accepted.verbose)

@@ -47,14 +47,14 @@ class ReportOptions:
     """Files that say how a run kept its limits."""
 
     junit: Annotated[
-        Path | None, Option("Write a JUnit report there.", metavar="FILE", panel=_GATES)
+        Path | None, Option("Write a JUnit report to this file.", metavar="FILE", panel=_GATES)
     ] = None
     github_summary: Annotated[
         bool | None,
         Option(
             "Append to GitHub's step summary.",
             ("--github-summary/--no-github-summary",),
-            show_default="where GitHub asks for one",
+            show_default="if GITHUB_STEP_SUMMARY is set",
             panel=_GATES,
         ),
     ] = None
@@ -90,7 +90,7 @@ class DatasetOptions:
     hf_hub_dataset_name: Annotated[
         str | None,
         Option(
-            "With -H: the data set, or owner/name.",
+            "With -H: the dataset's name, or owner/name.",
             ("--hf-hub-dataset-name", "-D"),
             metavar="NAME",
             panel=_RESULTS,
@@ -105,7 +105,7 @@ class AcceptedOptions:
     official: Annotated[
         bool,
         Option(
-            "Accepted, and so already: nothing is uploaded, no screen taken, no server started.",
+            "Accepted without effect: this is the default.",
             tuple(
                 "--skip-upload --disable-tui -d --fullscreen -f --abbreviated-summary -A "
                 "--no-interleave-scoring -N --disable-env-server".split()
@@ -115,7 +115,11 @@ class AcceptedOptions:
     ] = False
     num_workers: Annotated[
         str | None,
-        Option("Accepted: one worker holds all rollouts.", ("--num-workers", "-w"), hidden=True),
+        Option(
+            "Accepted without effect: one worker runs all rollouts.",
+            ("--num-workers", "-w"),
+            hidden=True,
+        ),
     ] = None
     verbose: Annotated[
         bool, Option("Print the plan first.", ("--verbose", "-v"), panel=_RESULTS)

@@ -45,7 +45,7 @@ def show(
             "--reduce",
             metavar="LIST",
             help="Reduce k rollouts: pass@4, pass^4, maj@4, best@4.",
-            show_default="pass@k and pass^k where rewards are 0 and 1",
+            show_default="pass@k and pass^k if rewards are 0 and 1",
         ),
     ] = None,
     threshold: Annotated[
@@ -59,7 +59,7 @@ def show(
 ) -> None:
     """Show a saved evaluation.
 
-    With `--output jsonl` the rollouts, one a line, as in results.jsonl.
+    `--output jsonl` prints the rollouts, one per line, as in results.jsonl.
 
     \b
     Example:
@@ -71,10 +71,10 @@ def show(
     """
     session = open_session(ctx)
     if sum((rollout is not None, example is not None, errors)) > 1:
-        raise UsageError("`--rollout`, `--example` and `--errors` exclude each other")
+        raise UsageError("`--rollout`, `--example` and `--errors` are mutually exclusive")
     reducers = _reducers(reduce, threshold)
     if reducers is not None and (rollout is not None or example is not None or errors):
-        raise UsageError("`--reduce` is of the whole run and goes with no rollouts of it")
+        raise UsageError("`--reduce` applies to the whole run, not to single rollouts")
     saved = find_run(run, Path.cwd())
     if rollout is not None:
         _show_rows(session.output, _at(saved, *parse_position(rollout)))
@@ -99,7 +99,7 @@ def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | Non
         return parse_reducers(words, THRESHOLD if threshold is None else threshold)
     if threshold is not None:
         raise UsageError(
-            "`--threshold` says from where on rollouts pass, for `--reduce`",
+            "`--threshold` needs `--reduce`",
             hint=f"as in `prime eval show --reduce pass@4 --threshold {threshold:g}`",
         )
     return None
@@ -111,7 +111,7 @@ def _at(saved: SavedRun, example: int, rollout: int) -> list[Row]:
             return [row]
     raise NotFound(
         f"Run {saved.folder.run_id} has no rollout {example}.{rollout}",
-        hint=f"see what it has with `prime eval show {saved.folder.run_id} --output jsonl`",
+        hint=f"list its rollouts with `prime eval show {saved.folder.run_id} --output jsonl`",
     )
 
 
@@ -120,7 +120,7 @@ def _of_example(saved: SavedRun, example: int) -> list[Row]:
     if not rows:
         raise NotFound(
             f"Run {saved.folder.run_id} has no example {example}",
-            hint=f"see what it has with `prime eval show {saved.folder.run_id} --output jsonl`",
+            hint=f"list its rollouts with `prime eval show {saved.folder.run_id} --output jsonl`",
         )
     return rows
 
@@ -152,7 +152,7 @@ def view(
             "--env-dir",
             "-e",
             metavar="DIR",
-            help="Environments with runs of their own.",
+            help="The folder with the environments.",
             show_default="./environments",
         ),
     ] = None,
@@ -165,8 +165,8 @@ def view(
 ) -> None:
     """Browse saved evaluations in a full-screen viewer.
 
-    Runs by environment and model, rollouts filtered by reward, error and text, two runs side by
-    side, and runs that are still going. The keys are named at the foot of the screen.
+    Shows runs by environment and model, rollouts with filters for reward, error and text, two runs
+    side by side, and runs in progress. The keys are listed at the bottom of the screen.
 
     \b
     Example:
@@ -178,7 +178,7 @@ def view(
     """
     open_session(ctx)
     _require_terminal(runs or [])
-    require("tui", "Looking at evaluations on the whole screen", "textual")
+    require("tui", "The full-screen viewer", "textual")
     from prime_cli.evals.viewer.catalogue import Catalogue
 
     _open_viewer(Catalogue(Path.cwd(), RunRoots(outputs_dir, env_dir)), runs or [])
@@ -186,7 +186,7 @@ def view(
 
 def _open_viewer(catalogue: "Catalogue", runs: list[str]) -> None:
     if len(runs) > _SIDES:
-        raise UsageError("At most two runs are shown side by side", hint="name one or two")
+        raise UsageError("At most two runs can be shown side by side", hint="pass one or two")
     paths = [catalogue.find(run) for run in runs]
     from prime_cli.terminal.viewer.app import show_pair, show_run, show_runs
 
@@ -205,6 +205,6 @@ def _require_terminal(runs: list[str]) -> None:
         words = {0: "list", 1: "show"}.get(len(runs), "compare")
         instead = " ".join(("prime eval", words, *runs))
         raise UsageError(
-            "`prime eval view` needs a terminal, and this is none",
-            hint=f"see the same as text with `{instead}`",
+            "`prime eval view` needs a terminal",
+            hint=f"show it as text with `{instead}`",
         )

@@ -43,7 +43,7 @@ def run_suite(
     """
     path = Path(request.environment)
     if not path.is_file():
-        raise NotFound(f"There is no {path}", hint="name the TOML file of a suite")
+        raise NotFound(f"There is no {path}", hint="pass a suite's TOML file")
     check_resume(request, options)
     suite = load_suite(path).overridden(request)
     folder, before = _folder(session, suite, lookup.cwd, options.resume)
@@ -68,12 +68,12 @@ def _folder(
         found = resumable(suite, resume or None, cwd)
         if found is not None:
             return found
-        session.output.say("No run of this file is here to be resumed: a new one begins")
+        session.output.say("No run of this suite to resume: starting a new one")
         return new_suite_folder(suite, cwd), None
     waiting = unfinished(suite, cwd)
     if waiting is not None:
         name = waiting[1].suite_id
-        session.output.hint(f"{name} of this file is unfinished: `--resume {name}` goes on with it")
+        session.output.hint(f"{name} of this suite is unfinished: `--resume {name}` resumes it")
     return new_suite_folder(suite, cwd), None
 
 
@@ -81,7 +81,7 @@ def _end(session: Session, result: SuiteResult, suite: Suite, cwd: Path) -> None
     """Exit as the suite ended; a cap, a failure and too many errors are partial results."""
     command = resume_command(result.record)
     exit_if_signalled(session, result.signal, command)
-    again = f"go on with `{command}`"
+    again = f"continue with `{command}`"
     if result.record.status == CAPPED:
         raise PartialResult("The budget of the suite is used up", hint=f"{again} and a higher cap")
     failed = [cell.key for cell in result.record.cells if cell.status != FINISHED]
@@ -96,7 +96,7 @@ def _end(session: Session, result: SuiteResult, suite: Suite, cwd: Path) -> None
 
 def _check_errors(result: SuiteResult, suite: Suite, cwd: Path, command: str) -> None:
     limits = {cell.key: cell.request.max_error_rate for cell in suite.cells}
-    again = f"`{command}` asks again where there was no answer, elsewhere with `--retry-errors`"
+    again = f"`{command}` asks again where there was no answer; add `--retry-errors` for all errors"
     for line in result.leaderboard.standings:
         if line.errored and line.path is not None:
             summary = open_run(cwd / line.path).summary()

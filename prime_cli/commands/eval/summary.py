@@ -42,7 +42,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.extend(("", words) for words in _precision(summary.reward))
     if counts.errored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
-        lines.append(("", f"between {low} and {high}, as errors are counted as 0 or left out"))
+        lines.append(("", f"between {low} and {high}, with errors counted as 0 or left out"))
     lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
     for reduced in summary.reduced:
         lines.extend(_reduced(reduced))
@@ -93,13 +93,13 @@ def _rollouts(summary: Summary) -> str:
 def _precision(reward: Reward) -> list[str]:
     told = [f"standard error {_number(reward.stderr)} over examples"]
     if reward.stderr == 0:
-        equal = "all rewards are equal" if reward.std == 0 else "all examples earned the same"
+        equal = "all rewards are equal" if reward.std == 0 else "all examples had the same reward"
         told[0] += f", as {equal}"
     if reward.interval is not None:
         low, high = reward.interval
         told.append(f"95 % interval {_number(low)} to {_number(high)} ({reward.interval_method})")
     if reward.interval is not None and reward.stderr == 0:
-        told.append("which allows for what examples that were not drawn might earn")
+        told.append("which allows for rewards of other examples")
     return told
 
 
@@ -110,7 +110,9 @@ def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
         told += f", 95 % interval {_number(low)} to {_number(high)} ({reduced.interval_method})"
     lines = [(reduced.name, told)]
     if reduced.threshold not in (None, THRESHOLD):
-        lines.append(("", f"a rollout passes from a reward of {_number(reduced.threshold)} on"))
+        lines.append(
+            ("", f"a rollout passes with a reward of at least {_number(reduced.threshold)}")
+        )
     if reduced.left_out:
         short = f"with fewer than {reduced.k} scored rollouts left out"
         lines.append(("", f"{reduced.left_out} of {_examples(reduced)} {short}"))
@@ -187,5 +189,5 @@ def exit_if_signalled(session: Session, signal: int | None, command: str | None)
     if signal is None:
         return
     if command is not None:
-        session.output.hint(f"what was finished is kept; go on with `{command}`")
+        session.output.hint(f"what was finished is kept; continue with `{command}`")
     raise typer.Exit(_SIGNALLED + signal)

@@ -17,11 +17,15 @@ def audit(
     ctx: typer.Context,
     *,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="What this user did.")
+        str | None, typer.Option("--user", metavar="USER", help="Only actions of this user.")
     ] = None,
     action: Annotated[
         str | None,
-        typer.Option("--action", metavar="WHAT", help="Actions that begin so, as `version.`."),
+        typer.Option(
+            "--action",
+            metavar="WHAT",
+            help="Only actions that start with this, such as `version.`.",
+        ),
     ] = None,
     key: Annotated[
         str | None,
@@ -29,7 +33,9 @@ def audit(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--on", metavar="WHAT", help="What was done to things that begin so."),
+        typer.Option(
+            "--on", metavar="WHAT", help="Only objects that start with this, such as `ada/`."
+        ),
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=100_000, help="Maximum number of entries.")
@@ -38,8 +44,8 @@ def audit(
 ) -> None:
     """Show the audit log of a hub, newest first.
 
-    Publishing, deleting, changes of visibility, keys, users, teams and logins are noted with who
-    did it, with which key and from where; `cli` is a command on the machine of the hub.
+    Records publishing, deletions, changes of visibility, keys, users, teams and logins, with the
+    user, key and address; `cli` stands for a command on the hub's machine.
 
     \b
     Example:
@@ -80,8 +86,8 @@ def migrate(
 ) -> None:
     """Migrate a hub's database to this release's schema.
 
-    `prime hub serve` does so itself when it starts; of several that start at once, one does. Run
-    it alone to see that it works before the hub is started anew.
+    `prime hub serve` also does this when it starts; if several start at once, one does. Run it
+    separately to test the migration before a restart.
 
     \b
     Example:
@@ -107,8 +113,8 @@ def gc(
 ) -> None:
     """Delete unreferenced blobs and abandoned uploads.
 
-    That is blobs which no version names, uploads and logins that were never finished. May be run
-    while the hub serves; blobs of the last hour are left alone.
+    Deletes blobs that no version refers to, and unfinished uploads and logins. Safe while the hub
+    serves; blobs of the last hour are kept.
 
     \b
     Example:
@@ -135,8 +141,8 @@ def backup(
 ) -> None:
     """Back up a hub to one file while it serves.
 
-    The file holds digests of keys and encrypted secrets, and what is private: keep it like the
-    hub itself.
+    The file contains private data, digests of keys and encrypted secrets: protect it like the hub
+    itself.
 
     \b
     Example:
@@ -146,7 +152,7 @@ def backup(
     """
     session = open_session(ctx)
     if file.exists() and not force:
-        raise Conflict(f"{file} is there already", hint="overwrite it with `--force`")
+        raise Conflict(f"{file} already exists", hint="overwrite it with `--force`")
     hub = place.open()
 
     from prime_cli.hub.maintenance.backup import write_backup
@@ -161,12 +167,14 @@ def backup(
 @local_options()
 def restore(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `prime hub backup` wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file written by `prime hub backup`.")
+    ],
     place: HubStore,
 ) -> None:
     """Restore a backup into an empty hub.
 
-    It may have another kind of database or storage than the hub that was backed up.
+    The database and storage may be of another kind than in the hub that was backed up.
 
     \b
     Example:

@@ -55,7 +55,7 @@ class HubData:
         if not (new or self.database or (self.folder / "hub.db").exists()):
             raise NotFound(
                 f"There is no hub in {self.folder}",
-                hint="name its folder with `--data`, or make one with `prime hub serve`",
+                hint="pass its folder with `--data`, or create one with `prime hub serve`",
             )
         return open_hub(self.options().settings())
 
@@ -73,7 +73,7 @@ class HubStore(HubData):
     storage: Annotated[
         str | None,
         Option(
-            "Where wheels and archives go: s3://bucket/prefix or a folder.",
+            "Where to store wheels and archives: s3://bucket/prefix or a folder.",
             metavar="PLACE",
             show_default="a folder in DIR",
             variable="PRIME_HUB_STORAGE",

@@ -47,14 +47,14 @@ def serve(
             "--public-url",
             envvar="PRIME_HUB_PUBLIC_URL",
             metavar="URL",
-            help="How clients reach the hub.",
+            help="The public URL of the hub.",
             show_default="the address it listens on",
         ),
     ] = None,
     admin: Annotated[
         str,
         typer.Option(
-            "--admin", envvar="PRIME_HUB_ADMIN", metavar="NAME", help="Who is made admin at first."
+            "--admin", envvar="PRIME_HUB_ADMIN", metavar="NAME", help="The first admin's name."
         ),
     ] = "admin",
     tls_cert: Annotated[
@@ -69,7 +69,7 @@ def serve(
     ] = None,
     workers: Annotated[
         int,
-        typer.Option("--workers", envvar="PRIME_HUB_WORKERS", min=1, help="Processes to serve in."),
+        typer.Option("--workers", envvar="PRIME_HUB_WORKERS", min=1, help="Number of processes."),
     ] = 1,
     trusted_proxies: Annotated[
         str,
@@ -77,7 +77,7 @@ def serve(
             "--trusted-proxies",
             envvar="PRIME_HUB_TRUSTED_PROXIES",
             metavar="NETWORKS",
-            help="Whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.",
+            help="Proxies whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.",
         ),
     ] = "",
     rate_limit: Annotated[
@@ -87,7 +87,7 @@ def serve(
             envvar="PRIME_HUB_RATE_LIMIT",
             min=0,
             metavar="N",
-            help="Requests a second that a key may make; half as many without a key; 0: no limit.",
+            help="Requests per second for each key, half as many without a key; 0 means no limit.",
         ),
     ] = RATE_LIMIT,
     uploads: Annotated[
@@ -97,7 +97,7 @@ def serve(
             envvar="PRIME_HUB_UPLOADS",
             min=1,
             metavar="N",
-            help="Uploads at the same time, in each process.",
+            help="Maximum number of concurrent uploads, in each process.",
         ),
     ] = UPLOADS,
     upstream: Annotated[
@@ -106,7 +106,7 @@ def serve(
             "--upstream",
             envvar="PRIME_HUB_UPSTREAM",
             metavar="URL|none",
-            help="The hub to fetch from, without a key, what this one has not.",
+            help="Another hub to fetch missing environments from, without a key.",
         ),
     ] = "none",
     downloads: Annotated[
@@ -114,7 +114,7 @@ def serve(
         typer.Option(
             "--downloads",
             envvar="PRIME_HUB_DOWNLOADS",
-            help="Send files of a bucket through the hub, or clients to the bucket.",
+            help="Send files of a bucket through the hub, or redirect clients to the bucket.",
         ),
     ] = Downloads.PROXY,
     local_pods: Annotated[
@@ -171,8 +171,9 @@ def serve(
 ) -> None:
     """Serve a hub over HTTP.
 
-    The first start makes an admin, and prints on stdout, once, the variables with which a client
-    uses this hub as that admin. Ctrl-C and SIGTERM finish what is under way; a second ends at once.
+    The first start creates an admin and prints, once, the variables that a client needs to use
+    this hub as that admin. Ctrl-C and SIGTERM stop after finishing requests in progress; a second
+    one stops at once.
 
     \b
     Example:
@@ -185,7 +186,7 @@ def serve(
         from prime_cli.hub.serving.server import run
     except ImportError as error:
         raise UsageError(
-            f"To serve a hub, the package {error.name} is needed, which is not installed",
+            f"Serving a hub needs the package {error.name}, which is not installed",
             hint=f"install the extra: `{install_command('hub')}`",
         ) from error
     options = ServeOptions(
@@ -214,9 +215,9 @@ def serve(
     )
     if options.exposed:
         output.warn(
-            f"Keys travel unencrypted to {host}",
-            hint="give `--tls-cert` and `--tls-key`, or `--trusted-proxies` with a proxy that "
-            "ends TLS",
+            f"Keys are sent to {host} unencrypted",
+            hint="use `--tls-cert` and `--tls-key`, or `--trusted-proxies` with a proxy that "
+            "terminates TLS",
         )
     if options.hides_pods:
         output.warn(
@@ -240,17 +241,17 @@ def _announce(output: Output, started: "Started") -> None:
     if started.admin_key is None:
         output.hint(
             f"clients need these, or `prime login --hub {started.url}`; "
-            "make keys with `prime hub token add USER`"
+            "create keys with `prime hub token add USER`"
         )
         for name, value in variables.items():
             output.say(f"  export {name}={value or '...'}")
         return
-    output.say("This is the admin's key, and it is not shown again. A client needs:")
+    output.say("This is the admin's key; it is not shown again. Clients need:")
     lines = [f"export {name}={value}" for name, value in variables.items()]
     output.text("\n".join(lines), record=variables)
     output.say(
-        "PRIME_TRACES_OPT_OUT keeps the official client from sending traces, and this key with "
-        "them, to the public hub"
+        "PRIME_TRACES_OPT_OUT stops the official client from sending traces and this key "
+        "to the public hub"
     )
 
 

@@ -23,7 +23,7 @@ app = group(
 MembersOpt = Annotated[
     list[str] | None,
     typer.Option(
-        "--member", metavar="USER[:admin]", help="A user; `:admin` may change who is in the team."
+        "--member", metavar="USER[:admin]", help="A user; `:admin` may manage the members."
     ),
 ]
 
@@ -34,13 +34,13 @@ def add(
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
     *,
     member: MembersOpt = None,
-    name: Annotated[str, typer.Option("--name", help="What people call a new team.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The display name of a new team.")] = "",
     place: HubData,
 ) -> None:
     """Create a team, or add members to one.
 
-    With `--member`, a team that is there already is added to, and a member who is in it already
-    gets the role that is given. Members publish as the team, and see what is private of it.
+    `--member` adds to an existing team, or changes the role of an existing member. Members publish
+    as the team and see its private environments.
 
     \b
     Example:
@@ -100,8 +100,8 @@ def remove(
 ) -> None:
     """Remove members from a team, or the team.
 
-    Members lose what is private of the team at once. A team that owns environments or evaluations
-    is not removed.
+    Members lose access to the team's private data at once. A team that owns environments or
+    evaluations cannot be removed.
 
     \b
     Example:

@@ -34,9 +34,9 @@ class Scope(StrEnum):
 @local_options()
 def add(
     ctx: typer.Context,
-    user: Annotated[str, typer.Argument(metavar="USER", help="Whose key it is.")],
+    user: Annotated[str, typer.Argument(metavar="USER", help="The key's user.")],
     *,
-    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The key's name.")] = "",
     scope: Annotated[
         Scope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
     ] = Scope.WRITE,
@@ -45,8 +45,8 @@ def add(
         typer.Option(
             "--owner",
             metavar="OWNER",
-            help="Good for this user or team alone.",
-            show_default="the user and all teams",
+            help="Limit the key to this user or team.",
+            show_default="the user and all their teams",
         ),
     ] = None,
     expires: Annotated[
@@ -54,7 +54,7 @@ def add(
         typer.Option(
             "--expires",
             metavar="TIME",
-            help="How long it is good, as 30d or 12h.",
+            help="The key's lifetime, such as 30d or 12h.",
             show_default="for ever",
         ),
     ] = None,
@@ -62,7 +62,7 @@ def add(
 ) -> None:
     """Create a key and print it.
 
-    The key, and nothing else, goes to stdout. It is shown this once.
+    Prints only the key on stdout. It is shown only once.
 
     \b
     Example:
@@ -108,14 +108,14 @@ def list_(
     ctx: typer.Context,
     *,
     user: Annotated[
-        str | None, typer.Option("--user", metavar="USER", help="Those of this user.")
+        str | None, typer.Option("--user", metavar="USER", help="Only this user's keys.")
     ] = None,
     place: HubData,
 ) -> None:
     """List keys without their values.
 
-    When a key was last used is exact to ten minutes. Its parent is the key that it was made with,
-    or that approved its login; it is revoked with that one.
+    The last use is exact to ten minutes. The parent is the key that created this one or approved
+    its login; revoking the parent revokes this key too.
 
     \b
     Example:
@@ -153,7 +153,7 @@ def remove(
     ctx: typer.Context,
     *,
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY]", help="Its id, or what it begins with.")
+        str | None, typer.Argument(metavar="[KEY]", help="Its id, or the start of it.")
     ] = None,
     user: Annotated[
         str | None, typer.Option("--user", metavar="USER", help="All keys of this user.")
@@ -162,8 +162,8 @@ def remove(
 ) -> None:
     """Revoke a key, or all keys of a user.
 
-    It is worth nothing at once, also while the hub serves, and neither are the keys that were made
-    with it or for logins that it approved.
+    Takes effect at once, even while the hub serves. Also revokes the keys that it created and
+    those of logins that it approved.
 
     \b
     Example:
@@ -173,7 +173,7 @@ def remove(
     """
     session = open_session(ctx)
     if (key is None) == (user is None):
-        raise UsageError("Name a key, or a user with --user", hint="see `prime hub token list`")
+        raise UsageError("Give a key, or a user with --user", hint="see `prime hub token list`")
     hub = place.open()
 
     from prime_cli.hub.context import Caller
@@ -189,7 +189,7 @@ def remove(
             value={"revoked": len(revoked), "keys": revoked},
         )
         session.output.hint(
-            f"if it leaked, see what was done with it: `prime hub audit --key {revoked[0]}`"
+            f"if it leaked, check what it was used for: `prime hub audit --key {revoked[0]}`"
         )
 
 
@@ -200,13 +200,13 @@ def _with_it(count: int) -> str:
 @local_options()
 def approve(
     ctx: typer.Context,
-    code: Annotated[str, typer.Argument(metavar="CODE", help="What the client shows.")],
-    user: Annotated[str, typer.Option("--user", metavar="USER", help="Whom it is let in as.")],
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the client shows.")],
+    user: Annotated[str, typer.Option("--user", metavar="USER", help="The user to log in as.")],
     place: HubData,
 ) -> None:
     """Approve a client that is waiting for `prime login`.
 
-    The client gets a new key of the user with the scope `write`, and nobody else sees that key.
+    The client gets a new key for the user with the scope `write`, which nobody else sees.
 
     \b
     Example:

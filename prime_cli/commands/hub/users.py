@@ -25,16 +25,16 @@ def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
     *,
-    name: Annotated[str, typer.Option("--name", help="What people call the user.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The user's display name.")] = "",
     email: Annotated[str | None, typer.Option("--email", help="An e-mail address.")] = None,
     admin: Annotated[
-        bool, typer.Option("--admin", help="Let the user look after the hub.")
+        bool, typer.Option("--admin", help="Make the user an admin of the hub.")
     ] = False,
     place: HubData,
 ) -> None:
     """Create a user.
 
-    A user has no key yet. May be run while the hub serves.
+    A new user has no key. Works while the hub serves.
 
     \b
     Example:
@@ -49,8 +49,8 @@ def add(
     from prime_cli.hub.services.users import create_user
 
     made = create_user(hub, Caller.operator(), user, name=name, email=email, admin=admin)
-    session.output.done(f"Made the user `{user}`", value=made)
-    session.output.hint(f"make a key with `prime hub token add {user}`")
+    session.output.done(f"Created the user `{user}`", value=made)
+    session.output.hint(f"create a key with `prime hub token add {user}`")
 
 
 _COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
@@ -98,8 +98,8 @@ def remove(
 ) -> None:
     """Remove a user and all their keys.
 
-    The keys are worth nothing at once. A user who owns environments or evaluations is not
-    removed: they would be gone for everybody who depends on them.
+    The keys are revoked at once. A user who owns environments or evaluations cannot be removed,
+    since others may depend on them.
 
     \b
     Example:
@@ -110,7 +110,7 @@ def remove(
     session = open_session(ctx)
     hub = place.open()
     session.output.confirm(
-        f"Remove the user `{user}` with all keys?", otherwise="Nothing was removed"
+        f"Remove the user `{user}` and all their keys?", otherwise="Nothing was removed"
     )
 
     from prime_cli.hub.context import Caller

@@ -75,8 +75,8 @@ def create(
 ) -> None:
     """Create a pod.
 
-    With --gpu-type it is the cheapest offer that fits; without an id or a type you are asked, step
-    by step. What it costs, and when it stops, is shown before you agree.
+    --gpu-type selects the cheapest matching offer; without an id or a type, prime asks step by
+    step. Shows the price and the deadline before you confirm.
 
     \b
     Example:
@@ -150,9 +150,9 @@ def _read_life(text: str | None) -> timedelta | None:
         return None
     life = timedelta(seconds=min(parse_duration(text), _TOO_LONG))
     if not life:
-        raise UsageError("`--for` is no time at all", hint="write it as 90m, 2h or 3d")
+        raise UsageError("`--for` must be longer than 0", hint="write it as 90m, 2h or 3d")
     if life > LONGEST_LIFE:
-        raise UsageError("A pod is there for a year at most", hint="make it anew after that")
+        raise UsageError("A pod can last a year at most", hint="create another one after that")
     return life
 
 
@@ -168,7 +168,7 @@ def _choose(
     session: Session, offers: Sequence[GpuOffer], wanted: OfferQuery, meant: _Named, *, asks: bool
 ) -> GpuOffer:
     if meant.short and meant.cloud:
-        raise UsageError("`--id` and `--cloud-id` both name an offer", hint="give one of them")
+        raise UsageError("`--id` and `--cloud-id` are both given", hint="use only one of them")
     if word := meant.short or meant.cloud:
         return choose_named(offers, wanted, named=word, cloud=meant.short is None)
     if wanted.gpu_type:
@@ -177,9 +177,9 @@ def _choose(
         return choice.offer
     if not asks:
         raise UsageError(
-            "Nothing says which machine it is to be",
-            hint="name a type with `--gpu-type` (and `--gpu-count`, `--max-price`), or an offer "
-            "with `--id`, as `prime availability list` shows them",
+            "No machine selected",
+            hint="choose a type with `--gpu-type` (and `--gpu-count`, `--max-price`), or an offer "
+            "of `prime availability list` with `--id`",
         )
     return ask_offer(session.output, offers, wanted)
 
@@ -188,7 +188,8 @@ def _name(session: Session, name: str | None, taken: Collection[str | None]) -> 
     """The name of the flag, as it is; that another pod has it too is said."""
     if name and name in taken:
         session.output.warn(
-            f"There is a pod `{name}` already", hint="name them by their ids, or choose another"
+            f"There is a pod `{name}` already",
+            hint="choose another name, or use ids to tell them apart",
         )
     return name
 

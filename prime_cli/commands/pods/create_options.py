@@ -6,61 +6,72 @@ import typer
 
 GpuTypeOpt = Annotated[
     str | None,
-    typer.Option("--gpu-type", metavar="TYPE", help="H100_80GB, or h100 for all that begin so."),
+    typer.Option(
+        "--gpu-type",
+        metavar="TYPE",
+        help="A GPU type: H100_80GB, or h100 for all that start with it.",
+    ),
 ]
 
 GpuCountOpt = Annotated[
-    int | None, typer.Option("--gpu-count", min=1, metavar="N", help="How many GPUs it has.")
+    int | None, typer.Option("--gpu-count", min=1, metavar="N", help="Number of GPUs.")
 ]
 
 RegionsOpt = Annotated[
     list[str] | None,
     typer.Option(
-        "--regions", "--region", metavar="REGION", help="As united_states; may be repeated."
+        "--regions",
+        "--region",
+        metavar="REGION",
+        help="A country or region, such as united_states; repeatable.",
     ),
 ]
 
 SocketOpt = Annotated[
-    str | None, typer.Option("--socket", metavar="SOCKET", help="PCIe, SXM4, SXM5 and the like.")
+    str | None, typer.Option("--socket", metavar="SOCKET", help="A socket: PCIe, SXM4, SXM5 …")
 ]
 
 ProviderOpt = Annotated[
-    str | None, typer.Option("--provider", metavar="NAME", help="Of this provider only.")
+    str | None, typer.Option("--provider", metavar="NAME", help="Only this provider.")
 ]
 
 MaxPriceOpt = Annotated[
     float | None,
-    typer.Option("--max-price", min=0, metavar="USD", help="Costs at most this per hour."),
+    typer.Option("--max-price", min=0, metavar="USD", help="Maximum price per hour."),
 ]
 
 SpotOpt = Annotated[
     bool | None,
-    typer.Option("--spot/--no-spot", help="Only those that may be taken back, or none of them."),
+    typer.Option("--spot/--no-spot", help="Only spot offers, or none of them."),
 ]
 
 
 IdOpt = Annotated[
-    str | None, typer.Option("--id", metavar="ID", help="An id of `prime availability list`.")
+    str | None,
+    typer.Option("--id", metavar="ID", help="The id of an offer in `prime availability list`."),
 ]
 
 CloudIdOpt = Annotated[
-    str | None, typer.Option("--cloud-id", metavar="ID", help="The provider's own id of an offer.")
+    str | None, typer.Option("--cloud-id", metavar="ID", help="The provider's id of an offer.")
 ]
 
 TakeSpotOpt = Annotated[
     bool | None,
-    typer.Option("--spot/--no-spot", help="A machine that may be taken back at any time."),
+    typer.Option("--spot/--no-spot", help="Accept a machine that may be reclaimed at any time."),
 ]
 
 NameOpt = Annotated[
     str | None,
     typer.Option(
-        "--name", metavar="NAME", help="Letters, digits and dashes.", show_default="made of the GPU"
+        "--name",
+        metavar="NAME",
+        help="Letters, digits and dashes.",
+        show_default="from the GPU type",
     ),
 ]
 
 DiskSizeOpt = Annotated[
-    int | None, typer.Option("--disk-size", min=1, metavar="GB", help="Of its own disk.")
+    int | None, typer.Option("--disk-size", min=1, metavar="GB", help="Size of its disk.")
 ]
 
 VcpusOpt = Annotated[int | None, typer.Option("--vcpus", min=1, metavar="N", help="Its vCPUs.")]
@@ -69,19 +80,19 @@ MemoryOpt = Annotated[int | None, typer.Option("--memory", min=1, metavar="GB", 
 
 ImageOpt = Annotated[
     str | None,
-    typer.Option("--image", metavar="IMAGE", help="What runs on it, of the offer's images."),
+    typer.Option("--image", metavar="IMAGE", help="One of the offer's images."),
 ]
 
 TemplateOpt = Annotated[
     str | None,
     typer.Option(
-        "--custom-template-id", metavar="ID", help="Your template, for --image custom_template."
+        "--custom-template-id", metavar="ID", help="Your template, with --image custom_template."
     ),
 ]
 
 DisksOpt = Annotated[
     list[str] | None,
-    typer.Option("--disks", metavar="DISK", help="A disk of yours to attach; may be repeated."),
+    typer.Option("--disks", metavar="DISK", help="A disk to attach; repeatable."),
 ]
 
 EnvOpt = Annotated[
@@ -94,17 +105,19 @@ EnvOpt = Annotated[
 ]
 
 ShareOpt = Annotated[
-    bool, typer.Option("--share-with-team", help="Let all members of the team use it.")
+    bool, typer.Option("--share-with-team", help="Share it with all members of the team.")
 ]
 
 AddMembersOpt = Annotated[
-    bool, typer.Option("--add-members", help="Ask which members of the team may use it.")
+    bool, typer.Option("--add-members", help="Ask which members to share it with.")
 ]
 
 MemberOpt = Annotated[
     list[str] | None,
     typer.Option(
-        "--member", metavar="MEMBER", help="A member who may use it: name, email or id; repeat."
+        "--member",
+        metavar="MEMBER",
+        help="A member to share it with: name, e-mail or id; repeatable.",
     ),
 ]
 
@@ -113,13 +126,14 @@ ForOpt = Annotated[
     typer.Option(
         "--for",
         metavar="TIME",
-        help="End it after 90m, 2h, 3d.",
-        show_default="24h where the hub can",
+        help="Terminate it after this time, such as 90m, 2h, 3d.",
+        show_default="24h if the hub supports it",
     ),
 ]
 
 NodesOpt = Annotated[
-    int, typer.Option("--nodes", min=1, max=64, metavar="N", help="So many such machines as one.")
+    int,
+    typer.Option("--nodes", min=1, max=64, metavar="N", help="Number of machines in one cluster."),
 ]
 
 KeyOpt = Annotated[
@@ -127,7 +141,7 @@ KeyOpt = Annotated[
     typer.Option(
         "--ssh-key",
         metavar="KEY",
-        help="The only key that opens it: a file, or its name or id on the hub.",
+        help="The only SSH key with access: a file, or its name or id on the hub.",
         show_default="all of yours",
     ),
 ]
@@ -136,11 +150,9 @@ WaitOpt = Annotated[
     bool | None,
     typer.Option(
         "--wait/--no-wait",
-        help="Stay until it is up, or leave at once.",
-        show_default="wait at a terminal",
+        help="Wait until it is running, or return at once.",
+        show_default="wait on a terminal",
     ),
 ]
 
-TimeoutOpt = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="Wait this long at most.")
-]
+TimeoutOpt = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Maximum time to wait.")]

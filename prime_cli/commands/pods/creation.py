@@ -58,23 +58,19 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
 def left_behind(pod: Pod) -> str:
     """What goes on after the command has ended."""
     when = moment(pod.stop_at)
-    until = (
-        f" until {deadline_text(when, datetime.now(UTC))}"
-        if when
-        else ", and nothing ends it by itself"
-    )
-    return f"`{pod.title}` goes on at {hourly(pod.price_hr)}{until}"
+    until = f" until {deadline_text(when, datetime.now(UTC))}" if when else ", without a deadline"
+    return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"
 
 
 def _where(plan: PodPlan) -> str:
-    provider = plan.offer.provider or "a provider that is not told"
+    provider = plan.offer.provider or "unknown provider"
     place = place_of(plan.offer)
     return f"{provider}, {place}" if place else provider
 
 
 def _machine(plan: PodPlan) -> str:
     offer = plan.offer
-    spot = ", spot: it may be taken back at any time" if offer.is_spot else ""
+    spot = ", spot: may be reclaimed at any time" if offer.is_spot else ""
     gpu = gpu_words(offer.gpu_type, offer.gpu_count)
     return f"{machine_text(gpu, plan.wishes.nodes)}{spot}"
 
@@ -109,13 +105,13 @@ def _price(plan: PodPlan) -> str:
     base = plan.offer.prices.price or 0.0
     nodes = f" for {plan.wishes.nodes} nodes" if plan.wishes.nodes > 1 else ""
     more = plan.price - base * plan.wishes.nodes
-    extra = f", {format_usd(more)} of it for what is beyond the offer" if round(more, 6) > 0 else ""
+    extra = f", {format_usd(more)} of it beyond the offer" if round(more, 6) > 0 else ""
     return f"{hourly(plan.price)}{nodes}{extra}"
 
 
 def _stop(plan: PodPlan) -> str:
     if plan.stop_at is None:
-        return "only when you terminate it: this hub ends no pods by itself"
+        return "only when you terminate it: this hub has no deadlines"
     return deadline_text(plan.stop_at, plan.begun_at)
 
 
@@ -161,8 +157,8 @@ def find_key(hub: HubClient, word: str | None) -> Key:
         return Key(ssh_keys.find_key(hub, word).id)
     if not key_exists(word):
         raise NotFound(
-            f"There is no key `{word[:80]}` on {hub.host}, and no such file here",
-            hint="`prime ssh-keys list` shows those there are",
+            f"No key `{word[:80]}` on {hub.host}, and no such file",
+            hint="list keys with `prime ssh-keys list`",
         )
     return Key(file=word)
 
@@ -172,7 +168,7 @@ def make(session: Session, order: Order) -> None:
     pod = _ask_for(session, order)
     word = shortest_name(pod, order.taken)
     session.output.show(pod, lines=pod_lines(pod))
-    session.output.hint(f"see it come up with `prime pods status {word}`")
+    session.output.hint(f"check its status with `prime pods status {word}`")
     _tell_next(session, word)
 
 
@@ -190,7 +186,7 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
             session.output.show(seen[-1])
         if not isinstance(error, PrimeError):
             session.output.tell(left_behind(seen[-1]))
-            session.output.tell(f"`prime pods terminate {pod.id}` ends it")
+            session.output.tell(f"terminate it with `prime pods terminate {pod.id}`")
         raise
     session.output.show(pod, lines=pod_lines(pod))
     _tell_next(session, shortest_name(pod, order.taken))
@@ -201,7 +197,7 @@ def _ask_for(session: Session, order: Order) -> Pod:
     try:
         pod = session.hub.pods.create(creation_request(order.plan, key_id=key_id))
     except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
-        session.output.tell("A pod may have been made all the same: see `prime pods list`")
+        session.output.tell("A pod may have been created anyway: check `prime pods list`")
         raise
     remember("pods", filter(None, (pod.name, pod.id)))
     return pod
@@ -219,5 +215,5 @@ def _opening(session: Session, key: Key) -> str | None:
 
 def _tell_next(session: Session, word: str) -> None:
     session.output.hint(
-        f"log in with `prime pods ssh {word}`, give it back with `prime pods terminate {word}`"
+        f"connect with `prime pods ssh {word}`, terminate it with `prime pods terminate {word}`"
     )

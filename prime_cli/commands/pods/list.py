@@ -31,8 +31,8 @@ def list_(
 ) -> None:
     """List your pods.
 
-    Those that ended are in `prime pods history`. With --watch the table is drawn anew every five
-    seconds; where there is no terminal, each change is a line.
+    Terminated pods are in `prime pods history`. --watch refreshes the table every five seconds, or
+    prints a line for each change if there is no terminal.
 
     \b
     Example:
@@ -54,9 +54,7 @@ def list_(
         return listing
 
     if watch:
-        go_on(
-            session, lambda: ask().pods, _COLUMNS, lambda pods: _sum_up(pods) or "No pod is there"
-        )
+        go_on(session, lambda: ask().pods, _COLUMNS, lambda pods: _sum_up(pods) or "No pods")
     else:
         _show_pods(session.output, ask())
 
@@ -105,7 +103,7 @@ def history(
 ) -> None:
     """List terminated pods, latest first.
 
-    Each with what it came to.
+    Shows the cost of each.
 
     \b
     Example:
@@ -121,7 +119,7 @@ def history(
     rows = [_ended_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
     session.output.table(_HISTORY_COLUMNS, rows, records=found.history, page=found)
     if not rows and not page.offset:
-        session.output.say("No pod has ended yet")
+        session.output.say("No pod has been terminated yet")
     if found.more:
         session.output.hint(f"{found.more} more with `--offset {page.offset + len(rows)}`")
 

@@ -31,16 +31,16 @@ from prime_cli.wire.pods import Pod
 
 IdentityOpt = Annotated[
     str | None,
-    typer.Option("--identity", "-i", metavar="FILE", help="The private key to log in with."),
+    typer.Option("--identity", "-i", metavar="FILE", help="The private key to use."),
 ]
 
 NodeOpt = Annotated[
-    int, typer.Option("--node", metavar="N", min=0, help="Which of several nodes, from 0.")
+    int, typer.Option("--node", metavar="N", min=0, help="The node's number, from 0.")
 ]
 
 TimeoutOpt = Annotated[
     str | None,
-    typer.Option("--timeout", metavar="TIME", help="How long to wait.", show_default="10m"),
+    typer.Option("--timeout", metavar="TIME", help="Maximum time to wait.", show_default="10m"),
 ]
 
 
@@ -67,7 +67,7 @@ def _find_route(
     if not wait:
         return _route_now(session, pod, wish)
     if config.offline:
-        raise Offline(f"`{word}` is reached by a connection, and `--offline` opens none")
+        raise Offline(f"`{word}` needs a connection, which `--offline` forbids")
     route = connect(session.hub, pod, wish, session.progress)
     # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
     keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
@@ -83,7 +83,8 @@ def _detecting_the_end(session: Session, route: SshRoute) -> Iterator[None]:
         if not _has_ended(session, route):
             raise
         raise Unreachable(
-            f"`{route.name}` has ended meanwhile", hint="`prime pods history` shows when"
+            f"`{route.name}` has been terminated in the meantime",
+            hint="`prime pods history` shows when",
         ) from error
 
 
@@ -99,7 +100,7 @@ def _route_now(session: Session, pod: Pod, wish: ConnectOptions) -> SshRoute:
     if route is None:
         raise Unreachable(
             f"`{pod.title}` is {pod.shown_status} and has no address yet",
-            hint="without `--no-wait` it is waited for",
+            hint="omit `--no-wait` to wait for it",
         )
     return route
 
@@ -108,7 +109,7 @@ def _find_pod(session: Session, word: str) -> Pod:
     found = find_present_or_past(session.hub, word)
     if isinstance(found, HistoryMatch):
         raise NotFound(
-            f"`{found.pod.title}` has ended", hint="`prime pods history` shows those that ended"
+            f"`{found.pod.title}` has ended", hint="list terminated pods with `prime pods history`"
         )
     return found
 
@@ -119,16 +120,16 @@ def ssh(
     pod: PodArg,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- ARGUMENT...]", help="For ssh, behind the host."),
+        typer.Argument(metavar="[-- ARGUMENT...]", help="Passed to ssh after the host."),
     ] = None,
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
     timeout: TimeoutOpt = None,
     printed: Annotated[
-        bool, typer.Option("--print", help="Print the command of ssh, for scripts; do not run it.")
+        bool, typer.Option("--print", help="Print the ssh command instead of running it.")
     ] = False,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Do not try first whether the pod lets you in.")
+        bool, typer.Option("--no-wait", help="Do not test the connection first.")
     ] = False,
     no_config: Annotated[
         bool, typer.Option("--no-config", help="Leave ~/.ssh/config alone.")
@@ -136,9 +137,9 @@ def ssh(
 ) -> None:
     """Open an SSH session on a pod.
 
-    Its port and your key are waited for, its host keys are pinned, and `ssh prime-NAME` reaches
-    it from then on, as editors and rsync do. With `--print` or JSON the command is printed, and
-    ~/.ssh is left alone.
+    Waits until the pod accepts your key, pins its host keys, and adds `prime-NAME` to your SSH
+    configuration, for ssh, editors and rsync. `--print` and JSON only print the command and do not
+    change ~/.ssh.
 
     \b
     Example:
@@ -157,7 +158,7 @@ def ssh(
         _print(session, route, argv)
         return
     if session.config.offline:
-        raise Offline("`--offline` opens no connection", hint="`--print` shows the command")
+        raise Offline("`--offline` opens no connection", hint="print the command with `--print`")
     if not no_config:
         _keep(session, route, tells=not arguments)
     session.close()
@@ -182,7 +183,7 @@ def _keep(session: Session, route: SshRoute, *, tells: bool) -> None:
     files = SshFiles(session.config.home.value)
     alias = keep_alias(files, session.hub.base_url, route)
     if include_aliases(files, session.progress) and tells:
-        session.output.say(f"Plain ssh knows it as `{plain_command(alias)}`")
+        session.output.say(f"You can also use `{plain_command(alias)}`")
 
 
 @common_options(QUIET, CONTEXT, OFFLINE)
@@ -190,17 +191,17 @@ def exec_(
     ctx: typer.Context,
     pod: PodArg,
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its words.")
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
     ],
-    tty: Annotated[bool, typer.Option("--tty", "-t", help="Give the command a terminal.")] = False,
+    tty: Annotated[bool, typer.Option("--tty", "-t", help="Allocate a terminal.")] = False,
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
     timeout: TimeoutOpt = None,
 ) -> None:
     """Run a command in a pod.
 
-    Its stdin, stdout and exit code are those of this command; a connection that breaks ends with
-    5. No shell reads the words: for `|` or `$HOME` of the pod, name one, as `sh -c '…'`.
+    Passes on stdin, stdout and the exit code; a broken connection exits with 5. No shell is
+    involved: for `|` or the pod's `$HOME`, use `sh -c '…'`.
 
     \b
     Example:
@@ -216,7 +217,7 @@ def exec_(
     with _detecting_the_end(session, route):
         ended = run_command(route, command, tty=tty)
     if ended.by_signal:
-        session.output.warn("The command was ended by a signal")
+        session.output.warn("The command was terminated by a signal")
     raise typer.Exit(ended.code)
 
 
@@ -226,11 +227,12 @@ def cp(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="[POD:]PATH... [POD:]PATH", help="One side is in a pod: `POD:PATH`."
+            metavar="[POD:]PATH... [POD:]PATH",
+            help="Source and destination; one side is `POD:PATH`.",
         ),
     ],
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", help="Copy folders, and what is in them.")
+        bool, typer.Option("--recursive", "-r", help="Copy folders recursively.")
     ] = False,
     identity: IdentityOpt = None,
     node: NodeOpt = 0,
@@ -238,8 +240,8 @@ def cp(
 ) -> None:
     """Copy files to or from a pod.
 
-    A path in a pod begins at your home there. `*` in it is looked up there; quote it here. A file
-    of this machine with a colon in its name is `./a:b`.
+    Paths in a pod are relative to your home there. The pod expands `*`; quote it here. Write a
+    local file with a colon in its name as `./a:b`.
 
     \b
     Example:

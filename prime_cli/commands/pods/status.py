@@ -28,7 +28,7 @@ from prime_cli.terminal.text import age
 from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
 
-_PERSONAL = "none, it is yours alone"
+_PERSONAL = "none; only you can use it"
 
 
 @hub_options()
@@ -38,7 +38,7 @@ def status(
 ) -> None:
     """Show the status and cost of a pod.
 
-    One that has ended is shown from the history.
+    Shows terminated pods from the history.
 
     \b
     Example:
@@ -60,13 +60,14 @@ def _show(session: Session, pod: PodDetails, now: datetime, word: str) -> None:
     """Show a pod; hints name it by the `word` that found it, as its name may be another's too."""
     session.output.show(pod, lines=_lines(pod, now))
     if pod.status == ERROR:
-        why = pod.installation_error or "its hub does not say why"
+        why = pod.installation_error or "the hub gives no reason"
         session.output.warn(
             f"`{pod.name or pod.id}` failed: {why}",
-            hint=f"`prime pods logs {word}` has more, `prime pods terminate {word}` ends it",
+            hint=f"`prime pods logs {word}` has details; terminate it with "
+            f"`prime pods terminate {word}`",
         )
     elif pod.status == ACTIVE:
-        session.output.hint(f"go there with `prime pods ssh {word}`")
+        session.output.hint(f"connect with `prime pods ssh {word}`")
 
 
 def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
@@ -108,7 +109,7 @@ def _restarted(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
 
 def _show_ended(session: Session, found: HistoryMatch) -> None:
     pod, last = found.pod, read_last_state(session.hub, found.pod.id)
-    when = age(pod.terminated_at or "", datetime.now(UTC)) or "at a time that nobody noted"
+    when = age(pod.terminated_at or "", datetime.now(UTC)) or "at an unknown time"
     session.output.show({**to_builtins(pod), **to_builtins(last)}, lines=_ended_lines(pod, last))
     title = pod.title
     if last.installation_error:
@@ -143,7 +144,7 @@ def logs(
         ),
     ] = 1000,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what comes, until the pod ends.")
+        bool, typer.Option("--follow", "-f", help="Follow the log until the pod ends.")
     ] = False,
 ) -> None:
     """Print the log of a pod.
@@ -165,9 +166,9 @@ def logs(
         _print_log(session, piece)
         if not piece.logs:
             session.output.say(
-                f"`{pod}` has ended, and no log of it was kept"
+                f"`{pod}` has been terminated, and its log was not kept"
                 if isinstance(found, HistoryMatch)
-                else "Nothing was said yet"
+                else "The log is empty"
             )
         return
     for piece in follow_log(hub, found, tail):

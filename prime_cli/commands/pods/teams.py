@@ -19,8 +19,8 @@ TeamOpt = Annotated[
         "--team-id",
         "--team",
         metavar="TEAM",
-        help="The team that has it, or `personal`.",
-        show_default="the team you work for",
+        help="The team that owns it, or `personal`.",
+        show_default="the current team",
     ),
 ]
 
@@ -65,16 +65,15 @@ def read_sharing(session: Session, said: Sharing) -> Shared:
     shares = sum((said.everybody, said.asked, bool(said.members)))
     if shares > 1:
         raise UsageError(
-            "`--share-with-team`, `--add-members` and `--member` say who may use it, each in its "
-            "own way",
-            hint="give one of them",
+            "`--share-with-team`, `--add-members` and `--member` are mutually exclusive",
+            hint="use only one of them",
         )
     team = choose_team(session, said.team)
     if team is None:
         if shares:
             raise UsageError(
-                "A pod is shared within a team, and none is named",
-                hint="name it with `--team-id`, or choose it with `prime switch`",
+                "Sharing a pod needs a team",
+                hint="give it with `--team-id`, or choose it with `prime switch`",
             )
         return Shared()
     if said.everybody or not shares:
@@ -88,7 +87,7 @@ def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
     others = [each for each in list_members(session.hub, team) if each.user_id != me]
     if said.asked:
         if not others:
-            session.output.warn(f"There is nobody else in `{team.slug}`")
+            session.output.warn(f"There are no other members in `{team.slug}`")
             return []
         return ask_members(session.output, others)
     return [_find_member(word, others, team) for word in dict.fromkeys(said.members)]
@@ -99,6 +98,6 @@ def _find_member(word: str, members: Sequence[Member], team: Team) -> Member:
         if word in (member.user_id, member.user_name, member.user_email):
             return member
     raise NotFound(
-        f"There is no `{word[:80]}` beside you in `{team.slug}`",
-        hint=f"`prime teams members {team.slug}` shows who is",
+        f"`{word[:80]}` is not another member of `{team.slug}`",
+        hint=f"list them with `prime teams members {team.slug}`",
     )

@@ -28,17 +28,17 @@ def terminate(
     ctx: typer.Context,
     pods: Annotated[
         list[str],
-        typer.Argument(metavar="POD...", help="Names, ids or beginnings of ids."),
+        typer.Argument(metavar="POD...", help="Names, ids or starts of ids."),
     ],
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Ask for it, and leave before they are gone.")
+        bool, typer.Option("--no-wait", help="Return before they are gone.")
     ] = False,
 ) -> None:
     """Terminate pods; attached disks are kept.
 
-    One that has ended already is no failure. An admin of the hub ends another's pod by its whole
-    id, and is asked with its owner's name. What fails for one is told, the others are ended all
-    the same, and the exit code is that of the worst.
+    Succeeds for pods that are already terminated. An admin of the hub can terminate other users'
+    pods by their full id; the question names the owner. If one fails, the others are still
+    terminated, and the exit code is that of the worst failure.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def terminate(
     if len(pods) == 1 and targets.unknown:
         raise targets.unknown[0]
     for ended in targets.ended:
-        session.output.say(f"{ended.title} has ended already")
+        session.output.say(f"{ended.title} has already been terminated")
     for unknown in targets.unknown:  # before anybody is asked about the rest
         _warn(session, unknown)
     endings = _end(session, targets.present, now, wait=not no_wait)
@@ -82,7 +82,7 @@ def _confirm(session: Session, targets: Sequence[TerminationTarget], now: dateti
     there = "it" if len(targets) == 1 else "them"
     but = " but disks" if any(target.pod.attached_resources for target in targets) else ""
     show.confirm(
-        f"Terminate {_whose(targets)} and all that is on {there}{but}?",
+        f"Terminate {_whose(targets)} and all data on {there}{but}?",
         otherwise="Nothing was terminated",
     )
 
@@ -134,6 +134,6 @@ def _record(ending: Termination) -> dict[str, object]:
 
 def _sentence(ending: Termination) -> str:
     if ending.status != TERMINATED:
-        return f"{ending.title} is being ended"
+        return f"{ending.title} is being terminated"
     billed = "" if ending.billed is None else f", after about {price_text(ending.billed)}"
     return f"{ending.title} is gone{billed}"

@@ -34,7 +34,8 @@ def require_lines(output: Output, flag: str) -> None:
     """Raise UsageError where what has no end would be one JSON document."""
     if output.mode == "json":
         raise UsageError(
-            f"`{flag}` has no end, and one JSON document has", hint="add `--output jsonl`"
+            f"`{flag}` never ends, so it cannot print one JSON document",
+            hint="add `--output jsonl`",
         )
 
 
@@ -51,7 +52,7 @@ def watch(
         return
     with table:
         for things in poll(ask):
-            below = f"{summed_up(things)} (Ctrl-C ends this)"
+            below = f"{summed_up(things)} (Ctrl-C to stop)"
             table.show(columns.titles, columns.rows(things), below)
 
 

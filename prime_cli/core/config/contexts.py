@@ -40,7 +40,7 @@ def read_table(file: Path) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{file} is not valid TOML: {error}", hint="correct the file, or move it away"
+            f"{file} is not valid TOML: {error}", hint="correct or remove the file"
         ) from error
 
 
@@ -48,7 +48,7 @@ def read_text(table: dict[str, Any], key: str, file: Path) -> str | None:
     """The text at `key`, None if there is none; raises UsageError for anything else."""
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key} in {file} must be text")
+        raise UsageError(f"{key} in {file} must be a string")
     return value
 
 

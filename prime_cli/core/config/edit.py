@@ -30,7 +30,7 @@ def save_context(file: Path, name: str, values: Mapping[str, str | None]) -> Non
     """
     check_context_name(name)
     if name == PRIME and set(values) - {"team"}:
-        raise UsageError(f"The addresses of `{PRIME}` are built in", hint="choose another name")
+        raise UsageError(f"The URLs of `{PRIME}` are built in", hint="choose another name")
     given = {key: value and _checked(key, value) for key, value in values.items()}
 
     def change(table: Table) -> None:
@@ -64,9 +64,9 @@ def rename_context(file: Path, old: str, new: str) -> None:
     check_context_name(new)
     names = known_contexts(read_table(file))
     if old in (LOCAL, PRIME) or old not in names:
-        raise NotFound(f"`{old}` is no context of {file}", hint="see `prime context list`")
+        raise NotFound(f"`{old}` is not a context in {file}", hint="see `prime context list`")
     if new in names:
-        raise Conflict(f"There is a context `{new}` already", hint="choose another name")
+        raise Conflict(f"The context `{new}` already exists", hint="choose another name")
 
     def change(table: Table) -> None:
         contexts = _child(table, "contexts", file)
@@ -127,7 +127,7 @@ def unset_value(file: Path, name: str) -> bool:
 def check_context_name(name: str) -> None:
     """Raise UsageError unless a context may be called `name`."""
     if name == LOCAL:
-        raise UsageError(f"`{LOCAL}` is the hub in this process", hint="choose another name")
+        raise UsageError(f"`{LOCAL}` is the built-in hub", hint="choose another name")
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"`{name}` cannot be the name of a context",
@@ -160,9 +160,7 @@ def _edited(before: str, change: Callable[[Table], None], meant: Table, file: Pa
     change(document)
     after = tomlkit.dumps(document)
     if _holds(after) != _comparable(meant):
-        raise UsageError(
-            f"{file} is written in a way that prime cannot edit", hint="change it in an editor"
-        )
+        raise UsageError(f"{file} has a form that prime cannot edit", hint="change it in an editor")
     return after
 
 

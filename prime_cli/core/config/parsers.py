@@ -27,8 +27,8 @@ def parse_hub_url(text: str, source: str) -> str:
         )
     if "@" in url.netloc:
         raise UsageError(
-            f"{source} has a name or a password in it",
-            hint="leave it out; `prime login --hub URL --token-stdin` keeps a key",
+            f"{source} contains a name or a password",
+            hint="omit it; save a key with `prime login --hub URL --token-stdin`",
         )
     return normalize_hub_url(f"{url.scheme}://{url.netloc.lower()}{url.path}")
 
@@ -109,7 +109,7 @@ def variables(words: str, source: str) -> tuple[str, ...]:
     for name in found:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise UsageError(
-                f"{source} names no variable: `{name[:40]}`", hint="write names, and no values"
+                f"{source} is not a variable name: `{name[:40]}`", hint="write names without values"
             )
     return found
 

@@ -23,7 +23,7 @@ from prime_cli.core.errors import UsageError
 
 T = TypeVar("T")
 
-_KINDS: dict[type, str] = {str: "text", bool: "true or false", list: 'a list, as ["ada"]'}
+_KINDS: dict[type, str] = {str: "a string", bool: "true or false", list: 'a list, as ["ada"]'}
 _ENVIRONMENT = re.compile(r"(?:[\w.-]+/)?[\w.-]+")
 _SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 
@@ -97,16 +97,16 @@ def as_text(value: Any) -> str:
 
 CONTEXT = SettingSpec(
     "context",
-    "The hub to talk to: `local` is the one in the box, `prime` the public one",
+    "The hub to use: `local` is built in, `prime` is the public one",
     parsers.text,
     default=LOCAL,
-    usual="`local`; `prime` where PRIME_API_KEY is set",
+    usual="`local`; `prime` if PRIME_API_KEY is set",
     variables=("PRIME_CONTEXT", *URL_VARIABLES),
     form="a name, see `prime context list`",
 )
 TEAM: SettingSpec[str | None] = SettingSpec(
     "team",
-    "The team to publish for on that hub; kept with the context",
+    "The team to publish for on that hub; saved with the context",
     parsers.text,
     default=None,
     usual="yourself",
@@ -115,7 +115,7 @@ TEAM: SettingSpec[str | None] = SettingSpec(
 )
 OWNER = SettingSpec(
     "owner",
-    "Whose environments are published on the hub in the box",
+    "The owner of environments published on the built-in hub",
     parsers.owner,
     default="local-user",
     usual="your user name",
@@ -124,7 +124,7 @@ OWNER = SettingSpec(
 )
 OFFLINE = SettingSpec(
     "offline",
-    "Open no connection; the same as `--offline`",
+    "Work offline, as with `--offline`",
     parsers.boolean,
     default=False,
     usual="`false`",
@@ -134,7 +134,7 @@ OFFLINE = SettingSpec(
 )
 UPSTREAM: SettingSpec[str | None] = SettingSpec(
     "upstream",
-    "The hub that the one in the box asks for what it does not have",
+    "The hub from which the built-in one fetches what it lacks",
     parsers.url_or_none,
     default=PRIME_API_URL,
     usual="the public hub",
@@ -143,7 +143,7 @@ UPSTREAM: SettingSpec[str | None] = SettingSpec(
 )
 STORAGE = SettingSpec(
     "storage",
-    "Where `prime login` keeps keys; `auto` is a keyring that answers, else a file",
+    "Where `prime login` saves keys; `auto` is a keyring if available, else a file",
     parsers.one_of("auto", "keyring", "file"),
     default="auto",
     usual="`auto`",
@@ -152,13 +152,13 @@ STORAGE = SettingSpec(
 )
 TRUST: SettingSpec[tuple[str, ...]] = SettingSpec(
     "trust",
-    "Owners whose code may run here without a question",
+    "Owners whose code may run without asking",
     parsers.names,
     default=(),
     usual="nobody",
     variables=("PRIME_TRUST",),
     kind=list,
-    form="owners, with commas between",
+    form="owners, comma-separated",
 )
 REQUIRE_SIGNATURE = SettingSpec(
     "require_signature",
@@ -172,32 +172,32 @@ REQUIRE_SIGNATURE = SettingSpec(
 )
 SSH_KEY_PATH: SettingSpec[str | None] = SettingSpec(
     "ssh_key_path",
-    "The private key that opens pods; the same as `--identity`",
+    "The private key for pods, as with `--identity`",
     parsers.text,
     default=None,
-    usual="`~/.ssh/id_ed25519`, `id_ecdsa`, `id_rsa`, else one of prime's own",
+    usual="`~/.ssh/id_ed25519`, `id_ecdsa`, `id_rsa`, else one that prime creates",
     variables=("PRIME_SSH_KEY_PATH",),
-    form="a file; `~` is your home",
+    form="a file; `~` is your home folder",
 )
 
 SKY: SettingSpec[str | None] = SettingSpec(
     "sky",
-    "A SkyPilot of yours, from which the hub in the box has machines too",
+    "Your SkyPilot installation, as a provider of the built-in hub",
     parsers.text_or_none,
     default=None,
     usual="`none`",
     variables=("PRIME_SKY",),
-    form="its command, as `sky`, or a folder with its Python; or `none`",
+    form="its command, such as `sky`, or a folder with its Python; or `none`",
 )
 SKY_INFRA: SettingSpec[tuple[str, ...]] = SettingSpec(
     "sky_infra",
-    "Where that SkyPilot may rent",
+    "Where that SkyPilot may rent machines",
     parsers.names,
     default=(),
     usual="everywhere it can",
     variables=("PRIME_SKY_INFRA",),
     kind=list,
-    form="as `aws, slurm/lab`, with commas between",
+    form="such as `aws, slurm/lab`, comma-separated",
 )
 
 SETTINGS: tuple[SettingSpec[Any], ...] = (
@@ -228,7 +228,7 @@ def env_vars_of(environment: str) -> SettingSpec[tuple[str, ...]]:
         default=(),
         usual="none",
         kind=list,
-        form="names of variables, with commas between",
+        form="names of variables, comma-separated",
     )
 
 
@@ -262,8 +262,8 @@ def refuse_secret(name: str) -> None:
     """Raise UsageError where `name` is that of a key, which is neither written nor printed."""
     if name.strip().lower().replace("-", "_") in _SECRETS:
         raise UsageError(
-            "A key is not a setting: it is neither printed nor taken from a command line",
-            hint="`prime login --token-stdin` reads one and keeps it",
+            "A key is not a setting: it is never printed or read from a command line",
+            hint="save one with `prime login --token-stdin`",
         )
 
 

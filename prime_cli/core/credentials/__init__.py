@@ -53,7 +53,7 @@ def check_key(text: str, source: str) -> str:
         raise NotLoggedIn(f"The key from {source} is empty")
     if len(key) > LONGEST_KEY or not _KEY.fullmatch(key):
         raise NotLoggedIn(
-            f"What {source} gives is not a key: keys are one word of printable ASCII characters"
+            f"{source} does not contain a key: keys are one word of printable ASCII characters"
         )
     return key
 
@@ -129,7 +129,7 @@ class StoredKey:
     def sentence(self) -> str:
         """What is said once, when a key is saved."""
         because = f": {self.reason}" if self.reason else ""
-        return f"The key is kept in {self.where}{because}"
+        return f"The key is saved in {self.where}{because}"
 
 
 def save_credential(
@@ -151,7 +151,7 @@ def save_credential(
             reason = str(error)
     if storage == Storage.KEYRING:
         raise StorageFailed(
-            f"The key was not saved: {reason}", hint="`--storage file` keeps it in a file"
+            f"The key was not saved: {reason}", hint="save it in a file with `--storage file`"
         )
     return _save_in_file(home, context, hub, key, reason)
 
@@ -171,7 +171,7 @@ def remove_credential(home: Path, context: str) -> bool:
         except keyrings.NoKeyring as error:
             raise StorageFailed(
                 f"The key of `{context}` is still in the keyring: {error}",
-                hint="try again where the keyring can be reached",
+                hint="try again when the keyring is available",
             ) from None
     change_entries(home, {context: None})
     return True
@@ -228,6 +228,6 @@ def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> 
     try:
         key = keyrings.load_key(entry.account)
     except keyrings.NoKeyring as error:
-        trouble = f"The key of `{context.name}` is in a keyring that does not give it: {error}"
+        trouble = f"The key of `{context.name}` cannot be read from the keyring: {error}"
         return Credential(None, "keyring", trouble)
     return Credential(key, "keyring")

@@ -40,7 +40,7 @@ def save_key(account: str, key: str, *, seconds: float = SECONDS) -> str:
             # Whoever waited has put the key elsewhere.
             backend.delete_password(SERVICE, account)
         elif backend.get_password(SERVICE, account) != key:
-            raise NoKeyring(f"the keyring ({backend.name}) did not keep it")
+            raise NoKeyring(f"the keyring ({backend.name}) did not save it")
         return str(backend.name)
 
     return _ask(ask, seconds)
@@ -71,7 +71,7 @@ def unavailable_reason(
         return ""
     if environ.get("DBUS_SESSION_BUS_ADDRESS"):
         return ""
-    return "there is no session bus to ask a keyring by"
+    return "there is no session bus to reach a keyring"
 
 
 class _Answer(Generic[T]):

@@ -67,8 +67,8 @@ class OpenBundle:
                 yield block
         if left or hasher.hexdigest() != member.sha256:
             raise IntegrityError(
-                f"{member.path} in the bundle is not what its {NAME} promises",
-                hint="copy the file again from where it was made",
+                f"{member.path} in the bundle does not match its {NAME}",
+                hint="copy the bundle again from its source",
             )
 
 
@@ -89,8 +89,8 @@ def find_bundle(words: Sequence[str], here: Path) -> Path | None:
         return None
     if len(words) > 1:
         raise UsageError(
-            "A bundle is installed by itself, from its own wheels alone",
-            hint="run `prime env install` once for each of them",
+            "A bundle must be installed separately, from its own wheels",
+            hint="run `prime env install` once for each bundle",
         )
     return here / words[0]
 
@@ -101,8 +101,8 @@ def require_sha256(file: Path, sha256: str) -> None:
         found = digest_file(file)
     if found != sha256:
         raise IntegrityError(
-            f"{file} has sha256 {found}, and {sha256} is pinned",
-            hint="copy the file again, or ask who made it",
+            f"{file} has sha256 {found}, but {sha256} is required",
+            hint="copy the file again, or ask its author",
         )
 
 
@@ -139,18 +139,18 @@ def _read_archive(archive: zipfile.ZipFile, path: Path) -> OpenBundle:
     head = files.pop(NAME, None)
     if head is None:
         raise IntegrityError(
-            f"{path} is not a bundle: it has no {NAME}", hint="make one with `prime env bundle`"
+            f"{path} is not a bundle: it has no {NAME}", hint="create one with `prime env bundle`"
         )
     stored = sum(info.compress_size for info in files.values())
     if any(info.compress_type != zipfile.ZIP_STORED for info in (head, *files.values())):
-        raise UnsafeContent(f"{path} holds compressed members, which no bundle has")
+        raise UnsafeContent(f"{path} has compressed members, which bundles must not have")
     if head.file_size > _MOST_MANIFEST_BYTES or stored > path.stat().st_size:
-        raise UnsafeContent(f"{path} claims to hold more than it can")
+        raise UnsafeContent(f"{path} declares more data than it can contain")
     manifest = decode_manifest(archive.read(head))
     told = {member.path: member.size for member in manifest.members}
     if told != {name: info.file_size for name, info in files.items()}:
         odd = sorted(told.keys() ^ files.keys()) or sorted(told)
-        raise IntegrityError(f"{path} and its {NAME} do not agree about {odd[0][:120]}")
+        raise IntegrityError(f"{path} and its {NAME} disagree about {odd[0][:120]}")
     for member in manifest.members:
         if not is_data(member):
             _check_part(member)
@@ -168,9 +168,9 @@ def _check_part(member: BundleMember) -> None:
         try:
             parse_wheel_filename(name)
         except InvalidWheelFilename as error:
-            raise UnsafeContent(f"{member.path[:120]} in the bundle is no wheel") from error
+            raise UnsafeContent(f"{member.path[:120]} in the bundle is not a wheel") from error
     elif not _OF_ENVIRONMENT.fullmatch(member.path):
-        raise UnsafeContent(f"{member.path[:120]} has no place in a bundle")
+        raise UnsafeContent(f"{member.path[:120]} is not allowed in a bundle")
 
 
 _MODE = 0o100644

@@ -57,7 +57,7 @@ def list_artifacts(lock: Lock, *, offline: bool) -> dict[str, list[Artifact]]:
         completed = run_uv(words, offline=offline, cwd=folder)
     if not completed.ok:
         raise network_failure(completed, offline=offline) or ResolveFailed(
-            "The index does not list the packages that are locked", detail=completed.last_lines()
+            "The package index lacks the locked packages", detail=completed.last_lines()
         )
     found: dict[str, list[Artifact]] = {package.name: [] for package in lock.packages}
     for artifact in _read(completed.out):
@@ -75,9 +75,9 @@ def _refuse_what_has_no_wheel(lock: Lock) -> None:
     for package in lock.packages:
         if package.source is not None:
             raise ResolveFailed(
-                f"{package.name} comes from {package.source}, and a bundle holds packages of an "
-                "index alone",
-                hint="let the environment require a released version of it",
+                f"{package.name} comes from {package.source}; bundles support only "
+                "packages from an index",
+                hint="make the environment require a released version",
             )
         if not package.sha256:
             raise ResolveFailed(f"The lock has no digest for {package.name} {package.version}")

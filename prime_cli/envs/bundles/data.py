@@ -27,7 +27,7 @@ def read_data(paths: Sequence[Path]) -> list[tuple[BundledData, dict[str, Path]]
     found: dict[str, tuple[BundledData, dict[str, Path]]] = {}
     for path in paths:
         if not path.exists():
-            raise NotFound(f"There is no {path}", hint="name a folder or file with `--data`")
+            raise NotFound(f"There is no {path}", hint="pass a folder or file with `--data`")
         name = path.resolve().name
         if name in found:
             raise UsageError(f"Two of `--data` are called {name}", hint="rename one of them")
@@ -48,7 +48,7 @@ def target_folder(data: BundledData, kept: Path, environ: Mapping[str, str]) -> 
         return kept / data.name
     pattern = _REPOSITORY if data.kind == HUB else _PREPARED
     if data.kind not in (HUB, DATASETS) or not pattern.fullmatch(data.name):
-        raise UnsafeContent(f"The bundle's data {data.name!r} is not what it says it is")
+        raise UnsafeContent(f"The bundle's data {data.name!r} is not of its declared kind")
     return _caches(environ)[data.kind] / data.name
 
 
@@ -61,7 +61,7 @@ def needs_writing(path: Path, member: BundleMember) -> bool:
             if digest_file(path) == member.sha256:
                 return False
     raise Conflict(
-        f"{path} is there already, and is not what the bundle has",
+        f"{path} already exists with other content than the bundle's",
         hint="move it away, then install the bundle again",
     )
 

@@ -85,8 +85,8 @@ def decode_manifest(content: bytes) -> Manifest:
         schema = msgspec.json.decode(content, type=_Versioned).schema
         if schema != SCHEMA:
             raise IntegrityError(
-                f"The bundle has format {schema}, and this prime reads format {SCHEMA}",
-                hint="update prime, or make the bundle anew with this release",
+                f"The bundle has format {schema}; this prime reads format {SCHEMA}",
+                hint="upgrade prime, or create the bundle again with this release",
             )
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -103,10 +103,12 @@ def _check(manifest: Manifest) -> None:
     """Names that are paths within, digests that are digests, and parts that are members."""
     members = {member.path for member in manifest.members}
     if len(members) != len(manifest.members):
-        raise IntegrityError(f"The bundle's {NAME} names a member twice")
+        raise IntegrityError(f"The bundle's {NAME} lists a member twice")
     for member in manifest.members:
         if safe_name(member.path) != member.path or not is_sha256(member.sha256):
-            raise IntegrityError(f"The bundle's {NAME} names a member {member.path[:80]!r}")
+            raise IntegrityError(
+                f"The bundle's {NAME} lists an invalid member {member.path[:80]!r}"
+            )
     for each in manifest.environments:
         parts = {each.wheel, each.record, *([each.sources] if each.sources else [])}
         folder = f"environments/{each.wheel_sha256}/"
@@ -114,4 +116,4 @@ def _check(manifest: Manifest) -> None:
             raise IntegrityError(f"The bundle lacks a part of {each.ref[:80]}")
     for data in manifest.data:
         if not data.name or "/" in data.name or safe_name(data.name) != data.name:
-            raise IntegrityError(f"The bundle calls data {data.name[:80]!r}")
+            raise IntegrityError(f"The bundle has an invalid name for data {data.name[:80]!r}")

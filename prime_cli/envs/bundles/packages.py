@@ -45,8 +45,8 @@ def choose_packages(
     for machine in machines:
         if not covers_platform(lock, machine.sys_platform):
             raise ResolveFailed(
-                f"The packages were locked for one system, which is not {machine.target.platform}",
-                hint="omit that `--platform`, or make the bundle on such a machine",
+                f"The packages were locked for another system than {machine.target.platform}",
+                hint="omit that `--platform`, or create the bundle on such a machine",
             )
     listed = list_artifacts(lock, offline=offline)
     wheels: dict[str, Artifact] = {}
@@ -74,7 +74,7 @@ def _choose(package: LockedPackage, files: Sequence[Artifact], machine: TargetPl
 def _no_wheel(name: str, version: str, machine: TargetPlatform) -> ResolveFailed:
     return ResolveFailed(
         f"{name} {version} has no wheel for {machine.target}",
-        hint="name another `--platform` or `--python`, or lock another version of it",
+        hint="choose another `--platform` or `--python`, or lock another version",
     )
 
 
@@ -108,7 +108,7 @@ def _fetch(hub: "HubClient", artifact: Artifact, store: WheelStore, home: Path) 
     if artifact.local is not None:
         with storage_errors(artifact.local):
             if digest_file(artifact.local) != artifact.sha256:
-                raise IntegrityError(f"{artifact.local} has another sha256 than its lock names")
+                raise IntegrityError(f"{artifact.local} does not match the sha256 in its lock")
         return artifact.local
     if artifact.is_source:
         place = home / "cache" / "sdists" / artifact.sha256 / Path(artifact.filename).name

@@ -165,8 +165,8 @@ def _check_pythons(fetched: Sequence[FetchedEnvironment], pythons: Sequence[str]
         for python in pythons:
             if not (requires.contains(f"{python}.0") or requires.contains(f"{python}.99")):
                 raise ResolveFailed(
-                    f"{each.ref} requires Python {requires}, which {python} is not",
-                    hint="name another one with `--python`",
+                    f"{each.ref} requires Python {requires}, not {python}",
+                    hint="choose another one with `--python`",
                 )
 
 

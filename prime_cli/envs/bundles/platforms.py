@@ -114,8 +114,8 @@ def parse_platform(text: str) -> str:
     """One of PLATFORMS; raises UsageError."""
     if text not in PLATFORMS:
         raise UsageError(
-            f"`{text}` is not a platform that can be bundled for",
-            hint=f"choose of {', '.join(PLATFORMS)}",
+            f"`{text}` is not a supported platform",
+            hint=f"choose one of {', '.join(PLATFORMS)}",
         )
     return text
 
@@ -160,7 +160,8 @@ def workspace_for_bundle(manifest: Manifest, workspace: Workspace) -> Workspace:
         raise ResolveFailed(
             f"The bundle is for {_shown(manifest.targets)}, and "
             f"{workspace.folder or workspace.python} has Python {minor}",
-            hint=f"name another Python with `--python`, or bundle with `--python {minor}`",
+            hint=f"choose another Python with `--python`, or create the bundle with "
+            f"`--python {minor}`",
         )
     return workspace
 
@@ -171,7 +172,7 @@ def _pythons_here(manifest: Manifest) -> tuple[str, ...]:
     if not found:
         raise ResolveFailed(
             f"The bundle is for {_shown(manifest.targets)}, and this machine is {here}",
-            hint=f"make one with `prime env bundle … --platform {here}`",
+            hint=f"create one with `prime env bundle … --platform {here}`",
         )
     return found
 
@@ -181,8 +182,8 @@ def _first_at_hand(manifest: Manifest, pythons: tuple[str, ...]) -> str:
         if python.minor in pythons:
             return python.minor
     raise ResolveFailed(
-        f"The bundle is for {_shown(manifest.targets)}, and no such Python is at hand",
-        hint=f"install Python {pythons[0]}, or name where it is with `--python`",
+        f"The bundle is for {_shown(manifest.targets)}, and no such Python is installed",
+        hint=f"install Python {pythons[0]}, or pass its path with `--python`",
     )
 
 

@@ -90,7 +90,7 @@ def open_unpacked(folder: Path, environment: BundledEnvironment) -> UnpackedEnvi
         digests.add(digest_file(wheel))
     if told != ref or len(digests) > 1:
         raise IntegrityError(
-            f"The parts of {environment.ref} in {folder} do not belong together",
+            f"The parts of {environment.ref} in {folder} are inconsistent",
             hint="install its bundle again",
         )
     sources = folder / environment.sources if environment.sources else None
@@ -166,7 +166,7 @@ def unpack_bundle(
 def _data_place(member: BundleMember, places: Mapping[str, Path]) -> Path:
     _, name, inside = (*member.path.split("/", 2), "")[:3]
     if name not in places or not inside:
-        raise UnsafeContent(f"The bundle does not say what {member.path[:120]} is")
+        raise UnsafeContent(f"The bundle does not describe {member.path[:120]}")
     return places[name] / inside
 
 

@@ -30,13 +30,13 @@ class CacheKind(StrEnum):
 
 
 DESCRIPTIONS = {
-    CacheKind.INTERPRETERS: "virtual environments that environments run in",
-    CacheKind.WHEELS: "wheels that were fetched or built",
-    CacheKind.LOCKS: "which packages an environment was found to run with",
-    CacheKind.BUNDLES: "what came in bundles",
-    CacheKind.RECORDS: "what hubs said of fetched environments",
-    CacheKind.RESPONSES: "answers of models that were kept by `--cache`",
-    CacheKind.SANDBOX: "data of environments in a sandbox",
+    CacheKind.INTERPRETERS: "virtual environments of environments",
+    CacheKind.WHEELS: "downloaded and built wheels",
+    CacheKind.LOCKS: "package locks of environments",
+    CacheKind.BUNDLES: "contents of bundles",
+    CacheKind.RECORDS: "hub records of downloaded environments",
+    CacheKind.RESPONSES: "model responses saved by `--cache`",
+    CacheKind.SANDBOX: "data of sandboxed environments",
     CacheKind.BUILDS: "leftovers of builds, downloads and checks",
 }
 

@@ -169,14 +169,14 @@ def _wheel(folder: Path) -> str | None:
     if not wheels:
         return "there is no wheel in it"
     wrong = next((wheel for wheel in wheels if digest_file(wheel) != folder.name), None)
-    return f"{wrong.name} has another sha256" if wrong else None
+    return f"{wrong.name} does not match its sha256" if wrong else None
 
 
 def _interpreter(folder: Path) -> str | None:
     if folder.name.startswith("."):
         return "it was never finished"
     if not is_ready(folder):
-        return "the Python that it was made with is gone, or it was never finished"
+        return "its Python is gone, or it is incomplete"
     below = below_of(folder)
     if below is not None and not is_ready(below):
         return f"the packages below it, {below.name}, are gone"
@@ -197,7 +197,7 @@ def _bundle(folder: Path) -> str | None:
             continue
         path = folder / member.path
         if not path.is_file() or digest_file(path) != member.sha256:
-            return f"{member.path} is missing or has another sha256"
+            return f"{member.path} is missing or does not match its sha256"
     return None
 
 

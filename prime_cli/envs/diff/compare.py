@@ -38,7 +38,7 @@ def judge_comparability(
 ) -> Verdict:
     """What the differences mean for scores; `rewards` are the parts of reward code that changed."""
     if a.sha256 is not None and a.sha256 == b.sha256 and a.files == b.files:
-        return Verdict("yes", "Scores stay comparable: these are the same bytes")
+        return Verdict("yes", "Scores are still comparable: the content is identical")
     if a.generation != b.generation:
         return Verdict("no", f"Scores are not comparable: {_was(a)} became {_was(b)}")
     unread = [name for side in scoring for name in side.broken]
@@ -52,10 +52,10 @@ def judge_comparability(
     if dependencies:
         return Verdict(
             "unsure",
-            "Scores are likely to stay comparable: all code is the same, but dependencies changed "
+            "Scores are probably still comparable: the code is the same, but dependencies changed "
             f"({_some(dependencies)})",
         )
-    return Verdict("yes", "Scores stay comparable: no code, no data and no dependency changed")
+    return Verdict("yes", "Scores are still comparable: no code, data or dependency changed")
 
 
 def _about_code(
@@ -65,10 +65,12 @@ def _about_code(
     if unread:
         return f"Whether scores stay comparable is unknown: {_some(unread)} cannot be read"
     if not all(side.parts for side in scoring):
-        return f"Scores may not be comparable: {_some(changed)} changed, no reward code was found"
+        return (
+            f"Scores may not be comparable: {_some(changed)} changed, and no reward code was found"
+        )
     return (
-        "Scores may not be comparable: the reward code is the same, but what is asked or how may "
-        f"not be ({_some(changed)})"
+        "Scores may not be comparable: the reward code is the same, but the prompts "
+        f"may differ ({_some(changed)})"
     )
 
 
@@ -211,7 +213,7 @@ def _file(path: str, old: FileContent | None, new: FileContent | None, *, most: 
     contents = [side.content for side in sides]
     sizes = " to ".join(f"{side.size}" for side in sides)
     if any(content is None for content in contents):
-        return FileChange(path, status, note=f"too large to be shown, {sizes} bytes")
+        return FileChange(path, status, note=f"too large to show, {sizes} bytes")
     if any(is_binary(content) for content in contents if content is not None):
         return FileChange(path, status, note=f"binary, {sizes} bytes")
     one = (old.content if old else None) or b""
@@ -221,7 +223,7 @@ def _file(path: str, old: FileContent | None, new: FileContent | None, *, most: 
     if found.cut:
         note = f"{len(found.lines)} lines of its diff are shown" if found.lines else "not shown"
     elif not found.lines:
-        note = "only its last line ends otherwise" if count_lines(one) else "empty"
+        note = "only the end of its last line differs" if count_lines(one) else "empty"
     return FileChange(path, status, found.added, found.removed, found.lines, note)
 
 

@@ -77,8 +77,8 @@ def installed_tree(package: InstalledPackage) -> FileTree:
     recorded = recorded_files(package)
     if recorded is None:
         raise IntegrityError(
-            f"{package.folder} has no RECORD, so its files are not known",
-            hint=f"install it again with `prime env install {package.name}`",
+            f"{package.folder} has no RECORD, so its files are unknown",
+            hint=f"reinstall it with `prime env install {package.name}`",
         )
     tree = _TreeBuilder()
     for path, _ in recorded:

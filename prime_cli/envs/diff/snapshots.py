@@ -125,8 +125,9 @@ class SnapshotLoader:
         entry = lock.find_name(name) if lock else None
         if entry is None:
             raise NotFound(
-                f"`{name}` is neither installed nor locked here, so there is nothing to compare",
-                hint="name both sides, as in `prime env diff ada/wordle@1.0 ada/wordle@1.1`",
+                f"`{name}` is neither installed nor locked here, so there is "
+                "nothing to compare with",
+                hint="pass both sides, as in `prime env diff ada/wordle@1.0 ada/wordle@1.1`",
             )
         side = self.published(replace(entry.env_ref, sha256=entry.sha256))
         return replace(side, label=f"{side.label} (locked)")

@@ -84,7 +84,7 @@ def uninstall_packages(
     if not completed.ok:
         raise _no_pip(completed) or ResolveFailed(
             f"{tool} could not uninstall",
-            hint="see above what stands in its way, then run the same command again",
+            hint="fix the cause above, then run the same command again",
             detail=completed.last_lines(),
         )
 
@@ -160,7 +160,7 @@ def _failure(completed: Completed, request: InstallRequest, *, offline: bool) ->
         or ResolveFailed(
             f"{request.tool} could not install into "
             f"{request.workspace.folder or request.workspace.python}",
-            hint="see what stands in the way above; `prime eval run` needs no installation",
+            hint="see the cause above; `prime eval run` needs no installation",
             detail=completed.last_lines(),
         )
     )
@@ -198,7 +198,7 @@ def _find(
     if found is None:
         raise NotFound(
             f"`{word}` is not installed in {workspace.folder or workspace.python}",
-            hint="see what is with `prime env list --installed`",
+            hint="list what is with `prime env list --installed`",
         )
     return found
 

@@ -70,14 +70,14 @@ def create_workspace(
         return
     choice = PythonChoice(requires, workspace.wanted, None if offline else progress)
     python = choice.for_step(None)[0]
-    progress.say(f"Making {workspace.folder} with Python {python.version}")
+    progress.say(f"Creating {workspace.folder} with Python {python.version}")
     words = ["venv", "--quiet", "--no-project", "--python", str(python.path)]
     with _whole(workspace.folder):
         completed = run_uv([*words, str(workspace.folder)], offline=offline)
         if not completed.ok:
             raise network_failure(completed, offline=offline) or ResolveFailed(
-                f"{workspace.folder} could not be made",
-                hint="move away what is there, or name another one with `--python`",
+                f"{workspace.folder} could not be created",
+                hint="remove what is there, or choose another one with `--python`",
                 detail=completed.last_lines(),
             )
 
@@ -170,5 +170,5 @@ def _check_version(found: Workspace, wanted: str) -> None:
     if not version_fits(has, wanted):
         raise UsageError(
             f"The workspace {found.folder} has Python {has}, not {wanted}",
-            hint="name another virtual environment with `--python PATH`",
+            hint="choose another virtual environment with `--python PATH`",
         )

@@ -89,7 +89,7 @@ def read_lock(file: Path) -> EnvironmentLock:
         raise _broken(file, str(error)) from error
     twice = _repeated(lock.environments)
     if twice:
-        raise _broken(file, f"it names `{twice}` twice")
+        raise _broken(file, f"it contains `{twice}` twice")
     return lock
 
 
@@ -103,8 +103,8 @@ def _check_schema(table: dict[str, Any], file: Path) -> None:
     schema = table.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         raise UsageError(
-            f"{file} has schema {schema}, and this prime knows {SCHEMA}",
-            hint="upgrade prime, or write the file anew with `prime env lock`",
+            f"{file} has schema {schema}; this prime supports {SCHEMA}",
+            hint="upgrade prime, or recreate the file with `prime env lock`",
         )
 
 
@@ -119,7 +119,7 @@ def _check(entry: LockedEnvironment) -> None:
     try:
         parse_wheel_filename(entry.wheel)
     except InvalidWheelFilename as error:
-        raise ValueError(f"the wheel of `{entry.ref}` is none: {error}") from error
+        raise ValueError(f"the wheel of `{entry.ref}` is invalid: {error}") from error
     if "/" in entry.wheel or "\\" in entry.wheel:
         raise ValueError(f"the wheel of `{entry.ref}` is a path")
 
@@ -136,7 +136,7 @@ def _repeated(entries: Iterable[LockedEnvironment]) -> str | None:
 def _broken(file: Path, reason: str) -> UsageError:
     return UsageError(
         f"{file} cannot be read: {reason}",
-        hint="take back the change that broke it, or move it away and run `prime env lock`",
+        hint="undo the change that broke it, or delete it and run `prime env lock`",
     )
 
 
@@ -218,7 +218,7 @@ def _wanted(file: Path) -> tuple[EnvRef, ...] | None:
     for at, ref in enumerate(refs):
         if any(ref.is_same(other) for other in refs[:at]):
             raise BadProject(
-                f"`{ENVIRONMENTS_KEY}` of [tool.prime] in {file} names `{ref.slug}` twice"
+                f"`{ENVIRONMENTS_KEY}` of [tool.prime] in {file} contains `{ref.slug}` twice"
             )
     return tuple(refs)
 

@@ -119,7 +119,7 @@ def _pick(word: str, held: Sequence[LocalEnvironment]) -> LocalEnvironment:
             return each
     raise NotFound(
         f"`{word}` is neither installed from a hub nor locked here",
-        hint="see what is with `prime env outdated --all`",
+        hint="list what is with `prime env outdated --all`",
     )
 
 
@@ -127,7 +127,7 @@ def _newest(hub: "HubClient", ref: EnvRef, *, offline: bool) -> tuple[str | None
     """The newest version and its content hash; None for an environment that is not there."""
     if offline and not hub.in_process:
         raise Offline(
-            f"What is newest is known to {hub.host} alone, and prime is offline",
+            f"Newer versions are known only to {hub.host}, and prime is offline",
             hint="run it without `--offline`",
         )
     try:

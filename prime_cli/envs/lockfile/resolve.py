@@ -63,7 +63,7 @@ def list_requests(place: LockLocation, options: LockOptions) -> tuple[LockReques
     if not wants and place.wanted is None and not options.removed:
         raise UsageError(
             "There is nothing to lock",
-            hint="name an environment, as in `prime env lock starter/alphabet-sort`",
+            hint="pass an environment, as in `prime env lock starter/alphabet-sort`",
         )
     _refuse_namesakes([want.asked for want in wants])
     return wants
@@ -77,8 +77,8 @@ def find_same(ref: EnvRef, among: Iterable[EnvRef]) -> EnvRef | None:
 def name_conflict(one: EnvRef, other: EnvRef) -> Conflict:
     """The refusal of two environments of one name."""
     return Conflict(
-        f"{one.slug} and {other.slug} have the same package name, and a workspace holds one",
-        hint="lock one of them here, and the other one in a folder of its own",
+        f"{one.slug} and {other.slug} have the same package name, so they cannot share a workspace",
+        hint="lock one of them here, and the other in another folder",
     )
 
 
@@ -105,7 +105,8 @@ def _as_before(place: LockLocation, options: LockOptions) -> Iterator[EnvRef]:
     for word in options.removed:
         if not any(_is_called(ref, word) for ref in before):
             raise NotFound(
-                f"`{word}` is not in {FILENAME}", hint="see what is with `prime env outdated --all`"
+                f"`{word}` is not in {FILENAME}",
+                hint="list what is with `prime env outdated --all`",
             )
     for ref in before:
         if find_same(ref, options.named) is None and not any(
@@ -119,15 +120,13 @@ def _check_against_list(place: LockLocation, options: LockOptions) -> None:
     file = place.folder / PYPROJECT
     then = f"in `{ENVIRONMENTS_KEY}` of [tool.prime] there, then run `prime env lock`"
     if options.removed:
-        raise UsageError(f"What is wanted is listed in {file}", hint=f"take it out {then}")
+        raise UsageError(f"The environments to lock are listed in {file}", hint=f"remove it {then}")
     for ref in options.named:
         listed = find_same(ref, place.wanted or ())
         if listed is None:
-            raise UsageError(
-                f"{ref.slug} is not among the environments of {file}", hint=f'add "{ref}" {then}'
-            )
+            raise UsageError(f"{ref.slug} is not listed in {file}", hint=f'add "{ref}" {then}')
         if listed.version and ref.version not in (None, listed.version):
-            raise UsageError(f"{file} wants {listed}, not {ref}", hint=f"change it {then}")
+            raise UsageError(f"{file} lists {listed}, not {ref}", hint=f"change it {then}")
 
 
 def _is_called(ref: EnvRef, word: str) -> bool:
@@ -193,7 +192,7 @@ def satisfies(asked: EnvRef, entry: LockedEnvironment) -> bool:
 def _resolve(word: str, hub: OpenHub, here: Path, progress: Progress) -> EnvRef:
     if find_local(word, here) is not None:
         raise UsageError(
-            f"`{word}` is on this disk, and a lock holds published environments",
+            f"`{word}` is on this disk; only published environments can be locked",
             hint="publish it with `prime env upload`, or write `owner/name`",
         )
     return EnvRef.parse(word) if "/" in word else resolve_name(hub(), word, progress=progress)

@@ -99,7 +99,7 @@ def plan_sync(
         ref = EnvRef.parse(item.origin.ref) if item.origin.ref else None
         if ref is not None and lock.find(ref) is None:
             raise UsageError(
-                f"{ref} is needed, and is not locked", hint="lock it with `prime env lock`"
+                f"{ref} is required but not locked", hint="lock it with `prime env lock`"
             )
     return SyncPlan(tuple(changes), _all_again(plan))
 
@@ -148,7 +148,7 @@ def _reason(
         return "not installed"
     origin = package.origin
     if package.editable_folder is not None:
-        return "a project is installed in its place"
+        return "a project of that name is installed instead"
     if origin is None or origin.sha256 is None:
         return "not installed by prime"
     if origin.sha256 != entry.sha256:
@@ -187,5 +187,5 @@ def _fetch(
             found = fetch_wheel(hub(), ref, progress=progress, offline=True, trust=options.trust)
         except Offline:
             raise error from None
-        progress.warn(f"{error.message}, so {entry.ref} is taken as it was fetched before")
+        progress.warn(f"{error.message}, so the downloaded copy of {entry.ref} is used")
         return found

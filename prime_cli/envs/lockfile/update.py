@@ -51,12 +51,12 @@ def _stale_reasons(place: LockLocation, lock: EnvironmentLock) -> Iterator[str]:
     for ref in place.wanted:
         entry = lock.find(ref)
         if entry is None or entry.asked is None:
-            yield f"{ref} is wanted and not locked"
+            yield f"{ref} is listed but not locked"
         elif not satisfies(ref, entry):
-            yield f"{ref} is wanted and {entry.ref} is locked"
+            yield f"{ref} is listed, but {entry.ref} is locked"
     for entry in lock.environments:
         if entry.asked is not None and find_same(entry.env_ref, place.wanted) is None:
-            yield f"{entry.ref} is locked and not wanted"
+            yield f"{entry.ref} is locked but not listed"
 
 
 def _change(
@@ -129,7 +129,7 @@ def require_lock(place: LockLocation, *, frozen: bool = False) -> None:
     if place.lock is None and (frozen or place.wanted is None):
         raise NotFound(
             f"There is no {FILENAME} in {place.folder}",
-            hint="write one with `prime env lock`, or `prime env lock OWNER/NAME`",
+            hint="create one with `prime env lock`, or `prime env lock OWNER/NAME`",
         )
 
 
@@ -138,7 +138,7 @@ def require_up_to_date(place: LockLocation) -> None:
     reasons = stale_reasons(place)
     if reasons:
         raise GateFailed(
-            f"{FILENAME} is not what is wanted",
+            f"{FILENAME} does not match pyproject.toml",
             hint="run `prime env lock`",
             detail="\n".join(reasons),
         )

@@ -97,7 +97,7 @@ def check_import(
     """The isolated interpreter in which the wheel's module imports, packages from `sources` in it.
 
     None, with a warning, when the packages it needs cannot be fetched now. Raises LoadFailed when
-    the module raises, ResolveFailed when no set of packages fits.
+    the module raises, ResolveFailed when no set of packages works.
     """
     package = WheelPackage(wheel.absolute(), digest_file(wheel), facts, sources=sources)
     try:

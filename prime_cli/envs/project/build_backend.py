@@ -22,7 +22,7 @@ from prime_cli.runtime.uv_tool import network_failure, run_uv
 _LAST_LINES = 15
 _LONGEST_SECONDS = 1800
 _HATCHLING = "hatchling.build"
-_CHECK_LOG = "correct what the backend says above, then run the same command again"
+_CHECK_LOG = "fix the backend's errors above, then run the same command again"
 
 
 def run_backend(project: Project, folder: Path, *, epoch: int, offline: bool = False) -> Path:
@@ -178,7 +178,7 @@ class _IsolatedBackend:
         if ended.ok:
             return
         raise network_failure(ended, offline=self._offline) or BuildFailed(
-            "What the build backend requires cannot be installed",
+            "The build backend's requirements cannot be installed",
             detail=ended.last_lines(_LAST_LINES),
             hint="correct `requires` below [build-system]",
         )

@@ -69,8 +69,8 @@ def find_project(word: str | None, here: Path) -> Path:
         found = here / word  # to be told what it lacks
     if found is None or not found.is_dir():
         raise NotFound(
-            f"There is no environment `{word}` here",
-            hint=f"give its folder, or start one with `prime env init {Path(word).name}`",
+            f"No environment `{word}` here",
+            hint=f"pass its folder, or create one with `prime env init {Path(word).name}`",
         )
     return found
 
@@ -86,7 +86,7 @@ def _existing(path: Path) -> Path:
         return path
     if path.suffix == ".whl":
         raise NotFound(f"There is no wheel {path}", hint="build one with `prime env build`")
-    raise NotFound(f"There is no {path}", hint="see what the hub has with `prime env list`")
+    raise NotFound(f"There is no {path}", hint="list the hub's environments with `prime env list`")
 
 
 def _is_project(folder: Path) -> bool:
@@ -196,7 +196,7 @@ def _read_version(project: dict[str, Any], file: Path) -> str | None:
     except InvalidVersion as error:
         raise BadProject(
             f"`{version}` in {file} is not a version",
-            hint="write it as PEP 440 does, such as `0.1.0`",
+            hint="use a PEP 440 version such as `0.1.0`",
         ) from error
     return version
 

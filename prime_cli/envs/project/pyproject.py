@@ -22,7 +22,7 @@ def read_pyproject(file: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise BadProject(
             f"There is no {FILENAME} in {file.parent}",
-            hint="start an environment with `prime env init NAME`, or name its folder",
+            hint="create an environment with `prime env init NAME`, or pass its folder",
         ) from error
     except OSError as error:
         raise BadProject(f"{file} cannot be read: {error.strerror}") from error
@@ -47,7 +47,7 @@ def get_text(table: Mapping[str, Any], key: str, file: Path) -> str | None:
     """The text under `key`, or None."""
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise BadProject(f"`{key}` in {file} must be text")
+        raise BadProject(f"`{key}` in {file} must be a string")
     return value
 
 
@@ -55,7 +55,7 @@ def get_texts(table: Mapping[str, Any], key: str, file: Path) -> tuple[str, ...]
     """The list of texts under `key`, or an empty one."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadProject(f"`{key}` in {file} must be a list of texts")
+        raise BadProject(f"`{key}` in {file} must be a list of strings")
     return tuple(value)
 
 

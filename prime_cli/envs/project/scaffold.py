@@ -67,8 +67,8 @@ def plan_scaffold(
     module = _module_of(name)
     if v1 and kind is not TemplateKind.SINGLE_TURN:
         raise UsageError(
-            f"There is no v1 template for `{kind}` yet",
-            hint=f"omit `--v1`, or start from `prime env init {name} --v1`",
+            f"There is no v1 template `{kind}` yet",
+            hint=f"omit `--v1`, or use `prime env init {name} --v1`",
         )
     package = v1 or multi_file
     source = "taskset" if v1 else ("environment" if multi_file else None)
@@ -128,8 +128,8 @@ def _module_of(name: str) -> str:
     module = module_name(name).replace(".", "_").lower()
     if not _NAME.fullmatch(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise UsageError(
-            f"`{name}` cannot be the name of an environment",
-            hint="use letters, digits and hyphens, beginning with a letter, such as `my-env`",
+            f"`{name}` is not a valid environment name",
+            hint="use letters, digits and hyphens, starting with a letter, such as `my-env`",
         )
     if module in {"verifiers", "datasets", "tests"}:
         raise UsageError(

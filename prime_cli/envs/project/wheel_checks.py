@@ -41,12 +41,12 @@ def _check_exposure(facts: WheelFacts) -> None:
         return
     if not facts.top_level:
         raise BuildFailed(
-            f"`{facts.filename}` holds no Python module",
-            hint="tell the build backend which files to put into the wheel",
+            f"`{facts.filename}` contains no Python module",
+            hint="configure the build backend to include its files",
         )
     raise BuildFailed(
         f"`{facts.filename}` exposes no environment (modules: {', '.join(facts.top_level)})",
-        hint=f"define `{LOADER}()` in the module, or name a Taskset in its `__all__`",
+        hint=f"define `{LOADER}()` in the module, or add a Taskset to its `__all__`",
     )
 
 
@@ -56,21 +56,21 @@ def _check_requirements(facts: WheelFacts) -> None:
             Requirement(text)
         except InvalidRequirement as error:
             raise BuildFailed(
-                f"`{text}` is not a requirement", hint="correct it below `dependencies`"
+                f"`{text}` is not a requirement", hint="correct it in `dependencies`"
             ) from error
 
 
 def _check_identity(facts: WheelFacts, project: Project) -> None:
     if normalize_name(facts.name) != normalize_name(project.name):
         raise BuildFailed(
-            f"The wheel is named `{facts.name}` and the project `{project.name}`",
-            hint="let the build backend take the name from `[project]`",
+            f"The wheel is named `{facts.name}`, but the project `{project.name}`",
+            hint="make the build backend use the name in `[project]`",
         )
     wanted = project.version
     if wanted and canonicalize_version(facts.version) != canonicalize_version(wanted):
         raise BuildFailed(
-            f"The wheel has version {facts.version} and the project {wanted}",
-            hint="let the build backend take the version from `[project]`",
+            f"The wheel has version {facts.version}, but the project {wanted}",
+            hint="make the build backend use the version in `[project]`",
         )
 
 
@@ -88,7 +88,7 @@ def _caution_of_root_files(facts: WheelFacts) -> Iterator[WheelWarning]:
             "root-files",
             f"The wheel puts {_listed(facts.root_files)} into the root of site-packages, where"
             " those of another environment collide with it",
-            "leave it out of the wheel, or put it below the package's own folder",
+            "omit it from the wheel, or move it into the package",
         )
 
 
@@ -114,15 +114,17 @@ def _caution_of_lost_sources(facts: WheelFacts, project: Project) -> Iterator[Wh
 
 def _caution_of_no_readme(_: WheelFacts, project: Project) -> Iterator[WheelWarning]:
     if not project.has_readme:
-        yield WheelWarning("readme", "The project has no README.md", "say there what a rollout is")
+        yield WheelWarning(
+            "readme", "The project has no README.md", "describe there what the environment does"
+        )
 
 
 def _caution_of_no_tags(_: WheelFacts, project: Project) -> Iterator[WheelWarning]:
     if not project.tags:
         yield WheelWarning(
             "tags",
-            "The project has no tags, by which others find it",
-            'add `tags = ["single-turn", …]` below `[project]`, or `[tool.prime]`',
+            "The project has no tags, which help others find it",
+            'add `tags = ["single-turn", …]` to `[project]` or `[tool.prime]`',
         )
 
 
@@ -130,8 +132,8 @@ _LOST_SOURCES: tuple[tuple[str, Callable[[Source], bool], str, str], ...] = (
     (
         "uv-sources",
         lambda source: source.url is not None and not source.is_local,
-        "A wheel loses the [tool.uv.sources] of {}: the lock keeps them, pip and uv never see them",
-        "name it as `package @ git+https://…` below `dependencies`, or depend on a release",
+        "A wheel loses the [tool.uv.sources] of {}: prime's lock has them, pip and uv do not",
+        "add `package @ git+https://…` to `dependencies`, or depend on a release",
     ),
     (
         "local-sources",
@@ -143,13 +145,13 @@ _LOST_SOURCES: tuple[tuple[str, Callable[[Source], bool], str, str], ...] = (
         "index-sources",
         lambda source: source.index is not None,
         "[tool.uv.sources] takes {} from an index of which the lock keeps only the name",
-        "tell who runs it to set `UV_INDEX=NAME=URL`, or depend on a release on the usual index",
+        "tell users to set `UV_INDEX=NAME=URL`, or depend on a release on the default index",
     ),
     (
         "credentials",
         lambda source: source.had_credentials,
-        "The URL of {} in [tool.uv.sources] holds credentials, which are neither used nor kept",
-        "give them to git's credential helper, or put them into a netrc file",
+        "The URL of {} in [tool.uv.sources] contains credentials, which are neither used nor saved",
+        "use git's credential helper or a netrc file",
     ),
 )
 

@@ -185,8 +185,8 @@ def _is_published(hub: HubClient, ref: EnvRef, digest: str) -> bool:
     content = find_content(hub, ref)
     if content not in (None, digest):
         raise Conflict(
-            f"{ref} is published already, with other content",
-            hint="versions never change: publish the next one with `--auto-bump`",
+            f"{ref} is already published with different content",
+            hint="published versions never change; publish the next one with `--auto-bump`",
         )
     return content == digest
 
@@ -221,10 +221,11 @@ def attach_report(
 ) -> bool:
     """Keep the report of a check beside its version; says why where that cannot be."""
     if published.wheel_sha256 is None or CHECK_REPORT.feature not in hub.capabilities().features:
-        progress.warn(f"{hub.host} keeps no reports of checks")
+        progress.warn(f"{hub.host} does not support check reports")
     elif published.wheel_sha256 != report.wheel_sha256:
         progress.warn(
-            f"The report is not kept: the wheel of {published.ref} on {hub.host} has other bytes",
+            f"The report was not published: the wheel of {published.ref} on "
+            f"{hub.host} has other content",
             hint=f"check that one with `prime env check {published.ref}`",
         )
     else:
@@ -249,7 +250,7 @@ def _send(hub: HubClient, environment: ResolveReply, plan: PublishPlan, progress
     if not reply.success:
         raise IntegrityError(
             f"The hub refused {plan.name} {plan.version}: {reply.message or 'it gave no reason'}",
-            hint="run the same command again to send it once more",
+            hint="run the same command again",
         )
 
 

@@ -91,7 +91,7 @@ def _parse_version(version: str) -> Version:
         return Version(version)
     except InvalidVersion as error:
         raise UsageError(
-            f"`{version}` is not a version", hint="write it as PEP 440 does, such as `0.1.0`"
+            f"`{version}` is not a version", hint="use a PEP 440 version such as `0.1.0`"
         ) from error
 
 
@@ -151,14 +151,14 @@ def next_version(release: Release, bump: VersionBump) -> str:
     """
     if release.built is not None:
         raise UsageError(
-            f"{release.built[0].name} has its version already",
-            hint="give the project's folder to build the next version",
+            f"{release.built[0].name} already has a version",
+            hint="pass the project's folder to build the next version",
         )
     project = release.project
     if project.version is None:
         raise BadProject(
             f"The version of `{project.name}` is dynamic: its build backend computes it",
-            hint="change it where the backend reads it, then upload without the flag",
+            hint="change it at its source, then upload without the flag",
         )
     return _NEXT[bump](project.version)
 

@@ -20,7 +20,7 @@ from prime_cli.core.errors import UnsafeContent
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.secret_detection import ANY_CREDENTIAL, CREDENTIAL_PATTERNS, PRIVATE_KEY
 
-_LEAVE_OUT = "name what does not belong to the environment in .gitignore"
+_LEAVE_OUT = "exclude files that do not belong to the environment in .gitignore"
 
 
 def check_sources(
@@ -35,7 +35,7 @@ def check_sources(
     """
     if len(files) > limits.members:
         raise UnsafeContent(
-            f"There are {len(files)} files to publish, and at most {limits.members} can be",
+            f"There are {len(files)} files to publish, and the limit is {limits.members}",
             hint=f"{_LEAVE_OUT}, or keep data in one file",
         )
     names = Names(limits)
@@ -45,9 +45,9 @@ def check_sources(
     if size > limits.total_bytes:
         largest = max(files, key=lambda file: file.size)
         raise UnsafeContent(
-            f"The files to publish hold {size} bytes, and at most {limits.total_bytes} can be"
+            f"The files to publish have {size} bytes, and the limit is {limits.total_bytes}"
             f" (the largest is {largest.path})",
-            hint=f"{_LEAVE_OUT}, or load data from where it is hosted",
+            hint=f"{_LEAVE_OUT}, or download data from where it is hosted",
         )
     refuse_secrets(files, allowed=allowed_secrets)
 
@@ -144,10 +144,10 @@ def _refuse(found: Iterator[SecretFinding]) -> None:
     if len(findings) > _MOST_SHOWN:
         shown.append(f"and {len(findings) - _MOST_SHOWN} more")
     raise UnsafeContent(
-        f"What is to be published holds what looks like a secret: {first.rule}",
+        f"The files to publish contain what looks like a secret: {first.rule}",
         detail="\n".join(shown),
-        hint=f"remove it and read it from an environment variable; if it is none, allow the file"
-        f' with `--allow-secrets {first.path}` or `allow-secrets = ["{first.path}"]` below'
+        hint=f"remove it and read it from an environment variable; if it is not a secret, allow"
+        f' the file with `--allow-secrets {first.path}` or `allow-secrets = ["{first.path}"]` in'
         " [tool.prime]",
     )
 

@@ -92,8 +92,8 @@ def _check_name(project: Project, destination: Destination) -> None:
     name = destination.name
     if name is not None and normalize_name(name) != normalize_name(project.name):
         raise UsageError(
-            f"`{project.name}` cannot be published as `{name}`: installers know a wheel by its own "
-            "name",
+            f"`{project.name}` cannot be published as `{name}`: installers use the name "
+            "in the wheel",
             hint="change `name` in pyproject.toml",
         )
 
@@ -110,7 +110,7 @@ def _with_next_version(
     if old is not None and is_pending(release.project.root, old):
         ref = _known_ref(hub, release.project, destination)
         if ref is None or find_content(hub, ref) in (None, release.content_hash):
-            progress.say(f"Going on with {old}, the version that an earlier upload began")
+            progress.say(f"Continuing with {old}, started by an earlier upload")
             return release
     bumped = write_next_version(release, bump)
     progress.say(f"{bumped.project.name} {old} becomes {bumped.project.version}")
@@ -170,4 +170,4 @@ def _publish_starter(hub: HubClient, folder: Path, progress: Progress) -> None:
     try:
         publish(hub, plan_publish(wheel, read_wheel(wheel), release, destination), progress)
     except Conflict as error:
-        progress.warn(error.message, hint="give the changed starter a new version")
+        progress.warn(error.message, hint="raise the version of the changed starter")

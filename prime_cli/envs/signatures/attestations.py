@@ -84,8 +84,8 @@ def detect_identity_token() -> str:
         raise NotLoggedIn(f"No identity to sign with: {error}") from error
     if token is None:
         raise NotLoggedIn(
-            "There is no identity to sign with: this is no job of a CI that gives one",
-            hint="sign with an ssh key: `--sign ~/.ssh/id_ed25519`",
+            "No identity to sign with: this is not a CI job that provides one",
+            hint="sign with an SSH key: `--sign ~/.ssh/id_ed25519`",
         )
     return token
 
@@ -151,8 +151,8 @@ def _parse(text: str) -> "Attestation":
         if isinstance(attestation.statement, dict):
             return attestation
     except (ValidationError, ValueError) as error:
-        raise UsageError(f"This is no attestation (PEP 740): {_first_line(error)}") from error
-    raise UsageError("This is no attestation (PEP 740): its statement is no object")
+        raise UsageError(f"This is not an attestation (PEP 740): {_first_line(error)}") from error
+    raise UsageError("This is not an attestation (PEP 740): its statement is not an object")
 
 
 def _name_of(attestation: "Attestation") -> str:

@@ -43,7 +43,7 @@ def attestation_signer(file: Path) -> Signer:
         sha256 = digest_file(wheel)
         found = attestations.verify(text, statement, wheel=wheel.name, sha256=sha256, identities=[])
         if found is None:
-            raise IntegrityError(f"{file} does not attest {wheel.name}, or cannot be believed")
+            raise IntegrityError(f"{file} is not a trusted attestation of {wheel.name}")
         return Signature("pep740", text)
 
     return give
@@ -52,7 +52,7 @@ def attestation_signer(file: Path) -> Signer:
 def require_signature_support(hub: HubClient) -> None:
     """Raise UsageError for a hub that keeps no signatures."""
     if SIGNATURES.feature not in hub.capabilities().features:
-        raise UsageError(f"{hub.host} keeps no signatures", hint="publish without `--sign` there")
+        raise UsageError(f"{hub.host} does not support signatures", hint="publish without `--sign`")
 
 
 def attach_signatures(
@@ -68,7 +68,7 @@ def attach_signatures(
     sha256 = digest_file(wheel)
     if (detail.wheel_sha256, detail.content_hash) != (sha256, content_hash):
         raise IntegrityError(
-            f"{ref} is not signed: its wheel on {hub.host} is not the one that was built here",
+            f"{ref} was not signed: its wheel on {hub.host} is not the one built here",
             detail=f"sha256 here  {sha256}\nsha256 there {detail.wheel_sha256}",
         )
     spelled = EnvRef(detail.owner.name, detail.name, detail.semantic_version)

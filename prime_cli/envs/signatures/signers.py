@@ -61,8 +61,8 @@ class AllowedSigners:
         words = key.split()
         if len(words) < _KEY_WORDS or "PRIVATE KEY" in key or "\n" in key.strip():
             raise UsageError(
-                "This is not one public ssh key, as `ssh-ed25519 AAAA…`",
-                hint="give the file that ends in `.pub`",
+                "This is not a single public SSH key such as `ssh-ed25519 AAAA…`",
+                hint="pass the file that ends in `.pub`",
             )
         _add(self.keys, f'{read_owner(owner)} namespaces="{NAMESPACE}" {" ".join(words)}')
 
@@ -70,7 +70,7 @@ class AllowedSigners:
         """Believe an identity of sigstore; raises UsageError for one with blanks in it."""
         words = [read_owner(owner), identity.identity, identity.issuer]
         if any(len(word.split()) != 1 for word in words):
-            raise UsageError("An identity and its issuer are one word each")
+            raise UsageError("An identity and its issuer must be one word each")
         _add(self._identities, " ".join(words))
 
     def remove(self, owner: str) -> int:

@@ -31,7 +31,7 @@ def find_key(path: Path) -> Path:
     _program()
     found = path.expanduser()
     if not found.is_file():
-        raise NotFound(f"There is no key {found}", hint="make one with `ssh-keygen -t ed25519`")
+        raise NotFound(f"There is no key {found}", hint="create one with `ssh-keygen -t ed25519`")
     return found
 
 
@@ -53,7 +53,7 @@ def sign(key: Path, statement: bytes) -> str:
             raise UsageError(
                 f"ssh-keygen does not sign with {path}",
                 detail=done.stderr.decode("utf-8", "replace"),
-                hint="give a private key, or a public one whose private key the agent holds",
+                hint="pass a private key, or a public key whose private key is in the agent",
             )
         return signed.read_text(encoding="ascii")
 
@@ -89,7 +89,7 @@ def _program() -> str:
     found = shutil.which("ssh-keygen", path=os.environ.get("PATH"))
     if found is None:
         raise UsageError(
-            "Signatures by ssh keys need ssh-keygen, which is not installed",
+            "SSH signatures need ssh-keygen, which is not installed",
             hint="install OpenSSH (the package `openssh-client`)",
         )
     return found

@@ -46,13 +46,13 @@ def require_allowed_signer(ref: EnvRef, verdicts: list[SignatureVerdict]) -> Non
     if not verdicts:
         raise NotTrusted(
             f"{ref} is not signed, and a signature is required",
-            hint="ask its owner for `prime env upload --sign KEY`",
+            hint="ask its owner to sign it with `prime env upload --sign KEY`",
         )
     told = "\n".join(map(format_verdict, verdicts))
     raise NotTrusted(
-        f"{ref} has no signature of an allowed signer of `{ref.owner}`, and one is required",
+        f"{ref} has no signature by a trusted signer of `{ref.owner}`, and one is required",
         detail=told,
-        hint=f"if you know the signer: `prime env signers {ref.owner} --key KEY.pub`",
+        hint=f"if you trust the signer, run `prime env signers {ref.owner} --key KEY.pub`",
     )
 
 

@@ -228,11 +228,11 @@ def _disagreement(comparison: Comparison, adjusted: float, alpha: float) -> str 
 
 def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: int) -> str:
     over = f" (Holm over {together})" if together > 1 else ""
-    chance = f"equal runs would differ so much in {100 * adjusted:.3g} % of cases{over}"
+    chance = f"equal runs would differ this much in {100 * adjusted:.3g} % of cases{over}"
     if verdict != UNDECIDED:
         return f"{comparison.other.name} is {verdict} than {comparison.first.name}: {chance}"
     if not comparison.flips:
-        return f"{UNDECIDED}: no example earned more or less than in the other run"
+        return f"{UNDECIDED}: every example has the same reward in both runs"
     return f"{UNDECIDED}: {chance}"
 
 
@@ -240,6 +240,6 @@ def detectable_words(comparison: Comparison) -> str:
     """What difference as many examples would show, in words."""
     count = comparison.examples.compared
     if comparison.detectable is None:
-        return f"{count} examples do not show any difference reliably"
+        return f"{count} examples cannot reliably detect any difference"
     found = f"{comparison.detectable:.3f}"
-    return f"{count} examples show a difference of {found} in 80 of 100 cases"
+    return f"{count} examples detect a difference of {found} in 80 of 100 cases"

@@ -62,7 +62,7 @@ class PowerQuestion:
         """Raise UsageError for numbers that cannot be meant."""
         if (self.difference is None) == (self.examples is None):
             raise UsageError(
-                "Say either which difference or how many examples",
+                "Give either `--difference` or `--examples`",
                 hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
             )
         if self.difference is not None and not 0 < self.difference < math.inf:
@@ -117,7 +117,7 @@ def need_of_spread(
 
     if not wide:
         raise UsageError(
-            "Differences between the models do not vary by these numbers",
+            "With these numbers, differences between the models do not vary",
             hint="give an `--icc` or a `--correlation` below 1",
         )
 
@@ -134,8 +134,8 @@ def need_of_discordance(question: PowerQuestion, discordance: float, source: str
 
     if (question.rollouts or 1) > 1:
         raise UsageError(
-            "A discordance is the share of single rollouts that change, and does not tell what "
-            f"{question.rollouts} rollouts show",
+            "`--discordance` is about single rollouts, and cannot be used for "
+            f"{question.rollouts} rollouts",
             hint="give `--rate` and `--icc`, or runs with several rollouts of each example",
         )
     if question.difference is not None and question.difference > discordance:
@@ -160,7 +160,7 @@ def _need_of_shares(
 
     most = max(rate, 1 - rate)
     if question.difference is not None and question.difference > most:
-        raise UsageError(f"From a rate of {rate:g} nothing can change by {question.difference:g}")
+        raise UsageError(f"A rate of {rate:g} cannot change by {question.difference:g}")
 
     def shares(difference: float) -> Shares:
         other = rate + difference if rate + difference <= 1 else rate - difference
@@ -191,7 +191,7 @@ def need_of_pair(
     rollouts = question.rollouts or seen.rollouts
     if pairs.is_binary and rollouts == 1:
         if icc is not None:
-            raise UsageError("`--icc` plays no part in what single rollouts of two runs tell")
+            raise UsageError("`--icc` has no effect on single rollouts of two runs")
         changed = sum(difference != 0 for difference in pairs.differences)
         return need_of_discordance(question, changed / size, source)
     if not (_are_shares(first) and _are_shares(other)):

@@ -64,8 +64,8 @@ def match(sides: Sequence[Sequence[SavedRun]]) -> MatchedRuns:
         )
     if not couples:
         raise NotFound(
-            "The runs have no environment in common",
-            hint="see what is saved here with `prime eval list`",
+            "The runs have no common environment",
+            hint="list saved runs with `prime eval list`",
         )
     return MatchedRuns(couples, unmatched)
 

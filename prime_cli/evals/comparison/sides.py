@@ -141,9 +141,9 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
     unlike = len(shared) - len(alike)
     if unlike and not force:
         raise Conflict(
-            f"{unlike} of {len(shared)} examples of {other.run} ask something else than "
-            f"those of {first.run}",
-            hint="compare the others with `--force`",
+            f"{unlike} of {len(shared)} examples of {other.run} have other prompts than "
+            f"in {first.run}",
+            hint="compare the rest with `--force`",
         )
     means = {
         i: _means(first.examples[i], other.examples[i], errors_as_zero=errors_as_zero)
@@ -153,7 +153,7 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
     if not scored:
         raise Conflict(
             f"No example of {other.run} pairs with one of {first.run}",
-            hint=f"see what they hold with `prime eval show {other.run} --output jsonl`",
+            hint=f"list their rollouts with `prime eval show {other.run} --output jsonl`",
         )
     return Pairs(
         ids=list(scored),
@@ -188,7 +188,7 @@ def contents_differ(first: Side, other: Side) -> str | None:
 def _check_content(first: Side, other: Side) -> None:
     found = contents_differ(first, other)
     if found:
-        raise Conflict(found, hint="compare what is the same in both with `--force`")
+        raise Conflict(found, hint="compare the common examples with `--force`")
 
 
 def _agree(first: Example, other: Example) -> bool:

@@ -10,7 +10,7 @@ from prime_cli.evals.comparison.sides import Side
 from prime_cli.statistics.pairs import Pairs
 
 _SAME = 1e-12
-ALIKE_UNKNOWN = "How alike rollouts of one example are is not known"
+ALIKE_UNKNOWN = "The correlation of rollouts of one example is unknown"
 ALIKE_HINT = (
     "give `--icc`, from 0 (as unlike as rollouts of different examples) to 1 (always the same), "
     "or a RUN with several rollouts of each example"
@@ -72,7 +72,7 @@ def variation_of(side: Side, correlation: float, icc: float | None = None) -> Va
     if max(rewards) - min(rewards) <= _SAME:
         raise UsageError(
             f"All rewards of run {side.run} are the same",
-            hint="give the numbers: `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
+            hint="give numbers instead: `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
         )
     if within is None and icc is None:
         raise UsageError(f"{ALIKE_UNKNOWN}: run {side.run} has one of each", hint=ALIKE_HINT)
@@ -125,12 +125,12 @@ def variation_of_pair(
 def _no_variation(first: Side, other: Side, difference: float) -> UsageError:
     runs = f"runs {first.run} and {other.run}"
     hint = (
-        "give how much would change, as in `prime eval power --discordance 0.2 --difference 0.1` "
+        "give the variance, as in `prime eval power --discordance 0.2 --difference 0.1` "
         "for rewards of 0 and 1 or `--sd` for others, or two runs that differ"
     )
     if abs(difference) <= _SAME:
         return UsageError(
-            f"No example differs between {runs}, so nothing can be planned from them", hint=hint
+            f"No example differs between {runs}, so they cannot be used for planning", hint=hint
         )
     return UsageError(
         f"Every example differs by {difference:+.3g} between {runs}, which does not tell how "

@@ -25,11 +25,11 @@ def check_range(run: ProbeRun) -> Check:
     rows = _rows(run)
     broken = [key[0] for key, row in rows.items() if is_not_a_number(row)]
     if broken:
-        words = f"The reward is no finite number on {named(broken)}"
-        return failed("range", words, "see what it divides by", examples=broken)
+        words = f"The reward is not finite on {named(broken)}"
+        return failed("range", words, "check for a division by zero", examples=broken)
     rewards = {key: row.reward for key, row in rows.items() if row.reward is not None}
     if not rewards:
-        return skipped("range", "There are no rewards to look at")
+        return skipped("range", "There are no rewards to check")
     scale = scale_of(run)
     if scale.relative:
         return passed("range", "Rewards are relative to a group, and finite")
@@ -45,7 +45,7 @@ def check_range(run: ProbeRun) -> Check:
     if outside:
         source = "its weights allow" if scale.known else "is usual"
         words = f"{words}, outside the {scale} that {source}, on {named(outside)}"
-        step = "let each reward function stay between 0 and 1, and put the scale into its weight"
+        step = "keep each reward function between 0 and 1, and scale it by its weight"
         return warned("range", words, step, examples=outside, **evidence)
     return passed("range", f"{words}, within {scale}", **evidence)
 
@@ -56,7 +56,7 @@ def check_errors(run: ProbeRun) -> Check:
     if not rows:
         if any(map(asks_judge, run.rows.values())):
             return skipped("errors", "Not all checked: rewards need another model (`--judges`)")
-        return passed("errors", "Its code raised for no answer")
+        return passed("errors", "Its code raised no errors")
     first = next(row.error for row in rows.values() if row.error is not None)
     examples = [example for example, _ in rows]
     words = (
@@ -64,7 +64,7 @@ def check_errors(run: ProbeRun) -> Check:
         f"{first.type}: {first.message}"
     )
     evidence = {"count": len(rows), "examples": examples, "probes": _probes(rows)}
-    step = "a model may say anything: make the code take it"
+    step = "models can answer anything: handle such answers"
     if golden_form(run) in {probe for _, probe in rows}:
         return failed("errors", words, step, **evidence)
     return warned("errors", words, step, **evidence)
@@ -74,12 +74,12 @@ def check_ends(run: ProbeRun) -> Check:
     """`ends`: a conversation ends, whatever the model says."""
     rows = {key: row for key, row in _rows(run).items() if never_ends(row)}
     if not rows:
-        return passed("ends", "Every conversation came to its end")
+        return passed("ends", "Every conversation ended")
     words = (
         f"{len(rows)} rollouts did not end within {MOST_TURNS} answers or the time for one "
         f"(`--timeout`): {', '.join(_probes(rows))}"
     )
-    step = "give the environment `max_turns`, or a condition that ends it"
+    step = "set `max_turns`, or add a stop condition"
     evidence = {"count": len(rows), "examples": [example for example, _ in rows]}
     if golden_form(run) in {probe for _, probe in rows}:
         return failed("ends", words, step, **evidence)
@@ -99,9 +99,9 @@ def check_agreement(first: ProbeRun, second: ProbeRun) -> Check:
         )
         return failed(
             "repeat",
-            f"The same answers got other rewards the second time on {named(torn)}: "
+            f"The same answers got different rewards the second time on {named(torn)}: "
             f"{_shown(reward)} and {_shown(again)} on example {example}",
-            "a reward must not depend on chance, the clock or other rollouts",
+            "rewards must not depend on chance, the clock or other rollouts",
             examples=torn,
             compared=len(pairs),
         )

@@ -88,7 +88,7 @@ def check_environment(
     try:
         subject = obtain_environment(located, lookup, context.progress)
     except EnvironmentFailed as error:
-        build = failed("build", error.message, error.hint or "see what the build backend says")
+        build = failed("build", error.message, error.hint or "see the build backend's output")
         report = _report(str(located), [build], wheel_sha256=None)
         return CheckResult(report, error)
     allowed = lookup.env_vars.get(subject.environment.slug, ())
@@ -129,7 +129,7 @@ class _Checking:
         try:
             interpreter, first, second = self._sound()
         except EnvironmentFailed as error:
-            step = error.hint or "see the cause with `prime eval run … -m builtin/echo -n 1`"
+            step = error.hint or "find the cause with `prime eval run … -m builtin/echo -n 1`"
             checks["load"] = failed("load", error.message, step)
             return self._closed(checks, error)
         checks["load"] = loaded(interpreter, first)
@@ -194,7 +194,7 @@ class _Checking:
         """The report in the order of the checks; those that were not reached are skipped."""
         ordered = [checks.get(name) or skipped(name, "Not reached") for name in ORDER]
         wanted = [
-            skipped(check.id, "Left out, as [tool.prime.check] says")
+            skipped(check.id, "Skipped by [tool.prime.check]")
             if check.id in self._declaration.skip and check.id not in ("build", "load")
             else check
             for check in ordered

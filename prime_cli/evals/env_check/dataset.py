@@ -27,8 +27,8 @@ def check_fingerprint(first: ProbeRun, second: ProbeRun) -> Check:
     if one != other:
         return failed(
             "data",
-            "Two processes loaded different examples, so that no run can be repeated or resumed",
-            "give every shuffle and sample a fixed seed, and sort what comes from a set",
+            "Two processes loaded different examples, so runs cannot be repeated or resumed",
+            "use a fixed seed for every shuffle and sample, and sort sets",
             fingerprints=[one, other],
         )
     return passed("data", "Two processes loaded the same examples", fingerprint=one)
@@ -41,8 +41,8 @@ def _check_count(survey: Survey) -> Check:
     if count < FEWEST:
         return warned(
             "examples",
-            f"{words}: too few to tell two models apart",
-            "add some; `prime eval power` says how many a comparison needs",
+            f"{words}: too few to compare two models",
+            "add some; compute the required number with `prime eval power`",
             examples=count,
             answered=answered,
         )
@@ -55,11 +55,11 @@ def _check_prompts(survey: Survey) -> Check:
         return failed(
             "prompts",
             f"{_share(count, survey)} with an empty prompt: {named(survey.named['empty'])}",
-            "see what the dataset holds there",
+            "check the dataset there",
             count=count,
             examples=survey.named["empty"],
         )
-    return passed("prompts", "Every prompt asks something")
+    return passed("prompts", "No prompt is empty")
 
 
 def _check_duplicates(survey: Survey) -> Check:
@@ -67,9 +67,9 @@ def _check_duplicates(survey: Survey) -> Check:
     if torn:
         return warned(
             "duplicates",
-            f"{_share(torn, survey)} with the prompt of another one and another answer: "
+            f"{_share(torn, survey)} with the same prompt as another but a different answer: "
             f"{named(survey.named['conflicts'])}",
-            "one of the two answers cannot be right: drop it, or let the prompts differ",
+            "remove the wrong answer, or make the prompts different",
             conflicts=torn,
             duplicates=repeated,
             examples=survey.named["conflicts"],
@@ -77,13 +77,13 @@ def _check_duplicates(survey: Survey) -> Check:
     if repeated:
         return warned(
             "duplicates",
-            f"{_share(repeated, survey)} with the content of an earlier one: "
+            f"{_share(repeated, survey)} identical to an earlier one: "
             f"{named(survey.named['duplicates'])}",
-            "drop them: they count twice and tell nothing more",
+            "remove them: they add no information",
             duplicates=repeated,
             examples=survey.named["duplicates"],
         )
-    return passed("duplicates", "No example repeats another one")
+    return passed("duplicates", "No duplicate examples")
 
 
 def _check_leaks(survey: Survey) -> Check:
@@ -93,14 +93,14 @@ def _check_leaks(survey: Survey) -> Check:
             "leaks",
             f"{_share(count, survey)} with the answer word for word in the prompt: "
             f"{named(survey.named['leaks'])}",
-            "leave it out, unless to find it there is the task",
+            "remove it, unless finding it is the task",
             count=count,
             examples=survey.named["leaks"],
         )
     if survey.answered == 0:
-        return passed("leaks", "There are no answers to look for")
+        return passed("leaks", "There are no answers to search for")
     words = (
-        "No prompt holds its answer"
+        "No prompt contains its answer"
         if not count
         else f"{_share(count, survey)} with the answer in the prompt"
     )

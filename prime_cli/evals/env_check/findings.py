@@ -86,5 +86,5 @@ def require_passed(report: CheckReport, *, strict: bool = False) -> None:
         plural = "checks" if len(names) > 1 else "check"
         raise GateFailed(
             f"{report.environment} does not pass {len(names)} {plural}: {', '.join(names)}",
-            hint="what each of them looks at is in docs/environments.md",
+            hint="docs/environments.md describes each check",
         )

@@ -65,16 +65,16 @@ def check_network(runs: tuple[ProbeRun, ...], declaration: Declaration) -> Check
         listed = ", ".join(f'"{host}"' for host in undeclared[:3])
         return failed(
             "network",
-            f"Rollouts asked for {', '.join(undeclared)}, which the project does not declare",
-            f"declare it below [tool.prime]: `network = [{listed}]`, or do without",
+            f"Rollouts contacted {', '.join(undeclared)}, which the project does not declare",
+            f"declare it below [tool.prime]: `network = [{listed}]`, or remove the access",
             rollout=asked,
             load=loading,
         )
     told = f", loading for {', '.join(loading)}" if loading else ""
     if asked:
-        words = f"Rollouts asked for {', '.join(asked)}, as declared{told}"
+        words = f"Rollouts contacted {', '.join(asked)}, as declared{told}"
         return passed("network", words, rollout=asked, load=loading)
-    return passed("network", f"Rollouts asked for no host{told}", load=loading)
+    return passed("network", f"Rollouts contacted no host{told}", load=loading)
 
 
 def _hosts_reached(runs: tuple[ProbeRun, ...], phase: str) -> list[str]:

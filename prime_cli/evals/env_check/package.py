@@ -42,8 +42,8 @@ def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
     if missing:
         return warned(
             "metadata",
-            f"There is no {' and no '.join(missing)}",
-            "add it below `[project]` in pyproject.toml",
+            f"It has no {' and no '.join(missing)}",
+            "add it to `[project]` in pyproject.toml",
             missing=missing,
         )
     return passed("metadata", f"It has {', '.join(there)}")
@@ -55,7 +55,7 @@ def check_dependencies(facts: WheelFacts) -> Check:
         normalize_name(each.name): each for each in map(_requirement, facts.requires_dist) if each
     }
     library = found.pop(LIBRARY, None)
-    step = f'write it as in `"{LIBRARY}>=0.1.14,<0.4"` below `dependencies`'
+    step = f'add `"{LIBRARY}>=0.1.14,<0.4"` to `dependencies`'
     if library is None:
         return warned("dependencies", f"`{LIBRARY}` is not among its requirements", step)
     free = sorted(
@@ -68,7 +68,7 @@ def check_dependencies(facts: WheelFacts) -> Check:
         sentence = f"`{LIBRARY}{library.specifier}` has no {missing} bound, and its API changes"
         return warned("dependencies", sentence, step, unbounded=[LIBRARY, *free])
     if free:
-        sentence = f"Any version of {', '.join(f'`{name}`' for name in free)} would do"
+        sentence = f"Any version of {', '.join(f'`{name}`' for name in free)} is accepted"
         return warned("dependencies", sentence, "give each a lower bound", unbounded=free)
     others = f", and {len(found)} others have bounds too" if found else ""
     return passed("dependencies", f"It requires `{LIBRARY}{library.specifier}`{others}")
@@ -91,7 +91,7 @@ def check_secrets(
         )
     if wanted:
         return passed("secrets", f"{', '.join(wanted)} set", declared=wanted)
-    return passed("secrets", "It declares no keys of its own")
+    return passed("secrets", "It declares no keys")
 
 
 def _missing_bounds(requirement: Requirement) -> str:

@@ -107,16 +107,16 @@ POOR: Mapping[str, tuple[str, tuple[Probe, ...]]] = {
 }
 """Id of a check: how its answers are called, and the probes that give them."""
 
-_ORACLE = "give the environment a function `oracle(messages, *, answer, info)`"
-_JUDGE = "the rewards need another model, which a check calls only with `--judges`"
+_ORACLE = "define a function `oracle(messages, *, answer, info)`"
+_JUDGE = "the rewards call another model; allow it with `--judges`"
 
 
 def check_gold(run: ProbeRun) -> Check:
     """`gold`: gold answers get the highest reward there is."""
     golden = golden_examples(run)
     if not golden:
-        words = "No example has an answer and there is no oracle: that a good one is paid cannot be"
-        return warned("gold", f"{words} checked", _ORACLE)
+        words = "No example has an answer and there is no oracle, so good answers are untested"
+        return warned("gold", words, _ORACLE)
     form = golden_form(run)
     rewards = {e: reward for e, reward in run.rewards(form).items() if e in golden}
     if not rewards:
@@ -159,7 +159,7 @@ def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: Pr
         step = "see why with `prime eval run … -m builtin/oracle`"
         step += "" if has_oracle(run) else f"; if answers need a form of their own, {_ORACLE}"
         return failed("gold", words, step, examples=below, **evidence)
-    step = "if more cannot be had, let the weights of the rewards add up to what can"
+    step = "if no more is possible, lower the weights of the rewards"
     return warned("gold", words, step, examples=below, **evidence)
 
 
@@ -174,8 +174,10 @@ def _judge_within_groups(run: ProbeRun, rewards: dict[int, float]) -> Check:
         )
     ]
     if beaten:
-        words = f"A poor answer is paid more than the gold one of its group in {named(beaten)}"
-        return failed("gold", words, "see what the group's reward compares", examples=beaten)
+        words = (
+            f"A poor answer has a higher reward than the gold one of its group in {named(beaten)}"
+        )
+        return failed("gold", words, "check what the group's reward compares", examples=beaten)
     return passed("gold", "Gold answers are the best of their groups")
 
 
@@ -218,13 +220,13 @@ def _judge_poor(
     words = f"{called} get {mine:g} on average, gold ones {theirs:g}"
     if share > HALF:
         return failed(
-            name, words, "a reward must tell them apart: see what it compares", **evidence
+            name, words, "a reward must distinguish them: check what it compares", **evidence
         )
     if equal:
         words = f"{words}, and as much as the gold one on {named(equal)}"
-        return warned(name, words, "see why these examples are paid", **evidence)
+        return warned(name, words, "check why these examples are rewarded", **evidence)
     if share > QUARTER:
-        step = "what is paid for form alone should be little"
+        step = "reward form alone only a little"
         return warned(name, words, step, **evidence)
     return passed(name, words, **evidence)
 

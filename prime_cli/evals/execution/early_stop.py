@@ -99,8 +99,7 @@ def first_wave_failure(
     kind = _CLASS_OF_TYPE.get(failure.type, default) if default is Unreachable else default
     first = scrub.text(failure.message).strip().partition("\n")[0]
     look = (
-        f"see one with `prime eval show {run_id} --errors`; with `--no-fail-fast` a run goes on "
-        "all the same"
+        f"see one with `prime eval show {run_id} --errors`; continue anyway with `--no-fail-fast`"
     )
     return kind(
         f"The first {size} rollouts all ended in the same error: {failure.type}: {first}",

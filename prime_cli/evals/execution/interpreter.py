@@ -52,7 +52,7 @@ def choose_interpreter(
             plan, subject, cwd=context.cwd, environ=context.environ, progress=context.progress
         )
     if found is not None:
-        context.progress.say(f"Running in {found.python.parent.parent}, which has this very wheel")
+        context.progress.say(f"Running in {found.python.parent.parent}, which has the same wheel")
         return found
     return prepare_interpreter(
         subject.package,
@@ -100,7 +100,7 @@ def workspace_interpreter(
         return None
     altered = next(altered_files(own), None)
     if altered is not None:
-        (progress or Silent()).say(f"{workspace.folder} is not used: {altered} was edited there")
+        (progress or Silent()).say(f"{workspace.folder} is not used: {altered} was edited")
         return None
     return Interpreter(
         python=workspace.python,

@@ -17,12 +17,12 @@ def announce_agents(agents: Sequence[AgentInfo], progress: Progress, *, sandbox:
         progress.say(
             f"{_names(moved)} {'runs' if len(moved) == 1 else 'run'} "
             f"{'in the sandbox' if sandbox else 'on this machine'}, not in the runtime "
-            f"`{moved[0].instead_of}`, which verifiers takes by default"
+            f"`{moved[0].instead_of}`, the default of verifiers"
         )
     exposed = [agent for agent in agents if agent.runs_commands and agent.runtime == "subprocess"]
     if exposed and not sandbox:
         progress.warn(
-            f"The model may run commands on this machine, as you: {_harnesses(exposed)}",
+            f"The model may run commands on this machine as you: {_harnesses(exposed)}",
             hint="isolate it with `--sandbox`, or choose a runtime: "
             f'`-x \'{{"{exposed[0].name}": {{"runtime": {{"type": "docker"}}}}}}\'`',
         )
@@ -34,9 +34,7 @@ def _names(agents: Sequence[AgentInfo]) -> str:
 
 
 def _harnesses(agents: Sequence[AgentInfo]) -> str:
-    return ", ".join(
-        f"`{agent.name}` is played by the harness `{agent.harness}`" for agent in agents
-    )
+    return ", ".join(f"`{agent.name}` uses the harness `{agent.harness}`" for agent in agents)
 
 
 TICK_SECONDS = 1.0

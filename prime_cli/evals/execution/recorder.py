@@ -77,7 +77,7 @@ class EventFilter:
 
     def _refused(self, what: str) -> EnvironmentFailed:
         return EnvironmentFailed(
-            f"`{self._plan.environment.name}` reported what was not requested: {what[:200]}",
+            f"`{self._plan.environment.name}` reported something not requested: {what[:200]}",
             hint="its code writes to the worker's event pipe: do not trust it",
         )
 

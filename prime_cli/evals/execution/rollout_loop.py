@@ -200,7 +200,7 @@ class RolloutLoop:
                 ),
             )
         if work is not None:
-            self._progress.warn(f"{death.message}: it is started again", hint=death.hint)
+            self._progress.warn(f"{death.message}; restarting it", hint=death.hint)
         return work
 
     async def _stop(self) -> None:

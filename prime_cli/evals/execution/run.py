@@ -92,9 +92,9 @@ def _what_is_there(summary: Summary) -> str:
         return f"all of {summary.run_id} has scores"
     count = summary.counts.errored
     noun = (
-        "rollout ended in an error, and stays"
+        "rollout ended in an error, which stays"
         if count == 1
-        else "rollouts ended in an error, and stay"
+        else "rollouts ended in an error, which stay"
     )
     return f"{count} {noun} as answered; `--retry-errors` asks again"
 
@@ -132,7 +132,7 @@ def run_with(
     if cache is not None:
         cache.prune()
         if cache.trouble is not None:
-            context.progress.warn(f"Not all answers could be kept: {cache.trouble}")
+            context.progress.warn(f"Not all responses could be cached: {cache.trouble}")
     return EvalResult(folder, summary, plan, signal)
 
 

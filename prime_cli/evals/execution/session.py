@@ -121,7 +121,7 @@ class SessionRunner:
         saved = SavedAnswers(self.setup.folder, work.to_score)
         count = len(work.to_score)
         noun = "answer that was" if count == 1 else "answers that were"
-        progress.say(f"{count} {noun} saved will be scored again; the model is not asked for them")
+        progress.say(f"{count} {noun} saved will be scored again; the model is not called for them")
         saved.write()
         try:
             yield saved

@@ -145,7 +145,7 @@ _HARNESS_HINT = (
     "its packages are fetched once, by uv: run it once with a network, or choose another harness, "
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
-_DATA_HINT = "where the environment shuffles without a seed, set one with `-a` and start a new run"
+_DATA_HINT = "if the environment shuffles without a seed, set one with `-a` and start a new run"
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -184,9 +184,9 @@ def failure_of(
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
         return LoadFailed(sentence, hint=asked or _network_hint(plan), detail=detail)
     if end.stage == "data":
-        earlier = "that the run had" if again else "that this run began with"
+        earlier = "that the run had" if again else "that this run started with"
         return Conflict(
-            f"The data set is not the one {earlier}: {first}",
+            f"The dataset is not the one {earlier}: {first}",
             hint="`--force` uses the current data" if again else _DATA_HINT,
         )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", hint=asked, detail=detail)

@@ -55,8 +55,8 @@ GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", "PRIME_API_KEY"})
 """Declaring these does not allow them: the gateway stands in for two, the last is a hub's."""
 
 _WITH_ITS_OWN = {
-    STAND_IN: ": clients that name no other address still call the gateway",
-    "OPENAI_BASE_URL": ": clients that name no other address call it past the gateway, uncounted",
+    STAND_IN: ": clients without another URL still call the gateway",
+    "OPENAI_BASE_URL": ": clients without another URL bypass the gateway and are not counted",
 }
 
 
@@ -129,7 +129,7 @@ def passed_keys(
         if plan.sandbox:
             progress.warn(
                 f"The environment asks for {name}, which the sandbox does not pass on",
-                hint=f"let it read the key with `--env-var {name}`",
+                hint=f"allow the key with `--env-var {name}`",
             )
             continue
         progress.say(f"The environment asks for {name} and can read it")
@@ -207,7 +207,7 @@ def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None
         progress.warn(
             f"`--only-gateway` refuses what Python connects to and no more: {why}. Not seen are "
             "programs that the environment starts, and libraries in C",
-            hint="on Linux, install bubblewrap: it takes the network from all of them",
+            hint="on Linux, install bubblewrap, which covers all of these",
         )
     return found
 
@@ -217,7 +217,7 @@ def with_gateway(walls: Isolation | None, socket: Path | None) -> Isolation | No
     if walls is None:
         return None
     if socket is None:
-        raise InternalError("A sandbox needs the gateway's socket, and there is none")
+        raise InternalError("A sandbox needs the gateway's socket, which does not exist")
     return walls.with_socket(socket)
 
 

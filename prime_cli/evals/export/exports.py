@@ -48,8 +48,8 @@ def format_for(out: Path | None, wanted: Format | None) -> Format:
     endings = {".html": Format.HTML, ".htm": Format.HTML, ".csv": Format.CSV, "": Format.HF}
     if out.suffix.lower() not in endings and not out.is_dir():
         raise UsageError(
-            f"`{out.name}` does not say what to write",
-            hint="end it in .html or .csv, or add `--to hf` for a folder",
+            f"`{out.name}` has an unknown suffix",
+            hint="use .html or .csv, or add `--to hf` for a folder",
         )
     return endings.get(out.suffix.lower(), Format.HF)
 
@@ -127,8 +127,8 @@ def _check_place(out: Path, form: Format, *, force: bool) -> None:
     with storage_errors(out):
         taken = any(out.iterdir()) if out.is_dir() else out.exists()
     if form is not Format.HF and out.is_dir():
-        raise UsageError(f"{out} is a folder", hint=f"name a file in it, ending in .{form}")
+        raise UsageError(f"{out} is a folder", hint=f"pass a .{form} file in it")
     if taken and form is Format.HF and not out.is_dir():
         raise UsageError(f"{out} is a file", hint="name a folder")
     if taken and not force:
-        raise Conflict(f"{out} is there already", hint="overwrite it with `--force`")
+        raise Conflict(f"{out} already exists", hint="overwrite it with `--force`")

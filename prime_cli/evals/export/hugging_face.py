@@ -37,7 +37,7 @@ def require_pushing(environ: Mapping[str, str], *, offline: bool) -> None:
         raise Offline("The Hugging Face Hub cannot be reached offline", hint="leave out `-H`")
     if not _token(environ):
         raise NotLoggedIn(
-            "There is no key for the Hugging Face Hub",
+            "No key for the Hugging Face Hub",
             hint="set HF_TOKEN, or log in with `hf auth login`",
         )
 
@@ -107,8 +107,8 @@ def _told(name: str) -> Iterator[None]:
         yield
     except HFValidationError as error:
         raise UsageError(
-            f"`{name}` is no name of a data set: {error}",
-            hint="name it as in `-D me/wordle-gpt`",
+            f"`{name}` is not a valid dataset name: {error}",
+            hint="use a name such as `-D me/wordle-gpt`",
         ) from error
     except HfHubHTTPError as error:
         raise _refusal(name, error) from error
@@ -116,7 +116,7 @@ def _told(name: str) -> Iterator[None]:
         if isinstance(error, OSError) or _is_of_transport(error):
             raise Unreachable(
                 f"The Hugging Face Hub was not reached: {error}",
-                hint="push it again when the Hub answers",
+                hint="push it again later",
             ) from error
         raise
 
@@ -130,7 +130,7 @@ def _refusal(name: str, error: Exception) -> PrimeError:
     told = " ".join(str(error).split())
     if status in _REFUSED:
         return NotAllowed(
-            f"The Hugging Face Hub does not let this key write {name}: {told}",
-            hint="use a key with the right to write, in HF_TOKEN",
+            f"The Hugging Face Hub does not allow this key to write {name}: {told}",
+            hint="set HF_TOKEN to a key with write access",
         )
-    return Unreachable(f"The Hugging Face Hub did not take {name}: {told}")
+    return Unreachable(f"The Hugging Face Hub rejected {name}: {told}")

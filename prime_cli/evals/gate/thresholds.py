@@ -51,11 +51,11 @@ def check_limits(fail_under: float | None, max_drop: float | None, baseline: str
     """Raise UsageError for limits that cannot be meant."""
     if (max_drop is None) != (baseline is None):
         raise UsageError(
-            "`--baseline` and `--max-drop` need each other",
+            "`--baseline` and `--max-drop` require each other",
             hint="as in `--baseline 1f2e3d4c --max-drop 0.02`",
         )
     if max_drop is not None and not 0 <= max_drop < math.inf:
-        raise UsageError(f"`--max-drop {max_drop}` is not a drop: give 0 or more")
+        raise UsageError(f"`--max-drop {max_drop}` is not a drop: it must be 0 or more")
     if fail_under is not None and not math.isfinite(fail_under):
         raise UsageError(f"`--fail-under {fail_under}` is not a reward")
 
@@ -131,8 +131,8 @@ def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:
         return _on_hub(hub(), name)
     except NotFound as error:
         raise NotFound(
-            f"There is no run `{name}` here and no such evaluation on the hub",
-            hint="see the saved runs with `prime eval list`",
+            f"No local run `{name}`, and no such evaluation on the hub",
+            hint="list saved runs with `prime eval list`",
         ) from error
 
 

@@ -155,7 +155,7 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
         if prices.price_of(member) is None:
             raise UsageError(
                 unpriced(member),
-                hint=f"write its price into {own_path()}, or cap tokens: `--token-budget 1000000`",
+                hint=f"add its price to {own_path()}, or limit tokens: `--token-budget 1000000`",
             )
 
 
@@ -181,7 +181,7 @@ def check_cap(summary: Summary, plan: EvalPlan) -> None:
 
 def partial_at_cap(reason: str, run_id: str, plan: EvalPlan) -> PartialResult:
     """What a run that a cap has stopped ends with."""
-    return PartialResult(reason, hint=f"go on with `{_with_more(run_id, plan, reason)}`")
+    return PartialResult(reason, hint=f"continue with `{_with_more(run_id, plan, reason)}`")
 
 
 def _with_more(run_id: str, plan: EvalPlan, reason: str) -> str:

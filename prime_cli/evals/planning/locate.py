@@ -78,7 +78,7 @@ def locate(
         return local
     locked = locked_ref(text, lookup.cwd) if obey_lock else None
     if locked is not None:
-        progress.say(f"`{text}` is {locked}, as prime.lock says; `@latest` takes the newest")
+        progress.say(f"`{text}` is {locked}, from prime.lock; use `@latest` for the newest")
         return locked
     return resolve_name(lookup.hub(), text, progress=progress)
 

@@ -112,7 +112,7 @@ def read_env_file(path: Path) -> dict[str, str | None]:
     from dotenv.parser import parse_stream
 
     if not path.is_file():
-        raise NotFound(f"There is no file {path}", hint="name a file of lines `NAME=VALUE`")
+        raise NotFound(f"There is no file {path}", hint="pass a file with lines `NAME=VALUE`")
     with storage_errors(path):
         content = path.read_bytes()
     try:

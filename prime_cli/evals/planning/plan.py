@@ -137,7 +137,7 @@ def _check(plan: EvalPlan) -> None:
             hint="add `--sandbox`, or omit it",
         )
     if plan.allow_net and plan.only_gateway:
-        raise UsageError("`--allow-net` and `--only-gateway` exclude each other")
+        raise UsageError("`--allow-net` and `--only-gateway` are mutually exclusive")
     if plan.max_cost is not None and not 0 < plan.max_cost < math.inf:
         raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
     if plan.token_budget is not None and plan.token_budget < 1:

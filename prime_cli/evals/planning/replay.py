@@ -36,7 +36,7 @@ def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalReq
         return replace(request, num_examples=examples, rollouts_per_example=rollouts)
     raise UsageError(
         f"`{recording.model}` has {recording.examples} examples x {recording.rollouts} rollouts, "
-        f"and {examples} x {rollouts} are asked for",
+        f"and {examples} x {rollouts} were requested",
         hint=f"use at most `-n {recording.examples} -r {recording.rollouts}`, or omit both",
     )
 

@@ -60,7 +60,7 @@ class EvalRequest:
         metavar="MODEL", plan="model", computed=True, suite=("model", "endpoint_id")
     )] = None
     num_examples: Annotated[int | None, Flag(
-        "Examples to use; -1 is all.", names=("--num-examples", "-n"), show_default="5",
+        "Number of examples; -1 means all.", names=("--num-examples", "-n"), show_default="5",
         plan="num_examples", worker="n"
     )] = None
     rollouts_per_example: Annotated[int | None, Flag(
@@ -85,7 +85,7 @@ class EvalRequest:
         computed=True
     )] = None
     sampling: Annotated[dict[str, Any] | None, Flag(
-        "Sampling; wins over -t and -T.", names=("--sampling-args", "-S"), metavar="JSON",
+        "Sampling parameters; override -t and -T.", names=("--sampling-args", "-S"), metavar="JSON",
         panel=_MODEL, parse=_json("-S/--sampling-args"), plan="sampling", computed=True,
         worker="sampling"
     )] = None
@@ -136,7 +136,7 @@ class EvalRequest:
         panel=_ENVIRONMENT, plan="independent_scoring", worker="independent_scoring"
     )] = False
     max_retries: Annotated[int, Flag(
-        "Retries of a rollout without an answer.", panel=_LIMITS, plan="max_retries",
+        "Retries for rollouts without an answer.", panel=_LIMITS, plan="max_retries",
         fixed=False, worker="max_retries"
     )] = 0
     max_error_rate: Annotated[float, Flag(
@@ -155,17 +155,17 @@ class EvalRequest:
         fixed=False, suite=()
     )] = None
     call_timeout: Annotated[int | None, Flag(
-        "Deadline of one try of a model call.", metavar="SPAN", show_default="30m",
+        "Deadline for one attempt at a model call.", metavar="SPAN", show_default="30m",
         panel=_LIMITS, parse=_span("--call-timeout"), plan="deadlines", computed=True,
         fixed=False
     )] = None
     score_timeout: Annotated[int | None, Flag(
-        "Deadline of scoring a rollout.", metavar="SPAN",
-        show_default="1h, or 10m where it never awaits", panel=_LIMITS,
+        "Deadline for scoring a rollout.", metavar="SPAN",
+        show_default="1h, or 10m if it never awaits", panel=_LIMITS,
         parse=_span("--score-timeout"), plan="deadlines", computed=True, fixed=False
     )] = None
     rollout_timeout: Annotated[int | None, Flag(
-        "Deadline of a whole rollout.", names=("--rollout-timeout", "--timeout"), metavar="SPAN",
+        "Deadline for a whole rollout.", names=("--rollout-timeout", "--timeout"), metavar="SPAN",
         show_default="6h", panel=_LIMITS, parse=_span("--rollout-timeout"), plan="deadlines",
         computed=True, fixed=False, suite=("rollout_timeout", "timeout")
     )] = None

@@ -59,8 +59,8 @@ def warn_of_uncounted(
         more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
         named = ", ".join(map(str, found[:_MOST_NAMED])) + more
         progress.warn(
-            f"The environment builds clients of its own, whose calls no cap counts: {named}",
-            hint="`--only-gateway` refuses such calls",
+            f"The environment creates its own clients, whose calls no cap counts: {named}",
+            hint="refuse such calls with `--only-gateway`",
         )
 
 

@@ -48,7 +48,7 @@ def obtain_same_environment(
         found, why = _try(Path(environment.path), lookup, progress)
     if found is not None and (force or found.environment.sha256 == environment.sha256):
         return found
-    now = found.environment.sha256[:12] if found is not None else f"not to be had{why}"
+    now = found.environment.sha256[:12] if found is not None else f"not available{why}"
     raise Conflict(
         f"Run {run_id} cannot be repeated: its environment has changed",
         detail=f"environment: {environment.title}\n"
@@ -94,7 +94,7 @@ def find_lock(
         return None
     raise Conflict(
         f"Run {manifest.run_id} cannot be repeated: its package list is lost",
-        detail=f"packages: were {wanted[:12]}, which is neither in its folder nor kept here",
+        detail=f"packages: were {wanted[:12]}, which is neither in its folder nor cached",
         hint="`--force` uses the packages that resolve today",
     )
 

@@ -74,8 +74,8 @@ def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) ->
     named = request.base_url or request.provider or request.endpoints_path or request.model
     if plan.endpoint != was and not named:
         raise UsageError(
-            f"{source.name} was made at {was}, where your key is not sent unasked",
-            hint=f"name that endpoint with `-b {was} -k VARIABLE`, or another one",
+            f"{source.name} was made at {was}; prime does not send your key there without asking",
+            hint=f"give that endpoint with `-b {was} -k VARIABLE`, or another one",
         )
 
 

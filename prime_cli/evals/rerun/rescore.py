@@ -125,12 +125,12 @@ def rescore_in(
     selection = select_rollouts(source, changes.examples)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:
-        context.progress.say("The environment goes through the saved turns once more")
+        context.progress.say("The environment replays the saved turns")
     recording = None
     if not is_direct:
         if source.folder is None:
             raise UsageError(
-                f"The turns of {source.name} are on the hub, and are replayed from this disk",
+                f"The turns of {source.name} are on the hub; only local ones can be replayed",
                 hint=f"save it here with `prime eval get {source.name}`",
             )
         recording = replace(

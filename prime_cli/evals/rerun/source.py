@@ -67,8 +67,8 @@ def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
         detail = hub().evaluations.get(name)
     except NotFound as error:
         raise NotFound(
-            f"There is no run `{name}` here and no such evaluation on the hub",
-            hint="see the saved runs with `prime eval list`",
+            f"No local run `{name}`, and no such evaluation on the hub",
+            hint="list saved runs with `prime eval list`",
         ) from error
     manifest = manifest_of(detail)
     if manifest is None:
@@ -78,7 +78,7 @@ def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
 
 def _foreign(what: str) -> UsageError:
     return UsageError(
-        f"{what} was not made by prime, and does not say with which packages and data",
+        f"{what} was not made by prime and does not record its packages and data",
         hint="run it again with `prime eval run`, or replay it with `-m builtin/replay:RUN`",
     )
 
@@ -144,7 +144,7 @@ def select_rollouts(source: RerunSource, examples: frozenset[int] | None) -> Res
     if not scored:
         raise NotFound(
             f"No completion of run {source.name} can be scored",
-            hint=f"see what it has with `prime eval show {source.name} --errors`",
+            hint=f"list its errors with `prime eval show {source.name} --errors`",
         )
     size = source.manifest.examples or 1 + max(example for example, _ in scored)
     size = max(size, 1 + max(example for example, _ in told))

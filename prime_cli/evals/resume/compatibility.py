@@ -158,7 +158,7 @@ def require_headers(was: EvalPlan, now: EvalPlan) -> None:
 def _content_hint(plan: EvalPlan) -> str:
     place = plan.environment.path
     if place is None:
-        return f"name that version: `{plan.environment.title}`"
+        return f"use that version: `{plan.environment.title}`"
     return f"restore {place} to what it was, or start a new run"
 
 

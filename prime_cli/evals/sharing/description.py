@@ -134,15 +134,17 @@ def _of_official(
     slug = facts.ref.partition("@")[0]
     if not is_reference(slug):
         raise UsageError(
-            f"The run does not say which environment of the hub `{slug}` is",
-            hint="name it with `--env owner/name`",
+            f"The run does not record which environment of the hub `{slug}` is",
+            hint="give it with `--env owner/name`",
         )
     ref = EnvRef.parse(slug)
     if facts.version:
         try:
             return hub.environments.get(ref.at(facts.version))
         except (NotFound, BadReference):
-            progress.say(f"{slug} {facts.version} is not on the hub, so its newest is named")
+            progress.say(
+                f"{slug} {facts.version} is not on the hub, so the push refers to the newest one"
+            )
     return _get(hub, ref)
 
 
@@ -164,8 +166,8 @@ def _of_local(
         others.append(ref)
     if others:
         raise NotFound(
-            f"{others[0]} on {hub.host} has other contents than what was evaluated",
-            hint=f"{command}, or say that it will do: `--env {others[0]}`",
+            f"{others[0]} on {hub.host} has different content than what was evaluated",
+            hint=f"{command}, or accept it with `--env {others[0]}`",
         )
     raise NotFound(f"{hub.host} has no environment {wanted[0]}", hint=command)
 
@@ -175,9 +177,11 @@ def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:
         return hub.environments.get(ref)
     except NotFound as missing:
         if ref.owner == STARTER_OWNER and not hub.in_process:
-            hint = "starters are on the hub in the box only: add `--context local`"
+            hint = "starters are only on the built-in hub: add `--context local`"
         else:
-            hint = "publish it with `prime env upload`, or name another one with `--env owner/name`"
+            hint = (
+                "publish it with `prime env upload`, or choose another one with `--env owner/name`"
+            )
         raise NotFound(f"{hub.host} has no environment {ref}", hint=hint) from missing
 
 

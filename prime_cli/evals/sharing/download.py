@@ -45,12 +45,12 @@ def save_evaluation(
     """
     detail = hub.evaluations.get(evaluation_id)
     if not _SAFE.fullmatch(detail.evaluation_id):
-        raise UnsafeContent(f"`{detail.evaluation_id[:80]}` cannot be the name of a folder")
+        raise UnsafeContent(f"`{detail.evaluation_id[:80]}` is not a valid folder name")
     manifest = manifest_of(detail)
     target = _place_of(detail, manifest, cwd)
     if target.exists() and not force:
         raise Conflict(
-            f"{target} is there already",
+            f"{target} already exists",
             hint=f"see it with `prime eval show {target.name}`, or replace it with `--force`",
         )
     with _appearing(target) as part:

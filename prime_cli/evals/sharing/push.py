@@ -60,7 +60,7 @@ def find_beginning(
     if before.evaluation_id is None:
         return _find_orphan(hub, before)
     if before.content != fresh.content and not hub.evaluations.knows_batches:
-        progress.say("The run has changed, and this hub keeps samples as they came")
+        progress.say("The run has changed, and this hub cannot replace samples")
         return _fresh(hub, run, anew=True)
     try:
         hub.evaluations.get(before.evaluation_id)
@@ -82,8 +82,8 @@ def _find_named(
     found = hub.evaluations.get(named)
     if found.total_samples and not hub.evaluations.knows_batches:
         raise Conflict(
-            f"{named} has {found.total_samples} samples, and this hub would keep both",
-            hint="leave out `--eval` to make a new evaluation",
+            f"{named} has {found.total_samples} samples, and this hub would keep both sets",
+            hint="omit `--eval` to create a new evaluation",
         )
     return msgspec.structs.replace(
         fresh, evaluation_id=named, viewer_url=found.viewer_url, content=""

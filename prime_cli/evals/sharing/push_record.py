@@ -101,5 +101,5 @@ def _load(path: Path) -> _Records:
     except msgspec.MsgspecError as error:
         raise UsageError(
             f"{path} is not a record of pushes: {error}",
-            hint="remove it; on a hub of ours the push then still finds its evaluation",
+            hint="delete it; the push can still find its evaluation, except on the public hub",
         ) from error

@@ -94,7 +94,7 @@ def _given_back(row: Row, sample: dict[str, Any]) -> Row:
     try:
         return msgspec.convert({"example_id": row.example_id} | shared | own, Row)
     except msgspec.ValidationError as error:
-        raise UsageError(f"A sample is not as prime pushed it: {error}") from error
+        raise UsageError(f"A sample differs from what prime pushed: {error}") from error
 
 
 MANIFEST = "prime_run"

@@ -25,7 +25,7 @@ def budget_for(limits: SuiteLimits, record: SuiteRecord, cwd: Path) -> Budget | 
             budget.count(sum_of(earlier.spent.values()))
     if budget.reason is not None:
         raise PartialResult(
-            budget.reason, hint=f"go on with more: `{resume_command(record)} --max-cost …`"
+            budget.reason, hint=f"continue with more: `{resume_command(record)} --max-cost …`"
         )
     return budget
 

@@ -81,7 +81,7 @@ def load_suite(path: Path) -> Suite:
     with storage_errors(path), path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise UsageError(f"{path} is larger than {LARGEST >> 20} MiB, which no suite is")
+        raise UsageError(f"{path} is larger than {LARGEST >> 20} MiB, too large for a suite")
     try:
         document = tomllib.loads(content.decode("utf-8"))
         limits = msgspec.convert(document.get("suite", {}), SuiteLimits)
@@ -103,13 +103,13 @@ def load_suite(path: Path) -> Suite:
 
 def _check(path: Path, limits: SuiteLimits, tables: list[dict[str, Any]]) -> None:
     if len(tables) > MOST_CELLS:
-        raise UsageError(f"{path} asks for {len(tables)} evaluations; {MOST_CELLS} are the most")
+        raise UsageError(f"{path} has {len(tables)} evaluations; the limit is {MOST_CELLS}")
     if limits.at_once < 1:
         raise UsageError(f"`at_once = {limits.at_once}` in {path} is not a number of evaluations")
     for name in ("max_cost", "token_budget"):
         value = getattr(limits, name)
         if value is not None and value <= 0:
-            raise UsageError(f"`{name} = {value}` in {path} leaves nothing to spend")
+            raise UsageError(f"`{name} = {value}` in {path} must be positive")
 
 
 def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
@@ -117,7 +117,7 @@ def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
     cells = []
     for number, table in enumerate(tables, 1):
         if "env_id" not in table:
-            raise UsageError(f"Evaluation {number} in {path} names no environment")
+            raise UsageError(f"Evaluation {number} in {path} has no environment")
         try:
             request = request_of(table, path.parent.absolute())
         except UsageError as error:
@@ -126,7 +126,7 @@ def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
         cells.append(Cell(_key(table, varying), request))
     twice = [key for key, count in Counter(cell.key for cell in cells).items() if count > 1]
     if twice:
-        raise UsageError(f"{path} asks for the same evaluation twice: {twice[0]}")
+        raise UsageError(f"{path} contains the same evaluation twice: {twice[0]}")
     return tuple(cells)
 
 

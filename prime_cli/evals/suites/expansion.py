@@ -36,8 +36,8 @@ def expand(document: Mapping[str, Any]) -> list[Table]:
         cells.extend(_matrix(defaults, entry))
     if not cells:
         raise UsageError(
-            "There is nothing to evaluate in this file",
-            hint='write `[[eval]]` and below it `id = "owner/name"`',
+            "This file has no evaluations",
+            hint='add `[[eval]]` with `id = "owner/name"`',
         )
     return cells
 
@@ -65,7 +65,7 @@ def _ablation(defaults: Table, entry: Table, section: str) -> Iterator[Table]:
         *((("argument", key), value) for key, value in swept_args.items()),
     ]
     if not dimensions:
-        raise UsageError(f"[[{section}]] has no [{section}.sweep], so there is nothing to vary")
+        raise UsageError(f"[[{section}]] has no [{section}.sweep], so nothing varies")
     for combination in _combinations(dimensions, section):
         own = {key: value for (kind, key), value in combination if kind == "field"}
         args = {key: value for (kind, key), value in combination if kind == "argument"}
@@ -80,7 +80,7 @@ def _combinations(
 ) -> Iterator[tuple[tuple[tuple[str, str], Any], ...]]:
     for (_, key), values in dimensions:
         if not isinstance(values, list) or not values:
-            raise UsageError(f"`{key}` in [{section}.sweep] must be a list of values to try")
+            raise UsageError(f"`{key}` in [{section}.sweep] must be a list of values")
     keys = [key for key, _ in dimensions]
     for values in itertools.product(*(values for _, values in dimensions)):
         yield tuple(zip(keys, values, strict=True))
@@ -114,9 +114,9 @@ def _named(table: Mapping[str, Any], where: str, *, required: bool = True) -> Ta
     """With `env_id` for whichever of its names the file uses."""
     names = [name for name in ("id", "env_id", "environment") if name in table]
     if len(names) > 1:
-        raise UsageError(f"{where} names its environment twice: {_listed(names)}")
+        raise UsageError(f"{where} gives its environment twice: {_listed(names)}")
     if where == "[[eval]]" and required and not names:
-        raise UsageError("An [[eval]] names no environment", hint='write `id = "owner/name"`')
+        raise UsageError("An [[eval]] has no environment", hint='write `id = "owner/name"`')
     kept = {key: value for key, value in table.items() if key not in names}
     return {"env_id": table[names[0]], **kept} if names else kept
 

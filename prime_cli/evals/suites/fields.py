@@ -72,12 +72,12 @@ _ELSEWHERE = {
     "resume": "resume the suite as a whole: `prime eval run SUITE.toml --resume`",
     "resume_path": "resume the suite as a whole: `prime eval run SUITE.toml --resume`",
     "output_dir": "runs are saved below ./outputs/evals; `cd` to where you want that",
-    "env_dir_path": 'name the folder itself, as in `id = "./environments/my_env"`',
+    "env_dir_path": 'use the folder itself, as in `id = "./environments/my_env"`',
     "save_to_hf_hub": "share a run afterwards with `prime eval export`",
     "hf_hub_dataset_name": "share a run afterwards with `prime eval export`",
-    "header_from_state": "`header` sends one that stays the same",
-    "headers_from_state": "`header` sends one that stays the same",
-    "api_client_type": "models are reached by chat completions: leave it out",
+    "header_from_state": "`header` sends a constant one",
+    "headers_from_state": "`header` sends a constant one",
+    "api_client_type": "models are called by chat completions: omit it",
 }
 
 
@@ -87,7 +87,7 @@ def request_of(cell: Mapping[str, Any], folder: Path) -> EvalRequest:
     Raises UsageError for a field that is unknown, or holds what it cannot.
     """
     if "model" in cell and "endpoint_id" in cell:
-        raise UsageError("`model` and `endpoint_id` exclude each other")
+        raise UsageError("`model` and `endpoint_id` are mutually exclusive")
     known, found = suite_fields(), dict[str, Any]()
     for name, value in cell.items():
         if name in _ALREADY_SO or (name == "args" and not value):

@@ -104,7 +104,7 @@ def save_record(folder: SuiteFolder, record: SuiteRecord) -> None:
 def load_record(folder: SuiteFolder) -> SuiteRecord:
     """Read a suite.json; raises NotFound when there is none, UsageError when it cannot be read."""
     if not folder.record.is_file():
-        raise NotFound(f"{folder.path} holds no suite")
+        raise NotFound(f"{folder.path} is not a suite")
     with storage_errors(folder.record):
         content = folder.record.read_bytes()
     try:
@@ -146,9 +146,9 @@ def find_suite(wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]
         found = [pair for pair in found if pair[0].suite_id.startswith(wanted)]
         if len(found) > 1:
             ids = ", ".join(folder.suite_id for folder, _ in found)
-            raise UsageError(f"`{wanted}` begins the ids of several suites: {ids}")
+            raise UsageError(f"`{wanted}` matches several suites: {ids}")
     if not found:
-        what = f"There is no suite `{wanted}` here" if wanted else "No suite was run here"
+        what = f"There is no suite `{wanted}` here" if wanted else "There are no suites here"
         raise NotFound(what, hint="run one: `prime eval run SUITE.toml`")
     return found[0]
 
@@ -175,7 +175,7 @@ def resumable(
     folder, record = find_suite(wanted, cwd)
     if record.digest != suite.digest:
         raise Conflict(
-            f"{suite.path} asks for something else than suite {record.suite_id} began with",
+            f"{suite.path} differs from what suite {record.suite_id} was started with",
             hint="restore the file, or start over without `--resume`",
         )
     return folder, record

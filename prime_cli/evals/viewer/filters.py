@@ -63,7 +63,7 @@ def parse_reward(text: str) -> Accepts:
         compare, limit = _COMPARES[bound[1]], float(bound[2])
         return lambda reward: reward is not None and compare(reward, limit)
     raise UsageError(
-        f"`{text}` is no range of rewards", hint="write 0.5, >0.5, <=0.5, 0.2..0.8 or none"
+        f"`{text}` is not a range of rewards", hint="write 0.5, >0.5, <=0.5, 0.2..0.8 or none"
     )
 
 

@@ -136,7 +136,7 @@ def _failure(name: str, error: DBAPIError) -> PrimeError:
     if reason.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StorageFailed(
             f"{name} cannot be written: {error.orig}",
-            hint="set PRIME_HOME to a folder that can be written",
+            hint="set PRIME_HOME to a writable folder",
         )
     if reason.startswith("SQLITE_BUSY"):
         return StorageFailed(

@@ -89,7 +89,7 @@ def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> 
     require_owner_slug(caller, owner, f"{owner}/{request.name}")
     ref = EnvRef.parse(f"{owner}/{request.name}")
     if ref.version is not None:
-        raise UsageError(f"`{request.name}` is not the name of an environment")
+        raise UsageError(f"`{request.name}` is not a valid environment name")
     return ref
 
 

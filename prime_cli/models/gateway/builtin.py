@@ -173,7 +173,7 @@ class BuiltinModels:
         try:
             request = _decoder.decode(call.body)
         except msgspec.MsgspecError as error:
-            raise _refusal(f"The request is not a completion's: {error}", 400) from error
+            raise _refusal(f"The request is not for a completion: {error}", 400) from error
         said = await self._say(call, request, model)
         self._served += 1
         turn = Turn.of(said, asked=_asked_words(request))

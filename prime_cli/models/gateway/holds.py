@@ -67,13 +67,13 @@ def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
     where = urlsplit(endpoint.url).netloc
     if status == HTTPStatus.UNAUTHORIZED:
         return NotLoggedIn(
-            f"{where} refused the key for `{endpoint.model}`",
-            hint="check the variable that `-k` or the registry's `key` names",
+            f"{where} rejected the key for `{endpoint.model}`",
+            hint="check the variable given by `-k` or the registry's `key`",
         )
     if status == HTTPStatus.FORBIDDEN:
         return NotAllowed(
-            f"{where} does not let this key use its models",
-            hint="check the account's rights, or name another key with `-k VARIABLE`",
+            f"{where} does not allow this key to use its models",
+            hint="check the account's permissions, or use another key with `-k VARIABLE`",
         )
     return None
 
@@ -220,7 +220,7 @@ class _Stopped(CallFailed):
     """A call had its turn when no more, or for the moment none, may pass."""
 
     def __init__(self) -> None:
-        super().__init__("No more calls are made", status=402, blame="infra", code="stopped")
+        super().__init__("No more calls are sent", status=402, blame="infra", code="stopped")
 
 
 def unpriced(endpoint: Endpoint) -> str:

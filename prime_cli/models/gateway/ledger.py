@@ -181,7 +181,7 @@ class Ledger:
         if told is None:
             usage = _UNCOUNTED
             if self._budget is not None and not useless:
-                self._budget.stop(f"The endpoint of `{call.head.model}` does not say what it used")
+                self._budget.stop(f"The endpoint of `{call.head.model}` does not report usage")
         else:
             usage = told.to_usage(estimated=reply.estimated)
         self._note_served(call, answer, reply)

@@ -79,7 +79,7 @@ class GoldAnswers:
         if gold is None:
             raise OracleFailed(
                 f"Example {question.example} has no gold answer; "
-                "give the environment a function `oracle(messages, *, answer, info)`"
+                "define a function `oracle(messages, *, answer, info)`"
             )
         return gold if isinstance(gold, str | Mapping) else str(gold)
 
@@ -132,7 +132,7 @@ class Probes:
         Raises CallFailed for a call of no rollout, and when the conversation has no end.
         """
         if identity.example is None or identity.rollout not in set(Probe):
-            raise _refusal(f"`{PROBES}` answers the rollouts of a check only", 400, "builtin_model")
+            raise _refusal(f"`{PROBES}` only answers rollouts of a check", 400, "builtin_model")
         self._turns[identity] += 1
         if self._turns[identity] > MOST_TURNS:
             words = f"The conversation did not end within {MOST_TURNS} answers ({ENDLESS})"

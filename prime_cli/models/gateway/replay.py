@@ -66,7 +66,9 @@ def replay(
     Raises CallFailed, which blames the environment, where the recording has no such turn.
     """
     if recording is None or recording.model != model:
-        raise _refusal(f"`{model}` is not the model of this run, and only that one is replayed")
+        raise _refusal(
+            f"`{model}` is not the model of this run, which is the only one that is replayed"
+        )
     if identity.example is None or identity.rollout is None or identity.role != POLICY:
         raise _refusal(f"`{model}` holds the policy's turns only, and this call is not one of them")
     where = f"example {identity.example}, rollout {identity.rollout}"
@@ -82,14 +84,14 @@ def replay(
 
 def _text(recorded: Recorded, prompt: str, where: str) -> Mapping[str, Any]:
     if _as_text(recorded.prompt) != prompt:
-        raise _diverged(where, 1, "the prompt is another one")
+        raise _diverged(where, 1, "the prompt differs")
     said: dict[str, Any] = {"content": _as_text(recorded.completion)}
     return said | ({"finish_reason": "length"} if recorded.was_cut else {})
 
 
 def _turn(recorded: Recorded, messages: Sequence[Any], where: str) -> Mapping[str, Any]:
     if isinstance(recorded.completion, str):
-        raise _diverged(where, 1, "a text completion was recorded, and this asks for a chat")
+        raise _diverged(where, 1, "a text completion was recorded, but this is a chat")
     asked = recorded.prompt
     if isinstance(asked, str):
         asked = [{"role": "user", "content": asked}]
@@ -98,13 +100,13 @@ def _turn(recorded: Recorded, messages: Sequence[Any], where: str) -> Mapping[st
     for number, message in enumerate(messages):
         if number >= len(whole) or essence(message) != essence(whole[number]):
             role = message.get("role") if isinstance(message, dict) else "?"
-            told = f"message {number + 1} ({role}) is another one"
+            told = f"message {number + 1} ({role}) differs"
             raise _diverged(where, _turns_in(whole[:number]) + 1, told)
     turn = _turns_in(whole[:place]) + 1
     if place == len(whole):
         raise _refusal(
             f"The recording of {where} ends before turn {turn}{_ending(recorded)}: "
-            "the environment goes on for longer than it did",
+            "the environment now takes more turns",
         )
     following = whole[place]
     if following.get("role") != "assistant":
@@ -172,7 +174,7 @@ def _ending(recorded: Recorded) -> str:
 
 def _diverged(where: str, turn: int, why: str) -> CallFailed:
     return _refusal(
-        f"The conversation of {where} is not the recorded one at turn {turn}: {why}",
+        f"The conversation of {where} differs from the recorded one at turn {turn}: {why}",
         code="replay_diverged",
     )
 

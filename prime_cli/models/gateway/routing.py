@@ -33,8 +33,7 @@ async def allow_only_model_calls(call: Call, handler: Handler) -> Reply:
     asks_a_model = call.method == "POST" and call.path in _ANSWERING
     if not asks_a_model and (call.method, call.path) != ("GET", "models"):
         raise CallFailed(
-            f"{call.method} /v1/{call.path} asks no model for an answer, "
-            "and a sandbox lets nothing else through",
+            f"{call.method} /v1/{call.path} is not a model call, and a sandbox allows nothing else",
             status=403,
             blame="environment",
             code="not_allowed_in_sandbox",
@@ -129,7 +128,7 @@ class Router:
         except PrimeError as error:
             raise CallFailed(
                 f"`{name}` is not the model of this run (`{self._run.model}`), "
-                f"and nothing else serves it: {error.message}; give it an entry in "
+                f"and nothing else serves it: {error.message}; add it to "
                 "endpoints.toml, or set OPENAI_API_KEY (and OPENAI_BASE_URL)",
                 status=404,
                 blame="environment",
@@ -145,5 +144,5 @@ class Router:
         found = resolve_endpoint(name, None, None, Registry(), self._environ)
         known = {(member.address, member.key) for member in self._run.group}
         if self._sandboxed and (found.address, found.key) not in known:
-            raise NotAllowed(f"a sandbox does not call {found.url} with a key that nobody named")
+            raise NotAllowed(f"a sandbox does not call {found.url} with a key that was not given")
         return found

@@ -166,7 +166,7 @@ class Gateway:
         sent = given.encode("utf-8", "replace")
         if not any(hmac.compare_digest(sent, accepted) for accepted in self._accepted):
             raise CallFailed(
-                "This gateway serves one run and its token only",
+                "This gateway only accepts the token of its run",
                 status=401,
                 blame="environment",
                 code="invalid_api_key",
@@ -178,7 +178,7 @@ def _read_call(request: web.BaseRequest, body: bytes) -> Call:
     identity, path = read_identity(path, request.headers)
     if not path.startswith("/v1/") or ".." in path or "%2e" in path.lower():
         raise CallFailed(
-            f"{path} is not a path below /v1", status=404, blame="environment", code="not_found"
+            f"{path} is not a path in /v1", status=404, blame="environment", code="not_found"
         )
     rest = path.removeprefix("/v1/").strip("/")
     head = read_head(body)

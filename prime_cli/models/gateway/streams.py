@@ -142,7 +142,7 @@ async def keep_coming(
             except StopAsyncIteration:
                 return
             except TimeoutError:
-                message = f"The stream stood still for {max(0.0, wait):.0f} s"
+                message = f"The stream stalled for {max(0.0, wait):.0f} s"
                 yield event(error_body(message, code="stream_stalled", blame="infra"))
                 return
             yield chunk

@@ -156,7 +156,7 @@ def _no_answer(endpoint: Endpoint, error: Exception) -> CallFailed:
 def _redirected(endpoint: Endpoint, location: str) -> CallFailed:
     return CallFailed(
         f"{urlsplit(endpoint.url).netloc} redirects to {location}, where the key is not sent; "
-        "give the final address with `-b URL`",
+        "give the final URL with `-b URL`",
         status=502,
         blame="infra",
         code="redirected",

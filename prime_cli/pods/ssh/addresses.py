@@ -42,8 +42,8 @@ def parse_address(text: str) -> NodeAddress:
     port = int(found["port"] or 22) if found else 0
     if found is None or not 1 <= port <= _MOST_PORT:
         raise IntegrityError(
-            f"The hub says that the pod is reached at {text[:_SHOWN]!r}, which is no address",
-            hint="nothing was started; ask the hub's administrator",
+            f"The hub returned an invalid address for the pod: {text[:_SHOWN]!r}",
+            hint="nothing was started; tell the hub's administrator",
         )
     return NodeAddress(found["user"], found["host"].strip("[]"), port)
 
@@ -70,7 +70,7 @@ def address_of(connection: Addresses, node: int) -> NodeAddress | None:
 def require_id(pod_id: str) -> str:
     """A pod's id that may be the name of a file and of a host; raises IntegrityError."""
     if not _ID.fullmatch(pod_id):
-        raise IntegrityError(f"The hub has a pod with the id {pod_id[:_SHOWN]!r}, which is no name")
+        raise IntegrityError(f"The hub returned an invalid pod id: {pod_id[:_SHOWN]!r}")
     return pod_id
 
 

@@ -145,7 +145,7 @@ def _require_alive(pod: Pod) -> None:
                 hint=f"`prime pods logs {pod.id}` may tell more; `prime pods terminate {pod.id}`",
             )
         case wire.STOPPED:
-            raise Conflict(f"`{pod.title}` is stopped: it has no port to reach")
+            raise Conflict(f"`{pod.title}` is stopped and has no open port")
         case wire.DELETING | wire.TERMINATED:
             raise _ended(pod)
 
@@ -160,7 +160,9 @@ def _look_again(hub: HubClient, pod: Pod) -> Pod:
 
 
 def _ended(pod: Pod) -> PrimeError:
-    return NotFound(f"`{pod.title}` has ended", hint="`prime pods history` shows those that ended")
+    return NotFound(
+        f"`{pod.title}` has ended", hint="list terminated pods with `prime pods history`"
+    )
 
 
 def _too_late(pod: Pod, route: SshRoute | None, seen: Probe | None, patience: float) -> PrimeError:
@@ -168,7 +170,7 @@ def _too_late(pod: Pod, route: SshRoute | None, seen: Probe | None, patience: fl
         return probe_error(route, seen)
     return Unreachable(
         f"`{pod.title}` is {pod.shown_status} and has no address after {patience:.0f} seconds",
-        hint=f"`prime pods status {pod.id}` shows how it is; `--timeout` waits longer",
+        hint=f"`prime pods status {pod.id}` shows its status; wait longer with `--timeout`",
     )
 
 

@@ -23,7 +23,7 @@ from prime_cli.pods.ssh.routes import SshRoute, find_program
 
 _NO_SFTP = "subsystem request failed"
 _DRIVE = re.compile(r"[A-Za-z]:")
-_NAMES = "write `NAME:PATH` for the pod's side, and `./a:b` for a file here with a colon"
+_NAMES = "use `NAME:PATH` for the pod's side, and `./a:b` for a local file with a colon"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CopyPlan:
 def plan_copy(words: Sequence[str]) -> CopyPlan:
     """Read `SRC… DST`, where one side is `NAME:PATH`; raises UsageError for anything else."""
     if len(words) < len(("from", "to")):
-        raise UsageError("Give a source and a destination", hint=_NAMES)
+        raise UsageError("Pass a source and a destination", hint=_NAMES)
     parts = [split_remote(word) for word in words]
     *sources, target = parts
     pods = {pod for pod, _ in sources}
@@ -50,7 +50,9 @@ def plan_copy(words: Sequence[str]) -> CopyPlan:
             "Both paths are in pods: one of them must be local", hint="copy in two steps"
         )
     if len(pods) > 1:
-        raise UsageError("The sources are in different places", hint="copy from one at a time")
+        raise UsageError(
+            "The sources are in different places", hint="copy from one place at a time"
+        )
     pod = target[0] or pods.pop() or ""
     return CopyPlan(pod, tuple(path for _, path in sources), target[1], target[0] is not None)
 
@@ -153,7 +155,7 @@ def _remote_host(route: SshRoute) -> str:
 
 _SIGNS: tuple[tuple[str, type[PrimeError], str | None], ...] = (
     (r"unknown option -- s", EnvironmentFailed, "`prime pods cp` needs OpenSSH 8.7 or later"),
-    (_NO_SFTP, EnvironmentFailed, "its sshd has no SFTP; `prime pods exec` can run `tar` there"),
+    (_NO_SFTP, EnvironmentFailed, "its sshd has no SFTP; use `tar` with `prime pods exec`"),
     (r"not a regular file|is a directory", UsageError, "`--recursive` copies folders"),
     (r"connection (closed|reset|refused|timed out|to)|lost connection", Unreachable, None),
     (r"no such file", NotFound, None),

@@ -33,8 +33,8 @@ def pin_host_keys(file: Path, pod_id: str, reported: Iterable[str], nodes: int) 
     held = {key for keys in _read(file).values() for key in keys}
     if held - pins:
         raise IntegrityError(
-            f"The hub names other host keys of `{pod_id}` than those kept before",
-            hint=f"if the pod was set up anew, remove {file} and try again",
+            f"The hub returned other host keys of `{pod_id}` than before",
+            hint=f"if the pod was reinstalled, delete {file} and try again",
         )
     if held != pins:
         hosts = ",".join(host_alias(pod_id, node) for node in range(max(nodes, 1)))
@@ -52,7 +52,7 @@ def _read_key(pod_id: str, line: str) -> str:
         return read_public_key(line).bare
     except UsageError as error:
         raise IntegrityError(
-            f"The hub says a host key of `{pod_id}` that is none: {error.message}"
+            f"The hub returned an invalid host key of `{pod_id}`: {error.message}"
         ) from error
 
 

@@ -72,9 +72,9 @@ def public_line(identity: SshIdentity) -> str:
     done = _read_private(identity.file)
     if not done.ok:
         raise UsageError(
-            f"The public half of {identity.file} is not beside it",
+            f"The public half of {identity.file} is missing",
             detail=done.last_lines(2),
-            hint=f"make it with `ssh-keygen -y -f {identity.file} > {identity.public_file}`",
+            hint=f"create it with `ssh-keygen -y -f {identity.file} > {identity.public_file}`",
         )
     return done.out.strip()
 
@@ -120,23 +120,21 @@ def _checked(identity: SshIdentity) -> SshIdentity:
     file = identity.file
     by_whom = "" if identity.source == DEFAULT else f" ({identity.source})"
     if file.is_dir():
-        raise UsageError(f"{file}{by_whom} is a folder", hint="name the file of a private key")
+        raise UsageError(f"{file}{by_whom} is a folder", hint="pass a private key file")
     if not file.is_file():
         # An agent may hold a private key of which only the public half is a file.
         if identity.public_file.is_file() and os.environ.get("SSH_AUTH_SOCK"):
             return identity
-        raise NotFound(
-            f"There is no key {file}{by_whom}", hint="make one with `ssh-keygen -t ed25519`"
-        )
+        raise NotFound(f"No key {file}{by_whom}", hint="create one with `ssh-keygen -t ed25519`")
     with storage_errors(file):
         mode = open_to_others(file)
     if mode is not None:
         raise UsageError(
-            f"{file}{by_whom} is open to other users (mode {mode:04o}): ssh does not use it",
-            hint=f"`chmod 600 {file}` closes it",
+            f"{file}{by_whom} is accessible to other users (mode {mode:04o}), so ssh rejects it",
+            hint=f"run `chmod 600 {file}`",
         )
     if not os.access(file, os.R_OK):
-        raise UsageError(f"{file}{by_whom} cannot be read", hint="name another with `--identity`")
+        raise UsageError(f"{file}{by_whom} cannot be read", hint="choose another with `--identity`")
     return identity
 
 
@@ -149,8 +147,8 @@ def _usual_files() -> list[Path]:
         return [file for name in DEFAULT_NAMES if (file := folder / name).is_file()]
     except OSError as error:
         raise UsageError(
-            f"Keys are looked for in {folder}, which cannot be read: {error.strerror}",
-            hint="let it be read, or name a key with `prime config set ssh_key_path FILE`",
+            f"The folder for keys, {folder}, cannot be read: {error.strerror}",
+            hint="make it readable, or choose a key with `prime config set ssh_key_path FILE`",
         ) from error
 
 
@@ -163,8 +161,8 @@ def _make(file: Path, progress: Progress) -> None:
         argv = [_program(), "-q", "-t", "ed25519", "-N", "", "-C", "prime", "-f", str(file)]
         done = run(argv, timeout=_SECONDS)
         if not done.ok:
-            raise UsageError(f"ssh-keygen makes no key at {file}", detail=done.last_lines(3))
-    progress.say(f"Made {file}, a key of prime's own: there is none in ~/.ssh")
+            raise UsageError(f"ssh-keygen could not create {file}", detail=done.last_lines(3))
+    progress.say(f"Created the key {file}, since ~/.ssh has none")
 
 
 def _read_private(file: Path) -> Completed:
@@ -175,7 +173,7 @@ def _program() -> str:
     found = shutil.which("ssh-keygen")
     if found is None:
         raise UsageError(
-            "Keys of pods need ssh-keygen, which is not installed",
+            "SSH keys need ssh-keygen, which is not installed",
             hint="install OpenSSH (the package `openssh-client`)",
         )
     return found

@@ -32,13 +32,13 @@ def include_aliases(files: SshFiles, progress: Progress) -> bool:
         return False
     except PrimeError as error:
         progress.warn(
-            f"Plain ssh does not know the pod: {error.message}",
-            hint=f"`Include {files.config}` at the top of ~/.ssh/config lets it; "
-            "`--no-config` leaves that alone",
+            f"Plain ssh cannot connect to the pod: {error.message}",
+            hint=f"`Include {files.config}` at the top of ~/.ssh/config fixes this; "
+            "skip it with `--no-config`",
         )
         return False
     if added:
-        progress.say(f"Added one line to {config}, so that plain ssh knows pods")
+        progress.say(f"Added a line to {config} for plain ssh")
     return True
 
 

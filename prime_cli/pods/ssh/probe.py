@@ -103,8 +103,8 @@ def needs_typed_passphrase(route: SshRoute) -> bool:
 def passphrase_needed(route: SshRoute) -> PrimeError:
     """The key of a route needs somebody to type its passphrase."""
     return UsageError(
-        f"{route.identity.file} needs a passphrase, and nobody can type it here",
-        hint=f"`ssh-add {route.identity.file}` lets an agent hold the key",
+        f"{route.identity.file} needs a passphrase, and there is no terminal to type it",
+        hint=f"add it to an agent with `ssh-add {route.identity.file}`",
     )
 
 
@@ -113,7 +113,7 @@ def _denied(route: SshRoute, seen: Probe) -> PrimeError:
         return passphrase_needed(route)
     key = route.identity.file
     return NotAllowed(
-        f"`{route.name}` does not let in {key} ({fingerprint(route.identity)})",
+        f"`{route.name}` rejected {key} ({fingerprint(route.identity)})",
         detail=seen.stderr,
         hint="name the key that the pod was made for with `--identity`; "
         f"`prime ssh-keys add {route.identity.public_file}` opens pods made after it",
@@ -123,34 +123,35 @@ def _denied(route: SshRoute, seen: Probe) -> PrimeError:
 def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
     if route.pinned:
         return IntegrityError(
-            f"`{route.name}` has not the host key that the hub says: it is not your pod",
+            f"`{route.name}` does not have the host key reported by the hub: it is not your pod",
             detail=seen.stderr,
-            hint="nothing was sent; ask the hub's administrator",
+            hint="nothing was sent; tell the hub's administrator",
         )
     return IntegrityError(
         f"`{route.name}` has another host key than before: it may not be your pod",
         detail=seen.stderr,
-        hint=f"if it was set up anew, remove {route.known_hosts} and connect again",
+        hint=f"if it was reinstalled, delete {route.known_hosts} and connect again",
     )
 
 
 def _unknown_name(route: SshRoute, seen: Probe) -> PrimeError:
     return Unreachable(
-        f"The name {route.address.host} of `{route.name}` is not known here", detail=seen.stderr
+        f"The host name {route.address.host} of `{route.name}` cannot be resolved",
+        detail=seen.stderr,
     )
 
 
 def _silent(route: SshRoute, seen: Probe) -> PrimeError:
     address = route.address
     return Unreachable(
-        f"`{route.name}` does not answer at {address.host}, port {address.port}",
+        f"`{route.name}` does not respond at {address.host}, port {address.port}",
         detail=seen.stderr,
-        hint=f"`prime pods status {route.pod_id}` shows how it is; `--timeout` waits longer",
+        hint=f"`prime pods status {route.pod_id}` shows its status; wait longer with `--timeout`",
     )
 
 
 def _broken(route: SshRoute, seen: Probe) -> PrimeError:
-    return EnvironmentFailed(f"ssh does not connect to `{route.name}`", detail=seen.stderr)
+    return EnvironmentFailed(f"ssh cannot connect to `{route.name}`", detail=seen.stderr)
 
 
 _MAKERS = {

@@ -23,8 +23,8 @@ def quote_path(path: Path) -> str:
     text = path.absolute().as_posix() if sys.platform == "win32" else str(path.absolute())
     if not text.isprintable() or '"' in text or "${" in text or "\\" in text:
         raise UsageError(
-            f"ssh cannot be told of the file {text!r}",
-            hint="move it to a name without quotes, `\\`, `${` and line breaks",
+            f"ssh cannot use the file {text!r}",
+            hint="rename it to a path without quotes, `\\`, `${` and line breaks",
         )
     text = text.replace("%", "%%")
     plain = all(each.isalnum() or each in _WITHOUT_QUOTES for each in text)
@@ -36,7 +36,7 @@ def find_program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
         raise UsageError(
-            f"Pods are reached with {name}, which is not installed",
+            f"Connecting to pods needs {name}, which is not installed",
             hint="install OpenSSH (the package `openssh-client`)",
         )
     return found

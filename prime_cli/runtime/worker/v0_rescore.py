@@ -60,7 +60,7 @@ def replay_rollouts(environment: Any, saved: SavedRollouts, *, run_rest: bool = 
         if run_rest and (identity is None or not saved.holds(identity)):
             return await run(*args, **kwargs)
         if identity is None:
-            raise NotSaved("the rollout does not say which one it is")
+            raise NotSaved("the rollout has no identity")
         row = saved.find(identity.example, identity.rollout)
         prompt = given["input"].get("prompt") if by_state else given.get("prompt")
         require_same_prompt(prompt, row["prompt"], identity.example)

@@ -122,7 +122,7 @@ class V1:
         taskset, n = self.environment.taskset, self._spec.n
         if n < 0 and getattr(taskset, "INFINITE", False):
             error = failures.BadArguments(
-                "the taskset never ends: give a number of examples, without a shuffle"
+                "the taskset is endless: give a number of examples, without a shuffle"
             )
             raise failures.StageFailed("arguments", error)
         if self._spec.seed is not None:

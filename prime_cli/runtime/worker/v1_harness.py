@@ -152,7 +152,7 @@ _NAME = re.compile(r"""["']([A-Za-z0-9._-]+)""")
 
 
 def settle(spec: Spec) -> None:
-    """Let verifiers find uv, or do without it where nothing can be fetched."""
+    """Let verifiers find uv, or remove the access it where nothing can be fetched."""
     if spec.uv is not None:
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), spec.uv])
     if spec.offline or spec.socket:

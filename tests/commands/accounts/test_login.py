@@ -63,7 +63,7 @@ def test_a_login_from_an_empty_home_to_its_end(team_hub: TeamHub, home: Path) ->
     assert prime("whoami", "-o", "json").ok().json["slug"] == user
     assert team_hub.keys_of(user) == ["login from 127.0.0.1"]
     gone = prime("logout").ok()
-    assert "its key is revoked and forgotten" in gone.err
+    assert "its key was revoked and removed" in gone.err
     assert team_hub.keys_of(user) == []
     assert prime("whoami", "--context", "team").code == 4
 
@@ -126,7 +126,7 @@ def test_a_key_that_was_given_stays_good_unless_one_says_otherwise(team_hub: Tea
     user = team_hub.add_user()
     key = team_hub.add_key(user)
     log_in(team_hub.url, key=key).ok()
-    assert "still good on the hub" in prime("logout").ok().err
+    assert "still valid on the hub" in prime("logout").ok().err
     assert team_hub.keys_of(user) == ["given"]
     log_in(team_hub.url, key=key).ok()
     assert "revoked" in prime("logout", "--revoke").ok().err
@@ -139,7 +139,7 @@ def test_logging_out_offline_and_twice_asks_nobody(scripted: ScriptedHub) -> Non
     scripted.seen.clear()
     prime("logout", "--offline").ok()
     again = prime("logout", "team").ok()
-    assert "No key is kept for `team`" in again.err
+    assert "No key is saved for `team`" in again.err
     assert scripted.seen == []
 
 
@@ -150,8 +150,8 @@ def test_a_hub_that_cannot_revoke_is_told_and_the_key_forgotten(scripted: Script
     assert refused.code == 4
     assert "does not let keys revoke themselves" in refused.err
     done = prime("logout").ok()
-    assert "this hub revokes none by itself" in done.err
-    assert "No key is kept here" in prime("logout", "--all").ok().err
+    assert "this hub cannot revoke it" in done.err
+    assert "No key is saved here" in prime("logout", "--all").ok().err
 
 
 def test_a_hub_that_is_gone_does_not_keep_one_logged_in(home: Path) -> None:

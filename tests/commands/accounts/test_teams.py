@@ -84,7 +84,7 @@ def test_a_variable_decides_alone(team_hub: TeamHub, variable: str) -> None:
     log_in(team_hub.url, team_hub.add_key(user))
     refused = prime("switch", "personal", env={variable: team})
     assert refused.code == 2
-    assert f"chosen by the variable {variable}" in refused.err
+    assert f"set by the variable {variable}" in refused.err
     assert prime("whoami", "-o", "json", env={variable: team}).ok().json["team_source"] == variable
     assert prime("whoami", "-o", "json", env={variable: " "}).ok().json["team"] is None
 

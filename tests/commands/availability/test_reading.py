@@ -87,7 +87,7 @@ def test_only_what_is_near_a_disk_is_shown(prime: Prime, yard: Yard) -> None:
 
 def test_nothing_that_fits_is_no_failure_and_says_what_there_is(prime: Prime) -> None:
     shown = prime("availability", "list", "--gpu-type", "h10").ok()
-    assert "There is no `h10` to rent now" in shown.err
+    assert "No `h10` is available now" in shown.err
     assert "did you mean `H100_80GB`" in shown.err
     page = prime("availability", "list", "--gpu-type", "h10", "--output", "json").ok().json
     assert (page["gpu_resources"], page["total_count"]) == ([], 0)

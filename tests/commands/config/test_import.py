@@ -174,7 +174,7 @@ def test_a_pipe_is_not_waited_for(prime: Prime, folder: Path) -> None:
     os.mkfifo(folder / "config.json")
     refused = prime("config", "import")
     assert refused.code == 2
-    assert "is not a file of the official client" in refused.err
+    assert "is not a config.json of the official client" in refused.err
 
 
 def test_a_team_that_would_write_to_the_terminal_is_refused(prime: Prime, folder: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_variable_that_wins_is_named(prime: Prime, file: Path) -> None:
     done = prime("config", "set", "owner", "grace", env=env).ok()
     assert done.err.splitlines() == [
         "owner is grace now",
-        "warning: PRIME_OWNER is set, and wins: owner is ada",
+        "warning: PRIME_OWNER is set and takes precedence: owner is ada",
         "hint: unset PRIME_OWNER",
     ]
     shown = prime("config", "show", "--output", "plain", env=env).ok().out
@@ -129,7 +129,7 @@ def test_a_key_is_no_setting(name: str, prime: Prime, file: Path) -> None:
     for argv in (["set", name, "prime_sk_planted"], ["get", name], ["unset", name]):
         result = prime("config", *argv)
         assert result.code == 2
-        assert "hint: `prime login --token-stdin` reads one" in result.err
+        assert "hint: save one with `prime login --token-stdin`" in result.err
         assert "planted" not in result.out + result.err
 
 

@@ -36,7 +36,7 @@ def test_a_disk_is_rented_shown_renamed_and_given_back(prime: Prime, machines: M
     assert "place     US (US-KS-2)" in shown
     assert "price/h   $0.025" in shown
     renamed = prime("disks", "update", "data", "--name", "results").ok()
-    assert "The disk `data` is called `results` now" in renamed.err
+    assert "The disk `data` is now called `results`" in renamed.err
     ended = prime("disk", "terminate", "results", "--yes").ok()
     assert "Terminated the disk `results` (250 GB of paper)" in told(ended.err)
     assert machines.disks == {}
@@ -138,7 +138,7 @@ def test_an_offer_is_named_where_there_are_several(prime: Prime, machines: Machi
     machines.kinds_of_disks = [DISK, FINNISH]
     refused = prime("disks", "create", "--size", "10", "--yes")
     assert refused.code == 2
-    assert "2 kinds of disks may be meant" in told(refused.err)
+    assert "2 kinds of disks match" in told(refused.err)
     assert all(disk_offer_id(offer) in refused.err for offer in (DISK, FINNISH))
     for words in (
         ("--id", disk_offer_id(FINNISH)),
@@ -211,7 +211,7 @@ def test_nobody_is_asked_where_nobody_can_answer(prime: Prime) -> None:
     rent(prime, "--name", "data")
     refused = prime("disks", "terminate", "data")
     assert refused.code == 2
-    assert "and all that is on it?" in refused.err
+    assert "and delete its data?" in refused.err
     assert names(prime) == ["data"]
 
 

@@ -50,7 +50,7 @@ def test_a_bundle_is_installed_where_nothing_can_be_fetched(prime: Prime, publis
     )
     assert found.ok().out.split() == ["tiny_env", "0.1.0", "v0", "ada/tiny-env@0.1.0"]
     pulled = prime_process("env", "pull", "ada/tiny-env", "--offline", cwd=published, env=env).ok()
-    assert "came to this machine in a bundle" in pulled.err
+    assert "is from a bundle" in pulled.err
     assert (published / "tiny_env" / "pyproject.toml").is_file()
 
 
@@ -127,4 +127,4 @@ def test_files_have_no_signatures_to_require(
     (tmp_path / "x-1.0-py3-none-any.whl").write_bytes(b"")
     refused = prime("env", "install", "./x-1.0-py3-none-any.whl", "--require-signature")
     assert refused.code == 2
-    assert "only hubs and bundles bring signatures" in refused.err
+    assert "only hubs and bundles have signatures" in refused.err

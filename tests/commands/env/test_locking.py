@@ -47,7 +47,7 @@ def test_lock_says_what_it_locks_and_writes_it_once(prime: Prime, work: Path) ->
     assert f"Locked 1 environment in {work / FILENAME}" in first.err
     written = (work / FILENAME).read_bytes()
     again = prime("env", "lock", cwd=work).ok()
-    assert "needs no change" in again.err
+    assert "is unchanged" in again.err
     assert again.out == ""
     assert (work / FILENAME).read_bytes() == written
 
@@ -82,7 +82,7 @@ def test_lock_check_is_for_ci(prime: Prime, work: Path) -> None:
     (work / "pyproject.toml").write_text(listed.replace("0.1.0", "0.2.0"), encoding="utf-8")
     stale = prime("env", "lock", "--check", cwd=work)
     assert stale.code == 1
-    assert "ada/wordle@0.2.0 is wanted and ada/wordle@0.1.0 is locked" in stale.err
+    assert "ada/wordle@0.2.0 is listed, but ada/wordle@0.1.0 is locked" in stale.err
 
 
 def test_sync_installs_and_check_agrees(prime: Prime, venv: Path) -> None:
@@ -95,7 +95,7 @@ def test_sync_installs_and_check_agrees(prime: Prime, venv: Path) -> None:
     done = prime("env", "sync", cwd=venv).ok()
     assert "+ wordle 0.1.0" in done.err
     assert prime("env", "sync", "--check", "-o", "json", cwd=venv).ok().json["in_sync"] is True
-    assert "was in sync" in prime("env", "sync", cwd=venv).ok().err
+    assert "already in sync" in prime("env", "sync", cwd=venv).ok().err
     listed = prime("env", "list", "--installed", "-o", "json", cwd=venv).ok().json
     assert listed["environments"][0]["origin"]["ref"] == "ada/wordle@0.1.0"
 

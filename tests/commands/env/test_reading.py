@@ -181,7 +181,7 @@ def test_a_local_hub_reads_through_to_its_upstream(
         env = {"PRIME_UPSTREAM": url}
         assert "bob/sudoku" not in prime("env", "list", env=env).ok().out
         info = prime("env", "info", "bob/sudoku", env=env).ok()
-        assert "bob/sudoku is not on this machine, so it comes from 127.0.0.1" in info.err
+        assert "bob/sudoku is not on this machine, so it is downloaded from 127.0.0.1" in info.err
         pulled = prime("env", "pull", "bob/sudoku", env=env, cwd=tmp_path).ok()
         assert (tmp_path / "sudoku" / "sudoku.py").is_file()
         assert "Pulled bob/sudoku@0.1.0" in pulled.err

@@ -113,11 +113,11 @@ def test_a_run_that_is_neither_here_nor_on_the_hub_ends_with_6(
 ) -> None:
     result = prime("eval", command, "1f2e3d4c", cwd=tmp_path)
     assert result.code == 6
-    assert "There is no run `1f2e3d4c` here and no such evaluation on the hub" in result.err
+    assert "No local run `1f2e3d4c`, and no such evaluation on the hub" in result.err
 
 
 def test_a_replay_of_a_run_that_is_not_here_ends_with_6(prime: Prime, tmp_path: Path) -> None:
     argv = ("eval", "run", "starter/reverse-text", "-m", "builtin/replay:1f2e3d4c")
     result = prime(*argv, cwd=tmp_path)
     assert result.code == 6
-    assert "There is no run `1f2e3d4c` here" in result.err
+    assert "No local run `1f2e3d4c`" in result.err

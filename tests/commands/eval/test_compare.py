@@ -41,12 +41,12 @@ def test_people_read_the_verdict_the_flips_and_what_to_do_next(
 ) -> None:
     a, b = save(tmp_path, "small", "0110"), save(tmp_path, "large", "011x")
     result = prime("eval", "compare", a, b, cwd=tmp_path).ok()
-    assert "not decisive: no example earned more or less" in result.out
+    assert "not decisive: every example has the same reward" in result.out
     assert "A 0 of 4, B 1 of 4 rollouts, left out" in result.out
     assert "3 compared, 1 without a reward on a side left out" in result.out
     changed = save(tmp_path, "third", "1110")
     result = prime("eval", "compare", a, changed, cwd=tmp_path).ok()
-    assert "not decisive: equal runs would differ so much in 100 % of cases" in result.out
+    assert "not decisive: equal runs would differ this much in 100 % of cases" in result.out
     assert "example 0: 0.000 to 1.000" in result.out
     assert f"prime eval show {changed} --example 0" in result.err
     assert [line for line in result.out.splitlines() if len(line) > 80] == []

@@ -40,7 +40,7 @@ def test_a_missed_gate_ends_with_1_and_says_by_how_much(prime: Prime, tmp_path: 
 def test_that_no_limit_was_named_is_said(prime: Prime, tmp_path: Path) -> None:
     save_run(tmp_path, row(0))
     told = prime("eval", "gate", cwd=tmp_path).ok().err
-    assert "no limit was named" in told
+    assert "no limit was given" in told
     assert "--fail-under" in told
 
 
@@ -56,7 +56,7 @@ def test_a_run_that_was_interrupted_passes_no_gate(prime: Prime, tmp_path: Path)
     result = prime("eval", "gate", run, "--fail-under", "0.5", "--output", "json", cwd=tmp_path)
     assert result.code == 3
     assert result.json["passed"] is False
-    assert f"Run {run} is interrupted: 1 of 4 rollouts are there" in result.err
+    assert f"Run {run} is interrupted: 1 of 4 rollouts are done" in result.err
 
 
 def test_reports_are_written_whether_gates_are_missed_or_not(prime: Prime, tmp_path: Path) -> None:

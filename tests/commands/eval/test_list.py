@@ -45,4 +45,4 @@ def test_runs_are_found_again_by_all_of_their_tags(prime: Prime, tmp_path: Path)
 def test_a_hubs_evaluations_are_not_looked_through_by_tag(prime: Prime, tmp_path: Path) -> None:
     told = prime("eval", "list", "--hub", "--tag", "baseline", cwd=tmp_path)
     assert told.code == 2
-    assert "not on a hub" in told.err
+    assert "applies only to local runs" in told.err

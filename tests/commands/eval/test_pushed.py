@@ -34,7 +34,7 @@ def test_newest_run_is_pushed_and_said_to_be_there_the_next_time(
     assert f"Pushed 2 rollouts of run {run.run_id}" in first
     assert "prime eval get ev_" in first
     again = prime("eval", "push", run.run_id, cwd=tmp_path).ok().err
-    assert f"Run {run.run_id} is on hub.local already" in again
+    assert f"Run {run.run_id} is already on hub.local" in again
 
 
 def test_folder_that_is_a_run_is_pushed_from_within(

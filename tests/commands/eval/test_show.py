@@ -113,7 +113,7 @@ def test_a_threshold_says_from_where_on_a_rollout_passes(prime: Prime, tmp_path:
     asked = ("eval", "show", run, "--reduce", "pass@1", "--threshold", "0.8")
     shown = prime(*asked, cwd=tmp_path).ok().out
     assert "pass@1       0.2" in shown
-    assert "a rollout passes from a reward of 0.8 on" in shown
+    assert "a rollout passes with a reward of at least 0.8" in shown
     assert "pass@" not in prime("eval", "show", run, cwd=tmp_path).ok().out
     assert prime("eval", "show", run, "--threshold", "0.8", cwd=tmp_path).code == 2
     assert prime("eval", "show", run, "--reduce", "mean@2", cwd=tmp_path).code == 2

@@ -157,7 +157,7 @@ def test_the_same_line_with_resume_begins_and_then_has_nothing_to_do(
     suite(tmp_path, one_of(model, examples=2))
     argv = ("run", "nightly.toml", "--resume")
     first = typed(tmp_path, *argv).ok()
-    assert "a new one begins" in first.err
+    assert "starting a new one" in first.err
     (folder,) = (tmp_path / "outputs" / "suites" / "nightly").iterdir()
     assert f"Saved in {folder.relative_to(tmp_path)}" in first.err
     calls = len(model.calls)

@@ -42,7 +42,7 @@ def test_the_cheapest_that_fits_is_made_and_said_with_price_end_and_bill(
     assert (order.name, order.offer, order.nodes) == ("a100-1", A100, 1)
     left = order.stop_at - yard.house.clock.now
     assert abs(left - timedelta(hours=2)) < timedelta(minutes=10)
-    assert f"Took {offer_id(A100)}, A100_80GB x1 of paper" in shown.err
+    assert f"Selected {offer_id(A100)}, A100_80GB x1 of paper" in shown.err
     for words in ("$1.65/h", "in 2h", "$3.30 until then", "paper, US (US-KS-2)"):
         assert words in shown.err
     assert "prime pods ssh a100-1" in shown.err
@@ -74,23 +74,23 @@ def test_an_offer_is_named_by_either_id(
     [
         ((), 2, "--gpu-type"),
         (("--gpu-count", "1"), 2, "--gpu-type"),
-        (("--id", "a", "--cloud-id", "b"), 2, "give one of them"),
-        (("--id", "ffffff"), 6, "no offer `ffffff`"),
+        (("--id", "a", "--cloud-id", "b"), 2, "use only one of them"),
+        (("--id", "ffffff"), 6, "No offer `ffffff`"),
         (("--gpu-type", "h100"), 6, "--spot"),
-        (("--gpu-type", "b200"), 6, "no `b200`"),
+        (("--gpu-type", "b200"), 6, "No `b200`"),
         ((*A, "--max-price", "1"), 6, "--max-price"),
-        ((*A, "--for", "0h"), 2, "no time at all"),
+        ((*A, "--for", "0h"), 2, "must be longer than 0"),
         ((*A, "--for", "soon"), 2, "not a duration"),
         ((*A, "--for", "367d"), 2, "a year at most"),
         ((*A, "--for", "999999999w"), 2, "a year at most"),
         ((*A, "--env", "NOT_SET_ANYWHERE"), 2, "not set here"),
         ((*A, "--disk-size", "1"), 2, "`--disk-size`"),
         ((*A, "--nodes", "2"), 2, "one at a time"),
-        ((*A, "--share-with-team"), 2, "none is named"),
-        ((*A, "--share-with-team", "--member", "bob"), 2, "give one of them"),
+        ((*A, "--share-with-team"), 2, "Sharing a pod needs a team"),
+        ((*A, "--share-with-team", "--member", "bob"), 2, "use only one of them"),
         ((*A, "--team-id", "nobody"), 6, "not in a team `nobody`"),
-        ((*A, "--disks", "nothing"), 6, "There is no disk `nothing`"),
-        ((*A, "--ssh-key", "no-such-file"), 6, "no key `no-such-file` on"),
+        ((*A, "--disks", "nothing"), 6, "No disk `nothing`"),
+        ((*A, "--ssh-key", "no-such-file"), 6, "No key `no-such-file` on"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_made(
@@ -145,10 +145,10 @@ def test_the_users_key_is_put_on_the_hub_once_and_that_is_said(
     prime: Prime, machines: Stubborn, key: Path
 ) -> None:
     first = prime("pods", "create", *A, "--yes").ok()
-    assert "Put your key SHA256:" in first.err
+    assert "Added your key SHA256:" in first.err
     line = " ".join(public_line(key).split()[:2])
     assert any(line in each for each in ordered(machines).authorized_keys)
-    assert "Put your key" not in prime("pods", "create", *A, "--yes").ok().err
+    assert "Added your key" not in prime("pods", "create", *A, "--yes").ok().err
 
 
 def test_one_key_that_is_named_opens_it_alone(
@@ -172,7 +172,7 @@ def test_a_second_pod_has_a_name_of_its_own(prime: Prime, machines: Stubborn) ->
 def test_what_comes_next_is_told_with_the_id_where_the_name_is_anothers_too(prime: Prime) -> None:
     named = (*A, "--name", "web", "--yes", "--output", "json")
     first = prime("pods", "create", *named).ok()
-    assert "`prime pods ssh web`, give it back with `prime pods terminate web`" in told(first.err)
+    assert "`prime pods ssh web`, terminate it with `prime pods terminate web`" in told(first.err)
     second = prime("pods", "create", *named).ok()
     assert "There is a pod `web` already" in second.err
     for command in ("status", "ssh", "terminate"):

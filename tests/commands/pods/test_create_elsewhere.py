@@ -89,7 +89,7 @@ def test_an_answer_that_is_lost_is_never_asked_for_again(
     lost = prime("pods", "create", *A, "--yes")
     assert lost.code == 5
     assert len(asked(public)) == 1
-    assert "a pod may have been made all the same" in " ".join(lost.err.split())
+    assert "the pod may have been created anyway" in " ".join(lost.err.split())
     assert "prime pods list" in lost.err
 
 
@@ -100,7 +100,7 @@ def test_a_connection_that_breaks_is_not_tried_again(public: ScriptedHub, prime:
     public.answers["POST /pods"] = hang_up
     lost = prime("pods", "create", *A, "--yes")
     assert (lost.code, len(asked(public))) == (5, 1)
-    assert "a pod may have been made all the same" in " ".join(lost.err.split())
+    assert "the pod may have been created anyway" in " ".join(lost.err.split())
 
 
 def test_a_hub_that_keeps_no_keys_is_told_of_and_asked_all_the_same(
@@ -108,5 +108,5 @@ def test_a_hub_that_keeps_no_keys_is_told_of_and_asked_all_the_same(
 ) -> None:
     del public.answers["GET /ssh_keys"]
     shown = prime("pods", "create", *A, "--yes").ok()
-    assert "did not say which keys open your pods" in shown.err
+    assert "did not list your SSH keys" in shown.err
     assert len(asked(public)) == 1

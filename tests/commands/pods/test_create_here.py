@@ -17,9 +17,9 @@ def test_machine_is_found_taken_waited_for_and_given_back(home: Path, tmp_path: 
     agreed = prime_process(*create, "--yes", "--wait", "--output", "json", cwd=tmp_path)
     pod = agreed.ok().json
     try:
-        assert f"Took {offer['id']}, " in agreed.err
+        assert f"Selected {offer['id']}, " in agreed.err
         assert "$0.00 until then" in agreed.err
-        assert "a key of prime's own" in agreed.err
+        assert "Created the key" in agreed.err
         assert (pod["status"], pod["installationStatus"]) == ("ACTIVE", "FINISHED")
         assert "127.0.0.1 -p " in pod["sshConnection"]
         assert pod["hostKeys"]

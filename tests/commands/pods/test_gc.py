@@ -15,7 +15,7 @@ from tests.hub.services.compute.renting import Yard, wish
 
 @pytest.fixture
 def late(yard: Yard) -> str:
-    """The id of a pod whose deadline has passed, and which could not be ended then."""
+    """The id of a pod whose deadline has passed, and which could not be terminated then."""
     pod = yard.rent(**wish(name="late"))
     yard.arrive(pod)
     yard.house.clock.wait(days=2)
@@ -24,7 +24,7 @@ def late(yard: Yard) -> str:
 
 def test_nothing_is_said_where_nothing_is(prime: Prime) -> None:
     shown = prime("gc").ok()
-    assert (shown.out, shown.err) == ("", "Nothing is left behind\n")
+    assert (shown.out, shown.err) == ("", "No leaks\n")
     assert prime("gc", "-o", "json").ok().json == {"dry_run": False, "leaks": []}
 
 
@@ -49,7 +49,7 @@ def test_what_would_be_ended_is_shown_and_left(prime: Prime, yard: Yard, late: s
     header, row = shown.out.splitlines()
     assert header.split() == ["Kind", "Name", "Provider", "Owner", "Ended"]
     assert row.split("  ")[0] == "pod past its deadline"
-    assert "`prime gc` ends these" in shown.err
+    assert "terminate these with `prime gc`" in shown.err
 
 
 def test_what_somebody_may_still_use_is_asked_about(prime: Prime, yard: Yard, late: str) -> None:
@@ -69,7 +69,7 @@ def test_what_cannot_be_ended_is_told_and_is_a_partial_result(
     shown = prime("gc", "--yes")
     assert shown.code == 3
     assert "The cloud of `paper` takes this key no more" in shown.err
-    assert "1 of 1 leak could not be ended" in shown.err
+    assert "1 of 1 leak could not be terminated" in shown.err
     assert late not in shown.out
 
 
@@ -109,6 +109,6 @@ def test_a_hub_that_cannot_be_asked_says_what_is_not_seen(
     with ScriptedHub() as hub:
         monkeypatch.setenv("PRIME_API_BASE_URL", hub.url)
         shown = Prime(capfd, monkeypatch, Session)("gc").ok()
-    assert "cannot be asked for leaks" in shown.err
-    assert "Nothing is left behind" in shown.err
+    assert "cannot search for leaks" in shown.err
+    assert "No leaks" in shown.err
     assert [seen.call for seen in hub.seen] == ["GET /capabilities"]

@@ -133,14 +133,14 @@ def test_a_log_that_went_with_its_pod_is_not_still_to_come(
 ) -> None:
     yard.rent(**wish(name="web"))
     monkeypatch.setattr(yard.machines, "log", lambda _tag, _lines: "")
-    assert "Nothing was said yet" in prime("pods", "logs", "web").ok().err
+    assert "The log is empty" in prime("pods", "logs", "web").ok().err
     prime("pods", "terminate", "web", "--yes").ok()
     told = prime("pods", "logs", "web").ok().err
-    assert told == "`web` has ended, and no log of it was kept\n"
+    assert told == "`web` has been terminated, and its log was not kept\n"
 
 
 def test_a_history_of_nothing_is_said_to_be_one(prime: Prime) -> None:
-    assert prime("pods", "history").ok().err == "No pod has ended yet\n"
+    assert prime("pods", "history").ok().err == "No pod has been terminated yet\n"
 
 
 def test_following_the_log_of_a_pod_that_ended_ends_too(prime: Prime, yard: Yard) -> None:

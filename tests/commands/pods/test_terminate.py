@@ -47,7 +47,7 @@ def test_to_end_what_has_ended_is_no_failure(prime: Prime, yard: Yard) -> None:
     yard.rent(**wish(name="web"))
     prime("pods", "terminate", "web", "--yes").ok()
     again = prime("pods", "terminate", "web").ok()
-    assert again.err.splitlines() == ["`web` has ended already"]
+    assert again.err.splitlines() == ["`web` has already been terminated"]
 
 
 def test_a_pod_that_never_was_is_not_found(prime: Prime) -> None:
@@ -60,7 +60,7 @@ def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, yard: Yard
     assert shown.code == 6
     # Said before the others are asked about.
     first, *_ = shown.err.splitlines()
-    assert first == "warning: There is no pod `nothing` on hub.local"
+    assert first == "warning: No pod `nothing` on hub.local"
     assert shown.err.count("`nothing`") == 1
     assert "1 of 2 pods could not be terminated" in shown.err
     assert yard.pods() == []
@@ -71,10 +71,10 @@ def test_a_name_that_two_pods_have_lists_both(prime: Prime, yard: Yard, command:
     pods = [yard.rent(**wish(name="web")) for _ in range(2)]
     refused = prime("pods", command, "web")
     assert refused.code == 2
-    assert "`web` may be any of 2 pods" in refused.err
+    assert "`web` matches 2 pods" in refused.err
     for pod in pods:
         assert f"  {pod['id']}  A100_80GB x1, PROVISIONING, made 20" in refused.err
-    assert "hint: name the pod by its id" in refused.err
+    assert "hint: use the pod's id" in refused.err
 
 
 def test_such_a_name_among_others_lists_them_too(prime: Prime, yard: Yard) -> None:
@@ -106,7 +106,7 @@ def test_whoever_does_not_wait_leaves_before_it_is_gone(
     yard.rent(**wish(name="web"))
     machines.lingering.add("web")
     shown = prime("pods", "terminate", "web", "--yes", "--no-wait").ok()
-    assert "`web` is being ended" in shown.err
+    assert "`web` is being terminated" in shown.err
     assert prime("pods", "list", "-o", "json").ok().json["pods"][0]["status"] == "DELETING"
 
 

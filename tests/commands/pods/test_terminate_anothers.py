@@ -26,14 +26,14 @@ def test_an_admin_ends_it_by_its_whole_id_and_is_told_whose_it_is(olga: Prime, y
     refused = olga("pods", "terminate", pod["id"])
     assert refused.code == 2
     assert "web of ada: A100_80GB x1, PROVISIONING, " in refused.err
-    assert "Terminate `web` of `ada` and all that is on it?" in refused.err
+    assert "Terminate `web` of `ada` and all data on it?" in refused.err
     assert len(yard.pods()) == 1
     ended = olga("pods", "terminate", pod["id"], "--yes", "--output", "json").ok()
     (record,) = ended.json["pods"]
     assert (record["id"], record["owner"], record["status"]) == (pod["id"], "ada", "TERMINATED")
     assert yard.machines.seen == {}
     again = olga("pods", "terminate", pod["id"], "--yes").ok()
-    assert again.err.splitlines() == ["`web` of `ada` has ended already"]
+    assert again.err.splitlines() == ["`web` of `ada` has already been terminated"]
 
 
 def test_its_name_and_the_beginning_of_its_id_find_nothing(olga: Prime, yard: Yard) -> None:
@@ -59,7 +59,7 @@ def test_it_is_waited_for_though_no_list_shows_it(
         return look(tags)
 
     leaving = olga("pods", "terminate", pod["id"], "--yes", "--no-wait").ok()
-    assert "`slow` of `ada` is being ended" in leaving.err
+    assert "`slow` of `ada` is being terminated" in leaving.err
     monkeypatch.setattr(machines, "inspect", look_thrice)
     assert "`slow` of `ada` is gone" in olga("pods", "terminate", pod["id"], "--yes").ok().err
 

@@ -75,7 +75,7 @@ def test_without_a_file_it_is_the_key_that_pods_are_opened_with(prime: Prime, ho
 @needs_ssh_keygen
 def test_where_there_is_no_key_one_is_made_and_added(prime: Prime, home: Path) -> None:
     added = prime("ssh-keys", "add").ok()
-    assert "a key of prime's own" in added.err
+    assert "Created the key" in added.err
     assert (home / ".prime" / "ssh" / "id_ed25519").is_file()
     assert listed(prime) == {"prime": True}
 
@@ -88,8 +88,8 @@ def test_a_private_key_is_refused_and_its_public_half_is_named(
     refused = prime("ssh-keys", "add", str(key))
     assert refused.code == 2
     told = " ".join((refused.out + refused.err).split())
-    assert "This is a private key, which must never leave its machine" in told
-    assert f"its public half is {key}.pub" in told
+    assert "This is a private key; it must never leave its machine" in told
+    assert f"its public key is {key}.pub" in told
     secret = key.read_text(encoding="utf-8").splitlines()[1:-1]
     assert not any(part in refused.out + refused.err for part in secret)
     assert hub.ssh_keys.page().total_count == 0
@@ -98,12 +98,12 @@ def test_a_private_key_is_refused_and_its_public_half_is_named(
 @pytest.mark.parametrize(
     ("content", "code", "told"),
     [
-        (b"\x89PNG\r\n\x1a\n\xff", 2, "This is not a text"),
-        (b"", 2, "There is no public key here"),
+        (b"\x89PNG\r\n\x1a\n\xff", 2, "This is not text"),
+        (b"", 2, "Found no public key"),
         (f"{line(1)}\n{line(2)}\n".encode(), 2, "more than one line"),
-        (f"no-pty {line(1)}\n".encode(), 2, "There are options in front of the public key"),
+        (f"no-pty {line(1)}\n".encode(), 2, "The public key has options"),
         (b"A" * 100_000, 2, "less than 16384 characters"),
-        (None, 6, "There is no file"),
+        (None, 6, "No file"),
     ],
 )
 def test_what_is_no_public_key_is_refused(
@@ -146,7 +146,7 @@ def test_a_key_is_named_by_the_beginning_of_its_id(prime: Prime, laptop: Path) -
     prime("ssh-keys", "remove", added["id"][:8], "--yes").ok()
     gone = prime("ssh-keys", "remove", added["id"], "--yes")
     assert gone.code == 6
-    assert f"There is no SSH key `{added['id']}` on hub.local" in " ".join(gone.err.split())
+    assert f"No SSH key `{added['id']}` on hub.local" in " ".join(gone.err.split())
 
 
 def test_a_name_that_several_keys_have_means_none(prime: Prime, tmp_path: Path) -> None:

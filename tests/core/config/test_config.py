@@ -105,7 +105,7 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(
     monkeypatch.setenv(variable, "https://__token__:prime_sk_planted@hub.example.org")
     with pytest.raises(UsageError) as caught:
         load_config()
-    assert caught.value.message == f"{variable} has a name or a password in it"
+    assert caught.value.message == f"{variable} contains a name or a password"
 
 
 def test_a_value_knows_what_it_hides_in_the_file(
@@ -197,8 +197,8 @@ def test_offline_is_a_flag_or_a_variable(
     ("text", "sentence"),
     [
         ("owner = ", "is not valid TOML"),
-        ("owner = 3", "owner in .* must be text"),
-        ("context = 3", "context in .* must be text"),
+        ("owner = 3", "owner in .* must be a string"),
+        ("context = 3", "context in .* must be a string"),
         ("offline = 'yes'", "offline in .* must be true or false"),
         ("upstream = 'hub'", "upstream in .* is `hub`, which is not the URL"),
         ("context = 'team'\n[contexts.team]\n", "has no base_url"),
@@ -248,7 +248,7 @@ def test_a_setting_of_an_environment_is_found_by_its_name() -> None:
     known = find_setting("env-vars.ada/wordle")
     assert known.name == "env_vars.ada/wordle"
     assert known.to_toml("A_KEY, B_KEY") == ["A_KEY", "B_KEY"]
-    with pytest.raises(UsageError, match="names no variable"):
+    with pytest.raises(UsageError, match="is not a variable name"):
         known.to_toml("A=secret")
     with pytest.raises(UsageError, match="is not an environment"):
         find_setting("env-vars.a/b/c")

@@ -94,12 +94,12 @@ def test_what_is_so_already_is_not_written_again(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
-        ("local", {"base_url": HUB}, "`local` is the hub in this process"),
-        ("prime", {"base_url": HUB}, "The addresses of `prime` are built in"),
+        ("local", {"base_url": HUB}, "`local` is the built-in hub"),
+        ("prime", {"base_url": HUB}, "The URLs of `prime` are built in"),
         ("a b", {"base_url": HUB}, "`a b` cannot be the name of a context"),
         ("", {"base_url": HUB}, "`` cannot be the name of a context"),
         ("team", {"base_url": "x.org"}, "base_url is `x.org`, which is not the URL of a hub"),
-        ("team", {"base_url": "https://u:p@x"}, "base_url has a name or a password in it"),
+        ("team", {"base_url": "https://u:p@x"}, "base_url contains a name or a password"),
         (
             "team",
             {"web_url": "https://[::1"},

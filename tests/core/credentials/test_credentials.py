@@ -53,7 +53,7 @@ def test_a_real_keyring_keeps_the_key_and_no_file_has_it(
         (Plaintext(), "there is no keyring on this machine"),
         (Locked(), "the keyring is locked"),
         (Failing(), "the keyring refused (ConnectionResetError)"),
-        (Forgetful(), "the keyring (keyrings Forgetful) did not keep it"),
+        (Forgetful(), "the keyring (keyrings Forgetful) did not save it"),
     ],
     ids=["null", "fail", "plaintext", "locked", "failing", "forgetful"],
 )
@@ -64,7 +64,7 @@ def test_a_keyring_that_keeps_nothing_falls_back_to_the_file(
     kept = save_credential(folder, "team", HUB, KEY)
     file = folder / "credentials.toml"
     assert (kept.storage, kept.reason) == (Storage.FILE, reason)
-    assert kept.sentence == f"The key is kept in {file} (mode 0600): {reason}"
+    assert kept.sentence == f"The key is saved in {file} (mode 0600): {reason}"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     credential = find_credential(load_config(context="team"))
     assert (credential.key, credential.source) == (KEY, str(file))
@@ -112,7 +112,7 @@ def test_a_key_in_a_keyring_that_is_locked_later_is_missing_with_a_reason(
     credential = find_credential(load_config(context="team"))
     assert (credential.key, credential.source) == (None, "keyring")
     assert credential.trouble == (
-        "The key of `team` is in a keyring that does not give it: the keyring is locked"
+        "The key of `team` cannot be read from the keyring: the keyring is locked"
     )
 
 

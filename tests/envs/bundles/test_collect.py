@@ -105,7 +105,7 @@ def test_environments_of_the_owner_that_are_required_come_along(
 
 @pytest.mark.parametrize("text", ["linux", "linux-riscv64", "any", "Linux-x86_64"])
 def test_an_unknown_platform_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="not a platform"):
+    with pytest.raises(UsageError, match="not a supported platform"):
         parse_platform(text)
 
 

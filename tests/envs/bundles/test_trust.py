@@ -80,7 +80,7 @@ def test_signatures_travel_in_a_bundle_and_can_be_required(
     signature = Signature("ssh", ssh.sign(key, fetch_unpacked(bundled).statement))
     hub.documents.put(ref, SIGNATURES, Signatures(bundled.wheel_sha256, (signature,)))
     signed = make(context, wish, tmp_path / "signed.bundle")
-    with pytest.raises(NotTrusted, match="no signature of an allowed signer"):
+    with pytest.raises(NotTrusted, match="no signature by a trusted signer"):
         _required(signed, home)
     AllowedSigners(home).add_key("ada", public_line(key))
     _required(signed, home)

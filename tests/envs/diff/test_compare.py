@@ -114,7 +114,7 @@ def test_hostile_content_is_described_and_never_shown_raw(tmp_path: Path) -> Non
     )
     files = {each.path: each for each in compare(before, after).files}
     assert files["image.bin"] == FileChange("image.bin", "added", note="binary, 3 bytes")
-    assert files["large.json"].note == "too large to be shown, 3000000 bytes"
+    assert files["large.json"].note == "too large to show, 3000000 bytes"
     assert len("".join(files["long.txt"].diff)) < 1_000
     assert files["none.txt"].note == "empty"
     shown = "".join("".join(each.diff) for each in files.values())

@@ -206,7 +206,7 @@ def test_a_workspace_is_made_where_there_is_none(
 
     run_install(plan(wheel, workspace=missing), InstallOptions(), progress)
 
-    assert progress.said[0].startswith(f"Making {tmp_path / '.venv'} with Python 3.")
+    assert progress.said[0].startswith(f"Creating {tmp_path / '.venv'} with Python 3.")
     assert installed(missing)["tiny-env"] == "0.1.0"
 
 

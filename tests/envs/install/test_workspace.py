@@ -113,5 +113,5 @@ def test_a_workspace_that_cannot_be_made_whole_leaves_no_folder(tmp_path: Path) 
         check=False,
     )
 
-    assert ".venv could not be made" in made.stderr
+    assert ".venv could not be created" in made.stderr
     assert not (tmp_path / ".venv").exists()

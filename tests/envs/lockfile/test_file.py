@@ -76,7 +76,7 @@ GOOD = 'schema = 1\n[[environment]]\nref = "a/b@1"\nwheel = "b-1-py3-none-any.wh
         (f'{GOOD}sha256 = "{"ab" * 32}"\n'.replace("a/b@1", "a/b"), "no version"),
         (f'{GOOD}sha256 = "{"ab" * 32}"\n'.replace("a/b@1", "../b@1"), "not an environment"),
         (f'{GOOD}sha256 = "{"ab" * 32}"\n'.replace('"b-1', '"../b-1'), "the wheel of `a/b@1`"),
-        (f'{GOOD}sha256 = "{"ab" * 32}"\n'.replace("b-1-py3-none-any", "b"), "is none"),
+        (f'{GOOD}sha256 = "{"ab" * 32}"\n'.replace("b-1-py3-none-any", "b"), "is invalid"),
         (f'{GOOD}sha256 = "{"ab" * 32}"\nasked = "x"\n', "not an environment"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_two_entries_of_one_name_are_refused(tmp_path: Path) -> None:
     write_lock(tmp_path / FILENAME, make_lock([entry(), entry(owner="eve")]))
-    with pytest.raises(UsageError, match="names `wordle` twice"):
+    with pytest.raises(UsageError, match="contains `wordle` twice"):
         read_lock(tmp_path / FILENAME)
 
 

@@ -96,8 +96,8 @@ def test_the_list_of_pyproject_rules(hub: HubClient, tmp_path: Path) -> None:
     before = lock(hub, tmp_path)
     place = LockLocation(tmp_path, before, wanted=(EnvRef("ada", "maths"),))
     assert stale_reasons(place) == (
-        "ada/maths is wanted and not locked",
-        "ada/wordle@0.1.0 is locked and not wanted",
+        "ada/maths is listed but not locked",
+        "ada/wordle@0.1.0 is locked but not listed",
     )
     made = resolve_lock(place, LockOptions(), lambda: hub, Silent())
     assert refs(made) == ["ada/maths@0.1.0"]
@@ -106,7 +106,7 @@ def test_the_list_of_pyproject_rules(hub: HubClient, tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             resolve_lock(place, order, no_hub, Silent())
         assert "`environments` of [tool.prime]" in (caught.value.hint or "")
-    with pytest.raises(UsageError, match="wants ada/maths@1, not ada/maths@2"):
+    with pytest.raises(UsageError, match="lists ada/maths@1, not ada/maths@2"):
         resolve_lock(
             LockLocation(tmp_path, wanted=(EnvRef("ada", "maths", "1"),)),
             LockOptions(named=(EnvRef("ada", "maths", "2"),)),

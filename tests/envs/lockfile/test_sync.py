@@ -164,7 +164,7 @@ def test_an_environment_that_is_needed_has_to_be_locked(
     publish(hub, tmp_path, "wordle", requires=("letters", "verifiers"))
     whole = lock_of(hub, "ada/wordle")
     part = make_lock(each for each in whole.environments if each.asked)
-    with pytest.raises(UsageError, match="is needed, and is not locked"):
+    with pytest.raises(UsageError, match="is required but not locked"):
         sync(part, workspace, hub)
     sync(whole, workspace, hub)
     assert {"letters", "wordle"} <= set(installed(workspace))
@@ -216,4 +216,4 @@ def test_pinned_wheels_of_a_stranger_need_no_answer_and_no_second_visit_to_the_h
     run_sync(plan, workspace, InstallOptions(), progress)
 
     assert installed(workspace)["wordle"].version == "0.1.0"
-    assert any("taken as it was fetched before" in text for text in progress.warned)
+    assert any("so the downloaded copy of" in text for text in progress.warned)

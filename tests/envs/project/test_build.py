@@ -207,7 +207,7 @@ def test_a_backend_that_cannot_be_installed_is_said(tmp_path: Path) -> None:
     folder = write_project(tmp_path, Shape(backend="flit"))
     file = folder / "pyproject.toml"
     file.write_text(file.read_text().replace("flit_core>=3.11", "flit_core>=999"))
-    with pytest.raises(BuildFailed, match="requires cannot be installed"):
+    with pytest.raises(BuildFailed, match="requirements cannot be installed"):
         build_wheel(load_project(folder), tmp_path / "dist", Silent())
 
 

@@ -177,7 +177,7 @@ def test_no_name_means_this_folder(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_nowhere_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no environment `lost`"):
+    with pytest.raises(NotFound, match="No environment `lost`"):
         find_project("lost", tmp_path)
 
 

@@ -36,8 +36,8 @@ def test_what_will_surprise_others_is_warned_of(
 @pytest.mark.parametrize(
     ("shape", "said"),
     [
-        (Shape(name="other-env"), "named `tiny_env` and the project `other-env`"),
-        (Shape(version="0.2.0"), "version 0.1.0 and the project 0.2.0"),
+        (Shape(name="other-env"), "named `tiny_env`, but the project `other-env`"),
+        (Shape(version="0.2.0"), "version 0.1.0, but the project 0.2.0"),
     ],
 )
 def test_a_wheel_of_another_name_or_version_is_refused(
@@ -56,7 +56,7 @@ def test_two_spellings_of_one_version_agree(shown: str, written: str, tmp_path: 
 
 
 def test_a_wheel_without_modules_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildFailed, match="holds no Python module"):
+    with pytest.raises(BuildFailed, match="contains no Python module"):
         check_wheel(read_wheel(write_wheel(tmp_path, {"data.txt": ""})))
 
 

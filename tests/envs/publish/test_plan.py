@@ -115,7 +115,7 @@ def test_the_same_version_with_other_content_is_a_conflict(hub: HubClient, tmp_p
     folder = write_project(tmp_path / "p")
     publish(hub, folder)
     touch(folder)
-    with pytest.raises(Conflict, match=r"ada/tiny-env@0\.1\.0 is published already") as caught:
+    with pytest.raises(Conflict, match=r"ada/tiny-env@0\.1\.0 is already published") as caught:
         publish(hub, folder)
     assert "--auto-bump" in (caught.value.hint or "")
     assert caught.value.exit_code == 7
@@ -266,7 +266,7 @@ def test_sources_that_were_edited_since_are_not_those_of_the_wheel(
 
 def test_a_wheel_has_its_version(hub: HubClient, tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, {"tiny_env.py": "def load_environment(): ...\n"})
-    with pytest.raises(UsageError, match="has its version already"):
+    with pytest.raises(UsageError, match="already has a version"):
         publish(hub, tmp_path, str(wheel), bump=VersionBump.PATCH)
 
 

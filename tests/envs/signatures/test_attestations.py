@@ -54,15 +54,15 @@ def test_a_forged_one_is_not_good(statement: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", forged(b"no json"), forged(b"[]")])
 def test_what_is_no_attestation_is_said_to_be_none(text: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="This is no attestation"):
+    with pytest.raises(UsageError, match="This is not an attestation"):
         attestations.require_attestation(text)
     (tmp_path / "file").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="This is no attestation"):
+    with pytest.raises(UsageError, match="This is not an attestation"):
         attestation_signer(tmp_path / "file")
 
 
 def test_without_an_identity_nothing_is_signed() -> None:
-    with pytest.raises(NotLoggedIn, match="no identity to sign with"):
+    with pytest.raises(NotLoggedIn, match="No identity to sign with"):
         attestations.sign(b"{}")
 
 
@@ -131,5 +131,5 @@ def test_only_an_attestation_of_this_wheel_is_kept(released: Path, tmp_path: Pat
     assert give(b"{}", released / SIGNED).kind == "pep740"
     other = tmp_path / SIGNED
     other.write_bytes(b"other bytes")
-    with pytest.raises(IntegrityError, match="does not attest"):
+    with pytest.raises(IntegrityError, match="is not a trusted attestation"):
         give(b"{}", other)

@@ -42,7 +42,7 @@ def test_what_an_allowed_signer_signed_is_taken(hub: HubClient, tmp_path: Path) 
     home, key = tmp_path / "home", make_key(tmp_path / "ssh")
     publish(hub, tmp_path)
     sign(hub, home, key)
-    with pytest.raises(NotTrusted, match="no signature of an allowed signer of `ada`") as refused:
+    with pytest.raises(NotTrusted, match="no signature by a trusted signer of `ada`") as refused:
         fetch(hub, home)
     assert "(unknown)" in (refused.value.detail or "")
     AllowedSigners(home).add_key("ada", public_line(key))

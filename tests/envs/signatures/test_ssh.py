@@ -91,7 +91,7 @@ def test_a_public_key_signs_by_an_agent_or_not_at_all(key: Path) -> None:
     key.rename(key.with_name("elsewhere"))
     with pytest.raises(UsageError, match="does not sign") as refused:
         ssh.sign(key.with_name(f"{key.name}.pub"), STATEMENT)
-    assert "the agent holds" in (refused.value.hint or "")
+    assert "is in the agent" in (refused.value.hint or "")
 
 
 def test_without_ssh_keygen_it_is_said(
@@ -126,7 +126,7 @@ def test_lines_by_hand_stay_and_comments_are_passed_over(
 def test_what_is_no_public_key_or_owner_is_refused(key: Path, signers: AllowedSigners) -> None:
     private = key.read_text(encoding="utf-8")
     for text in (private, "ssh-ed25519", "", f"{public_line(key)}\n{public_line(key)}"):
-        with pytest.raises(UsageError, match="not one public ssh key"):
+        with pytest.raises(UsageError, match="not a single public SSH key"):
             signers.add_key("ada", text)
     for owner in ("*", "a b", "ada,eve", "!ada"):
         with pytest.raises(BadReference):

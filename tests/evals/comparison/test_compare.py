@@ -16,7 +16,7 @@ def test_the_other_run_is_higher_lower_or_not_decided() -> None:
     assert [each.verdict for each in found] == [HIGHER, LOWER, UNDECIDED]
     assert [each.difference for each in found] == [1.0, -1.0, 0.0]
     assert found[0].sentence.startswith("b is higher than a")
-    assert found[2].sentence == "not decisive: no example earned more or less than in the other run"
+    assert found[2].sentence == "not decisive: every example has the same reward in both runs"
 
 
 def test_what_is_decisive_alone_may_not_be_among_several() -> None:

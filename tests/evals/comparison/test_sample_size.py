@@ -29,7 +29,7 @@ def test_rollouts_that_agree_leave_everything_between_examples() -> None:
 
 def test_one_rollout_of_each_example_does_not_tell_how_alike_they_are() -> None:
     single = side("a", [0], [1], [1])
-    with pytest.raises(UsageError, match="not known: run a has one of each"):
+    with pytest.raises(UsageError, match="unknown: run a has one of each"):
         variation_of(single, 0.5)
     found = variation_of(single, 0.5, 0.4)
     assert (found.icc, found.icc_from) == (0.4, "given")
@@ -136,7 +136,7 @@ def test_two_runs_are_planned_with_the_rollouts_that_were_asked_for() -> None:
 def test_graded_runs_of_one_rollout_need_an_icc_for_more() -> None:
     runs = side("a", [0.1], [0.5], [0.9]), side("b", [0.2], [0.4], [0.9])
     more = replace(FIVE_POINTS, rollouts=4)
-    with pytest.raises(UsageError, match="How alike"):
+    with pytest.raises(UsageError, match="correlation"):
         need_of_pair(more, *runs)
     with_icc = need_of_pair(more, *runs, 0.5)
     once = need_of_pair(replace(FIVE_POINTS, rollouts=None), *runs)
@@ -146,7 +146,7 @@ def test_graded_runs_of_one_rollout_need_an_icc_for_more() -> None:
 
 
 def test_a_discordance_does_not_tell_what_more_rollouts_show() -> None:
-    with pytest.raises(UsageError, match="does not tell what 4 rollouts show"):
+    with pytest.raises(UsageError, match="cannot be used for 4 rollouts"):
         need_of_discordance(replace(FIVE_POINTS, rollouts=4), 0.3, "a test")
 
 

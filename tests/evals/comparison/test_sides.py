@@ -104,7 +104,7 @@ def test_different_data_are_refused_where_the_runs_are_of_one_size() -> None:
 
 def test_examples_that_ask_something_else_never_pair() -> None:
     first, other = side("a", [1], [1]), changed(side("b", [1], [1]), 1, prompt="another")
-    with pytest.raises(Conflict, match="1 of 2 examples of b ask something else"):
+    with pytest.raises(Conflict, match="1 of 2 examples of b have other prompts"):
         pair(first, other)
     forced = pair(first, other, force=True)
     assert (list(forced.ids), forced.unlike) == ([0], 1)

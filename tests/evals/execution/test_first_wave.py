@@ -161,7 +161,7 @@ def test_a_wrong_key_costs_one_wave_of_calls_and_ends_the_run(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:
     model.answer, model.latency = status(401), 0.1
-    with pytest.raises(NotLoggedIn, match="refused the key for `scripted`"):
+    with pytest.raises(NotLoggedIn, match="rejected the key for `scripted`"):
         run_live(tmp_path, echo, model.url, concurrency=32, **MANY)
     assert 1 <= len(model.calls) <= 32
     manifest = load_manifest(only_run(tmp_path).manifest)

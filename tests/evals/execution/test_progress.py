@@ -26,7 +26,7 @@ BASH = AgentInfo(
     name="agent", harness="bash", runtime="subprocess", instead_of="prime", runs_commands=True
 )
 MOVED = "Agent `agent` runs on this machine"
-EXPOSED = "The model may run commands on this machine, as you"
+EXPOSED = "The model may run commands on this machine as you"
 CONTAINED = AgentInfo(name="agent", harness="bash", runtime="docker", runs_commands=True)
 
 
@@ -38,8 +38,8 @@ def said_of(*agents: AgentInfo, sandbox: bool = False) -> tuple[list[str], list[
 
 def test_commands_on_this_machine_are_a_warning() -> None:
     said, warned = said_of(BASH)
-    assert said == [f"{MOVED}, not in the runtime `prime`, which verifiers takes by default"]
-    assert warned == [f"{EXPOSED}: `agent` is played by the harness `bash`"]
+    assert said == [f"{MOVED}, not in the runtime `prime`, the default of verifiers"]
+    assert warned == [f"{EXPOSED}: `agent` uses the harness `bash`"]
 
 
 def test_within_the_sandbox_they_are_none() -> None:

@@ -158,7 +158,7 @@ def test_a_run_that_stopped_says_so() -> None:
     told = summary(status="interrupted", counts=Counts(4, 1, 0, 0))
     assert Reader(page_of(row(0), told=told)).data("run")[0]["notes"] == [
         "This run has not finished: it is interrupted.",
-        "3 of 4 planned rollouts are not in it.",
+        "3 of 4 planned rollouts are missing.",
     ]
 
 

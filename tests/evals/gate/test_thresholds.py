@@ -146,5 +146,5 @@ def test_what_the_official_client_pushed_is_a_baseline(tmp_path: Path) -> None:
 
 def test_what_is_nowhere_is_named(tmp_path: Path) -> None:
     hub = open_hub(tmp_path / "hub")
-    with pytest.raises(NotFound, match="no run `zz` here and no such evaluation"):
+    with pytest.raises(NotFound, match="No local run `zz`, and no such evaluation"):
         read_baseline("zz", tmp_path, lambda: hub)

@@ -170,4 +170,4 @@ def test_earlier_calls_without_a_price_are_said_not_to_count() -> None:
 def test_the_hint_raises_the_cap_that_was_reached(reason: str, flag: str) -> None:
     plan = wanted(max_cost=1.0, token_budget=100)
     hint = partial_at_cap(reason, "1f2e3d4c", plan).hint
-    assert hint == f"go on with `prime eval run --resume 1f2e3d4c{flag}`"
+    assert hint == f"continue with `prime eval run --resume 1f2e3d4c{flag}`"

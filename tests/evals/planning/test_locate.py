@@ -84,7 +84,7 @@ def test_a_name_without_a_version_is_the_locked_one_and_that_is_said(
     progress = Silent()
     assert locate(text, lookup(tmp_path), progress) == locked
     (said,) = progress.said
-    assert said.startswith(f"`{text}` is ada/wordle@1.2, as prime.lock says")
+    assert said.startswith(f"`{text}` is ada/wordle@1.2, from prime.lock")
 
 
 @pytest.mark.usefixtures("locked")
@@ -149,7 +149,7 @@ def test_a_broken_pyproject_in_a_wheel_has_no_defaults(text: str, tmp_path: Path
 
 def test_a_wheel_without_any_module_is_refused(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, {"words.txt": "one"})
-    with pytest.raises(LoadFailed, match="holds no module"):
+    with pytest.raises(LoadFailed, match="contains no importable module"):
         subject_of(wheel)
 
 
@@ -256,7 +256,7 @@ def test_a_workspace_in_which_a_file_was_edited_is_not_used_and_that_is_said(
     (tmp_path / ".venv/lib/python3.11/site-packages/tiny_env.py").write_text("x = 1\n", "utf-8")
     progress = Silent()
     assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
-    assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited there"]
+    assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited"]
 
 
 def test_a_workspace_without_verifiers_is_named(tmp_path: Path) -> None:

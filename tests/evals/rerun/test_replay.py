@@ -78,7 +78,7 @@ def test_an_environment_that_asks_something_else_gets_errors_and_no_wrong_turns(
     for each in open_run(again.folder.path).rows():
         assert each.error is not None
         assert each.error.kind == "environment"
-        assert "is not the recorded one at turn 1" in each.error.message
+        assert "differs from the recorded one at turn 1" in each.error.message
 
 
 @pytest.mark.sample(2, "verifiers")
@@ -129,7 +129,7 @@ def test_a_replay_is_as_large_as_its_run_unless_it_is_told_to_be_smaller(tmp_pat
     )
     assert (smaller.num_examples, smaller.rollouts_per_example) == (1, 1)
     assert sized_to_recording(recording, EvalRequest("x", num_examples=-1)).num_examples == 2
-    with pytest.raises(UsageError, match="has 2 examples x 2 rollouts, and 3 x 2 are asked for"):
+    with pytest.raises(UsageError, match="has 2 examples x 2 rollouts, and 3 x 2 were requested"):
         sized_to_recording(recording, EvalRequest("x", num_examples=3))
     assert find_run(run.run_id, tmp_path).folder == run
 

@@ -45,7 +45,7 @@ def test_no_key_is_sent_to_where_a_hub_says_a_run_was_made(
     environ = {"OPENAI_API_KEY": "sk-the-users", "OPENAI_BASE_URL": model.url}
     with ScriptedModel() as evil:
         source = source_at(evil.url, lookup)
-        with pytest.raises(UsageError, match="not sent unasked") as caught:
+        with pytest.raises(UsageError, match="without asking") as caught:
             prepare_rerun(source, EvalRequest(""), lookup, environ, Silent())
         assert evil.requests == []
     assert f"-b {evil.url}" in (caught.value.hint or "")

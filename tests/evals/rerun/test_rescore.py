@@ -173,7 +173,7 @@ def test_a_completion_is_not_scored_as_the_answer_to_another_prompt(
     other = LENGTHS.replace('"question": f"say {n}"', '"question": f"tell {n}"')
     after = interpreter_with(tmp_path / "b", other)
     run = run_live(tmp_path, before, model.url)
-    with pytest.raises(Conflict, match="data set is not the one"):
+    with pytest.raises(Conflict, match="dataset is not the one"):
         rescore_live(tmp_path, after, run.folder)
     result = rescore_live(tmp_path, after, run.folder, environment="./changed")
     assert result.summary.counts.errored == 4

@@ -104,7 +104,7 @@ def test_run_that_changed_becomes_a_new_evaluation_and_that_is_said(
     second = push(foreign, folder, progress=said)
     assert (second.status, second.samples) == ("pushed", 9)
     assert second.evaluation_id != first.evaluation_id
-    assert "keeps samples as they came" in "".join(said.said)
+    assert "cannot replace samples" in "".join(said.said)
     assert push(foreign, folder).status == "unchanged"
     assert sorted(each.total_samples for each in hub.evaluations.list().evaluations) == [8, 9]
 

@@ -117,7 +117,7 @@ def test_local_environment_is_refused_with_the_command_that_publishes_it(
         push(hub, folder)
     assert "prime env upload /home/ada/my-env" in (refused.value.hint or "")
     change_environment(folder, name="wordle")
-    with pytest.raises(NotFound, match="other contents"):
+    with pytest.raises(NotFound, match="different content"):
         push(hub, folder)
     assert hub.evaluations.list().total == 0
 

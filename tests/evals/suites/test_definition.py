@@ -99,7 +99,7 @@ def test_flags_win_over_the_file_in_each_evaluation(tmp_path: Path) -> None:
     [
         ("[[eval]", "is not TOML"),
         ('[suite]\nbudget = 3\n[[eval]]\nid = "a"', "budget"),
-        ('[suite]\nmax_cost = -1\n[[eval]]\nid = "a"', "nothing to spend"),
+        ('[suite]\nmax_cost = -1\n[[eval]]\nid = "a"', "must be positive"),
         ('[suite]\nat_once = 0\n[[eval]]\nid = "a"', "at_once"),
         ('[[eval]]\nid = "a"\nnum_example = 3', r"evaluation 1 \(a\): `num_example`"),
         ('[[eval]]\nid = "a"\nnum_examples = "3"', "must be a whole number"),

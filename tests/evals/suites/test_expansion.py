@@ -129,12 +129,12 @@ def test_what_is_excluded_may_name_arguments() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('model = "m"', "nothing to evaluate"),
+        ('model = "m"', "has no evaluations"),
         ('[eval]\nid = "a"', r"\[\[eval\]\]"),
-        ("[[eval]]\nmodel = 'm'", "names no environment"),
+        ("[[eval]]\nmodel = 'm'", "has no environment"),
         ('[[eval]]\nid = "a"\nenv_id = "b"', "twice"),
         ('[[eval]]\nid = "a"\nargs = {x = 1}\nenv_args = {x = 2}', "both have `x`"),
-        ('[[ablation]]\nid = "a"', "nothing to vary"),
+        ('[[ablation]]\nid = "a"', "nothing varies"),
         ('[[ablation]]\nid = "a"\n[ablation.sweep]\ntemperature = 0.5', "a list of values"),
         ('[[ablation]]\nid = "a"\n[ablation.sweep]\ntemperature = []', "a list of values"),
         (

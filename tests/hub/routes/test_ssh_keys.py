@@ -91,7 +91,7 @@ def test_a_user_has_at_most_a_hundred_keys(client: httpx.Client) -> None:
     ("text", "told"),
     [
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nsecret", "This is a private key"),
-        (f'command="x" {line(1)}', "There are options in front"),
+        (f'command="x" {line(1)}', "The public key has options"),
         (f"{line(1)}\n{line(2)}", "more than one line"),
         ("", "no public key"),
     ],

@@ -196,8 +196,8 @@ def test_digest_of_a_private_wheel_is_no_proof_of_having_it(folder: Path) -> Non
     ("members", "said"),
     [
         ({"zeros.bin": b"\0" * 100_000_000}, "far more"),
-        ({"README.md": b"", "readme.md": b""}, "names both"),
-        ({"Word.py": b""}, "names both"),
+        ({"README.md": b"", "readme.md": b""}, "contains both"),
+        ({"Word.py": b""}, "contains both"),
     ],
     ids=["zeros", "readme", "module"],
 )

@@ -132,7 +132,7 @@ def test_keys_that_travel_in_the_clear_are_warned_of(
     (tmp_path / "hub").write_text("no folder")
     done = prime("hub", "serve", "--data", str(tmp_path / "hub"), "--port", "0", *argv)
     assert done.code == 74
-    assert ("Keys travel unencrypted" in done.err) == warned
+    assert ("Keys are sent to" in done.err) == warned
 
 
 def test_database_that_does_not_answer_is_told(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_an_endpoint_that_does_not_count_ends_a_capped_run_after_its_first_answe
         async with capped(model.url, budget) as gateway:
             assert (await ask(gateway, rollout="0.0.1")).said == "x"
             assert await is_held(ask(gateway, rollout="1.0.1"), gateway)
-        assert "does not say what it used" in (budget.reason or "")
+        assert "does not report usage" in (budget.reason or "")
 
     with ScriptedModel(lambda _: Reply("x", usage={})) as model:
         run(scenario(model))

@@ -65,7 +65,7 @@ def test_another_key_of_the_agent_is_not_offered(hub: ScriptedHub, key: Path, ho
     hold(key)
     other = make_key(home / "keys", "other")
     done = prime_at(hub, *ECHO[:3], "-i", str(other), *ECHO[3:])
-    assert (done.code, f"does not let in {other}" in " ".join(done.err.split())) == (4, True)
+    assert (done.code, f"rejected {other}" in " ".join(done.err.split())) == (4, True)
 
 
 @pytest.mark.usefixtures("agent")
@@ -76,5 +76,5 @@ def test_a_locked_key_that_the_agent_lacks_is_named_with_the_way_out(
     done = prime_at(hub, *ECHO)
     said = " ".join(done.err.split())
     assert done.code == 2
-    assert f"{key} needs a passphrase, and nobody can type it here" in said
+    assert f"{key} needs a passphrase, and there is no terminal to type it" in said
     assert os.environ["SSH_AUTH_SOCK"]

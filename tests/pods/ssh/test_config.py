@@ -189,7 +189,7 @@ class TestTheUsersFile:
         config.mkdir()
         done, progress = self.include(files)
         assert (done, len(progress.warned)) == (False, 1)
-        assert "Plain ssh does not know the pod" in progress.warned[0]
+        assert "Plain ssh cannot connect to the pod" in progress.warned[0]
 
     @pytest.mark.skipif(os.name != "posix", reason="homes of users are named by HOME alone")
     def test_where_home_is_another_than_that_of_the_system_ssh_is_told_the_file(
@@ -215,7 +215,7 @@ def test_ssh_reads_the_name_of_a_file_as_it_is(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "${HOME}", "a\\b"])
 def test_a_name_that_ssh_would_read_otherwise_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="ssh cannot be told of the file"):
+    with pytest.raises(UsageError, match="ssh cannot use the file"):
         quote_path(tmp_path / name)
 
 

@@ -49,7 +49,7 @@ def test_no_letter_of_a_path_is_lost(word: str) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["a"], "Give a source and a destination"),
+        (["a"], "Pass a source and a destination"),
         (["a", "b"], "Neither path is in a pod"),
         (["p:a", "q:b"], "Both paths are in pods"),
         (["p:a", "q:b", "c"], "in different places"),

@@ -74,7 +74,7 @@ def test_a_connection_that_breaks_ends_with_our_code_and_a_reason(
 ) -> None:
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", ENDING)
     assert (done.code, done.out) == (5, "on\n")
-    assert f"`train` does not answer at 127.0.0.1, port {sshd.port}" in done.err
+    assert f"`train` does not respond at 127.0.0.1, port {sshd.port}" in done.err
 
 
 def test_a_pod_that_ends_below_a_command_is_told_as_that(
@@ -89,14 +89,14 @@ def test_a_pod_that_ends_below_a_command_is_told_as_that(
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", ending)
     assert done.code == 5
     assert done.err.splitlines()[-2:] == [
-        "error: `train` has ended meanwhile",
+        "error: `train` has been terminated in the meantime",
         "hint: `prime pods history` shows when",
     ]
 
 
 def test_a_command_that_a_signal_ends_is_told_as_that(hub: ScriptedHub) -> None:
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", "kill -9 $$")
-    assert (done.code, done.err) == (255, "warning: The command was ended by a signal\n")
+    assert (done.code, done.err) == (255, "warning: The command was terminated by a signal\n")
 
 
 def test_with_a_terminal_the_command_has_one(hub: ScriptedHub) -> None:

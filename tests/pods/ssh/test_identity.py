@@ -74,9 +74,9 @@ def test_a_public_half_alone_will_do_where_an_agent_may_hold_the_other(
 def test_a_key_that_others_can_read_is_refused_with_the_way_out(home: Path) -> None:
     file = key_file(home / ".ssh" / "id_ed25519")
     file.chmod(0o644)
-    with pytest.raises(UsageError, match="open to other users") as caught:
+    with pytest.raises(UsageError, match="accessible to other users") as caught:
         found(home)
-    assert caught.value.hint == f"`chmod 600 {file}` closes it"
+    assert caught.value.hint == f"run `chmod 600 {file}`"
 
 
 def test_a_folder_is_no_key(home: Path) -> None:
@@ -89,7 +89,7 @@ def test_where_there_is_no_key_one_is_made_once_and_said(home: Path) -> None:
     identity, progress = found(home)
     own = home / ".prime" / "ssh" / "id_ed25519"
     assert identity == SshIdentity(own, DEFAULT)
-    assert progress.said == [f"Made {own}, a key of prime's own: there is none in ~/.ssh"]
+    assert progress.said == [f"Created the key {own}, since ~/.ssh has none"]
     if os.name == "posix":
         assert stat.S_IMODE(own.stat().st_mode) == 0o600
     assert public_line(identity).startswith("ssh-ed25519 ")

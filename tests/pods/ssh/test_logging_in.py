@@ -73,7 +73,7 @@ def test_host_keys_that_the_hub_says_are_pinned_before_the_first_connection(
     tell(hub, describe(sshd, hostKeys=[key.with_suffix(".pub").read_text(encoding="utf-8")]))
     done = prime_at(hub, *SSH, "--", "echo in")
     assert (done.code, done.out) == (8, "")
-    assert "`train` has not the host key that the hub says" in done.err
+    assert "`train` does not have the host key reported by the hub" in done.err
 
 
 def test_printing_shows_a_command_that_works_and_leaves_ssh_alone(
@@ -94,10 +94,10 @@ def test_plain_ssh_knows_the_pod_afterwards(hub: ScriptedHub, home: Path) -> Non
     (home / ".ssh" / "config").write_text("Host else\n    User me\n", encoding="utf-8")
     (home / ".ssh" / "config").chmod(0o640)
     first = prime_at(hub, *SSH, "--", "true").ok()
-    assert "Added one line to" in first.err
-    assert "Plain ssh knows it" not in first.err  # which whoever gets a prompt is told
+    assert "Added a line to" in first.err
+    assert "You can also use" not in first.err  # which whoever gets a prompt is told
     again = prime_at(hub, *SSH, "--", "true").ok()
-    assert "Added one line" not in again.err
+    assert "Added a line" not in again.err
     config = (home / ".ssh" / "config").read_text(encoding="utf-8")
     ours = home / ".prime" / "ssh" / "config"
     assert config == f"Include {ours}\nHost else\n    User me\n"
@@ -133,7 +133,7 @@ def test_a_key_that_is_not_let_in_is_named_with_its_fingerprint(
     done = prime_at(hub, *SSH, "-i", str(other))
     said = " ".join(done.err.split())
     assert done.code == 4
-    assert f"`train` does not let in {other} (SHA256:" in said
+    assert f"`train` rejected {other} (SHA256:" in said
     assert f"`prime ssh-keys add {other}.pub`" in said
 
 
@@ -159,7 +159,7 @@ def test_a_port_that_stays_closed_is_named_once_time_is_up(hub: ScriptedHub) -> 
         tell(hub, describe(None, sshConnection=f"root@127.0.0.1 -p {port}"))
         done = prime_at(hub, *SSH, "--timeout", "1s")
     assert done.code == 5
-    assert f"`train` does not answer at 127.0.0.1, port {port}" in done.err
+    assert f"`train` does not respond at 127.0.0.1, port {port}" in done.err
     assert "Connection refused" in done.err
 
 
@@ -176,9 +176,9 @@ def test_a_port_that_stays_closed_is_named_once_time_is_up(hub: ScriptedHub) -> 
         (
             {"sshConnection": "root@h -oProxyCommand=touch -p 22"},
             8,
-            "The hub says that the pod is reached at",
+            "The hub returned an invalid address for the pod",
         ),
-        ({"hostKeys": ["ssh-ed25519 AAAA\n* ssh-ed25519 BBBB"]}, 8, "a host key"),
+        ({"hostKeys": ["ssh-ed25519 AAAA\n* ssh-ed25519 BBBB"]}, 8, "an invalid host key"),
         ({"sshConnection": "root@no-such-host.invalid -p 22"}, 5, "no-such-host.invalid"),
     ],
 )
@@ -218,7 +218,7 @@ def test_a_machine_without_ssh_is_told_so(hub: ScriptedHub, tmp_path: Path) -> N
     done = prime_process(*SSH, "--output", "json", env=environ)
     assert done.code == 2
     told = json.loads(done.err)["error"]["message"]
-    assert told == "Pods are reached with ssh, which is not installed"
+    assert told == "Connecting to pods needs ssh, which is not installed"
 
 
 class TestAtATerminal:
@@ -230,7 +230,7 @@ class TestAtATerminal:
         self, hub: ScriptedHub
     ) -> None:
         with Terminal(*SSH, env=variables(hub)) as terminal:
-            terminal.wait_for("Plain ssh knows it as")
+            terminal.wait_for("You can also use")
             terminal.type("tty && echo in-$((40+2))\r")
             terminal.wait_for("in-42")
             terminal.type("exit 3\r")

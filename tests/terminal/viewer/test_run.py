@@ -56,7 +56,7 @@ def test_rewards_are_filtered_by_a_range_that_is_typed(folder: RunFolder) -> Non
         await eyes.see("2 rollouts with reward >=0.5", without="\n        2 ")
         await eyes.press("r")
         await eyes.type("much")
-        await eyes.see("`much` is no range of rewards", "0.2..0.8")
+        await eyes.see("`much` is not a range of rewards", "0.2..0.8")
         await eyes.press("escape")
         await eyes.see("\n        2 ")
 

@@ -37,7 +37,7 @@ keys = Table(
     text("name"),
     # `read`, `write` or `admin`; each includes those before it.
     text("scope"),
-    # The one owner that the key is good for; null for the user and all teams of the user.
+    # The one owner that the key is good for; null for the user and all their teams of the user.
     Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE")),
     text("created_at"),
     Column("expires_at", String),

@@ -133,7 +133,7 @@ def read_variables(request: PodRequest) -> Mapping[str, str]:
     for variable in request.env_vars:
         if not _VARIABLE.fullmatch(variable.key):
             raise UsageError(
-                f"`{variable.key[:40]}` is not the name of an environment variable",
+                f"`{variable.key[:40]}` is not a valid variable name",
                 hint="write letters, digits and `_`",
             )
         if "\0" in variable.value or len(variable.value) > _LONGEST_VALUE:

@@ -272,5 +272,5 @@ def limits_folder() -> Path | None:
 def describe_limits(folder: Path | None) -> str:
     """Whether limits are shared, for `--verbose`."""
     if folder is None:
-        return "of this process alone: PRIME_HOME cannot be written"
+        return "not shared: PRIME_HOME is not writable"
     return f"shared with other runs in {folder}"

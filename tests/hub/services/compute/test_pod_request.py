@@ -36,7 +36,7 @@ def refusal(yard: Yard, status: int, **changes: Any) -> str:
         ({"diskSize": 3001}, "`diskSize` of this offer is from 120 to 3000, not 3001"),
         ({"vcpus": 15}, "`vcpus` cannot be chosen for this offer: it comes with 14"),
         ({"memory": 1}, "`memory` cannot be chosen"),
-        ({"envVars": [{"key": "A-B", "value": "hunter2"}]}, "`A-B` is not the name"),
+        ({"envVars": [{"key": "A-B", "value": "hunter2"}]}, "`A-B` is not a valid variable name"),
         ({"envVars": [{"key": "A", "value": "hunter2\0"}]}, "The value of `A` has a NUL"),
         ({"name": "a\nb"}, "name of a pod"),
     ],
