@@ -89,8 +89,9 @@ def run_uv(
     offline: bool = False,
     cwd: Path | None = None,
     download_python: bool = False,
+    variables: Mapping[str, str] | None = None,
 ) -> Completed:
-    """Run uv; its exit code is for the caller to judge.
+    """Run uv, with `variables` besides the usual ones; its exit code is for the caller to judge.
 
     Raises StorageFailed when the disk was at fault, Unreachable when it never ends. Never downloads
     an interpreter unless `download_python`. It is given the credentials of indexes and no others,
@@ -102,6 +103,7 @@ def run_uv(
     env["UV_NO_PROGRESS"] = "1"
     if cache := spare_cache(env):
         env["UV_CACHE_DIR"] = str(cache)
+    env.update(variables or {})
     words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
     try:
         completed = run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)

@@ -1,6 +1,7 @@
 """Pythons are found on machines as they are: with broken launch scripts, and many versions."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,16 +11,22 @@ from prime_cli.core.errors import ResolveFailed
 from prime_cli.runtime.pythons import choose_python, find_pythons, fitting_pythons, python_at
 
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}.{sys.version_info[2]}"
+RUNNING_MINOR = f"{sys.version_info[0]}.{sys.version_info[1]}"
+REAL = Path(sys.base_prefix) / "bin" / f"python{RUNNING_MINOR}"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="fake Pythons are shell scripts")
 
 
 def fake_python(folder: Path, version: str, name: str | None = None) -> Path:
-    """A program that answers as a Python of `version` does, and counts how often it was asked."""
+    """The running Python under another version, which counts how often it was asked."""
     minor = ".".join(version.split(".")[:2])
     path = folder / (name or f"python{minor}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\necho asked >> {path}.log\necho {version} cpython\n")
+    renumber = f"s/{re.escape(RUNNING)}/{version}/g; s/{re.escape(RUNNING_MINOR)}/{minor}/g"
+    path.write_text(
+        f"#!/bin/sh\necho asked >> {path}.log\n{REAL} \"$@\" | sed '{renumber}'\n",
+        encoding="utf-8",
+    )
     path.chmod(0o755)
     return path
 
@@ -65,20 +72,26 @@ def test_versions_of_pyenv_are_found_though_path_does_not_name_them(
     assert inside in [python.path for python in find_pythons()]
 
 
-def test_each_file_is_asked_once_until_it_changes(
+def test_a_file_that_has_changed_is_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = fake_python(tmp_path, "3.12.97")
-    log = Path(f"{python}.log")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
-
-    find_pythons()
-    find_pythons()
-    assert log.read_text(encoding="utf-8").count("asked") == 1
+    assert "3.12.97" in [found.version for found in find_pythons()]
 
     fake_python(tmp_path, "3.12.96")
     os.utime(python, ns=(1, 1))
-    assert "3.12.96" in [found.version for found in find_pythons()]
+    versions = [found.version for found in find_pythons()]
+    assert "3.12.96" in versions
+    assert "3.12.97" not in versions
+
+
+def test_what_uv_says_is_told_where_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_PYTHON_PREFERENCE", "none-at-all")
+
+    with pytest.raises(ResolveFailed, match="uv could not list the Pythons") as raised:
+        find_pythons()
+    assert "none-at-all" in (raised.value.detail or "")
 
 
 def test_the_running_python_is_taken_when_it_fits() -> None:
