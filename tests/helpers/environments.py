@@ -2,10 +2,13 @@
 
 import os
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.venvs import venv_python
+from tests.runtime.worker.runs import SMALL_LIBRARIES
 
 V0 = "0.1.14"
 
@@ -20,6 +23,19 @@ def load_environment(size: int = 10):
     return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[same]))
 """
 """Right when the model says back what it was told."""
+
+
+def small_interpreter(folder: Path, source: str) -> Interpreter:
+    """This Python with the small verifiers, which start in 0.2 s instead of 3, for `source`."""
+    venv = folder / "venv"
+    command = [sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(venv)]
+    subprocess.run(command, check=True)
+    site = next((venv / "lib").glob("python*")) / "site-packages"
+    shared = [*SMALL_LIBRARIES, sysconfig.get_path("purelib")]
+    (site / "shared.pth").write_text(os.linesep.join(shared), encoding="utf-8")
+    (site / "tiny_env.py").write_text(source, encoding="utf-8")
+    python = venv / "bin" / "python"
+    return Interpreter(python, "0" * 64, V0, "v0", "test", "tiny_env", "3")
 
 
 def interpreter_with(

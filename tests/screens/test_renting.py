@@ -132,6 +132,7 @@ def test_a_machine_is_chosen_step_by_step(columns: int, market: Market, tmp_path
     ],
 )
 @pytest.mark.parametrize("step", range(4))
+@pytest.mark.sample(2, "step")
 def test_every_step_can_be_left(
     step: int, keys: str, code: int, said: str, market: Market, tmp_path: Path
 ) -> None:

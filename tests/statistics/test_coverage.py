@@ -46,6 +46,7 @@ def test_single_rewards_of_zero_and_one_are_covered_as_promised(rate: float) -> 
 
 @pytest.mark.slow
 @pytest.mark.sample(2, "rate")
+@pytest.mark.sample(2, "icc")
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("icc", [0.0, 0.2, 0.5, 1.0])
 def test_several_rewards_of_zero_and_one_are_covered_as_promised(icc: float, rate: float) -> None:

@@ -10,7 +10,7 @@ SEED = read_seed()
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4, "world")
+@pytest.mark.sample(2, "world")
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_runs_that_do_not_differ_are_seldom_found_to(world: World) -> None:
     found = share_found(world, 0.0, TIMES, seed=SEED)
@@ -19,7 +19,7 @@ def test_runs_that_do_not_differ_are_seldom_found_to(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4, "world")
+@pytest.mark.sample(2, "world")
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_the_interval_holds_the_true_difference(world: World) -> None:
     found = coverage(world, 0.1, TIMES, seed=SEED)

@@ -16,6 +16,7 @@ SEED = read_seed()
 
 
 @pytest.mark.slow
+@pytest.mark.sample(3, "design")
 @pytest.mark.parametrize("design", SLICE, ids=lambda design: f"{design.name}, {design.rollouts}")
 def test_compare_finds_a_difference_as_often_as_power_promises(design: Design) -> None:
     need = design.need()

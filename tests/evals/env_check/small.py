@@ -2,9 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.variables import share
 from prime_cli.wire.check_reports import Check
 from tests.evals.live import PLAN
-from tests.runtime.worker.runs import SMALL_LIBRARIES
+from tests.helpers.environments import small_interpreter
 
 GOOD = """
 import verifiers as vf
@@ -72,19 +69,6 @@ class Sounded:
     def amiss(self) -> dict[str, str]:
         """The statuses of all checks that did not pass."""
         return {name: each.status for name, each in self.checks.items() if each.status != "pass"}
-
-
-def small_interpreter(folder: Path, source: str) -> Interpreter:
-    """This Python with the small verifiers, and `source` as the module of an environment."""
-    venv = folder / "venv"
-    command = [sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(venv)]
-    subprocess.run(command, check=True)
-    site = next((venv / "lib").glob("python*")) / "site-packages"
-    shared = [*SMALL_LIBRARIES, sysconfig.get_path("purelib")]
-    (site / "shared.pth").write_text("\n".join(shared), encoding="utf-8")
-    (site / "tiny_env.py").write_text(source, encoding="utf-8")
-    python = venv / "bin" / "python"
-    return Interpreter(python, "0" * 64, "0.1.14", "v0", "test", "tiny_env", "3")
 
 
 def bench_for(folder: Path, interpreter: Interpreter, **changes: Any) -> ProbeSetup:

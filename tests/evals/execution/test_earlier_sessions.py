@@ -15,7 +15,7 @@ from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import open_run
 from tests.evals.live import run_live
 from tests.evals.rerun.live import ENVIRONMENTS
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
@@ -81,7 +81,7 @@ def said(folder: RunFolder) -> list[str]:
 SIZE: dict[str, Any] = {"num_examples": 4, "rollouts_per_example": 1, "concurrency": 1}
 
 
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", FAMILIES)
 def test_the_mean_does_not_move_however_often_a_run_is_resumed(
     verifiers: str, model: ScriptedModel, tmp_path: Path
@@ -116,7 +116,7 @@ def test_an_answer_is_scored_once_its_reward_can(model: ScriptedModel, tmp_path:
 def test_a_group_of_which_all_was_answered_is_scored_again_together(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    interpreter = interpreter_with(tmp_path, RANKED)
+    interpreter = small_interpreter(tmp_path, RANKED)
     size = SIZE | {"num_examples": 1, "rollouts_per_example": 2}
     run = run_live(tmp_path, interpreter, model.url, **size)
     assert run.summary.on_resume == OnResume(score=2)
@@ -128,7 +128,7 @@ def test_a_group_of_which_all_was_answered_is_scored_again_together(
 def test_errors_are_asked_again_on_request_which_is_told_from_then_on(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    interpreter = interpreter_with(tmp_path, PICKY)
+    interpreter = small_interpreter(tmp_path, PICKY)
     run = run_live(tmp_path, interpreter, model.url, **SIZE)
     for _ in range(2):
         folder = run.folder
@@ -148,7 +148,7 @@ def test_refused_requests_stay_and_rollouts_without_an_answer_are_asked_again(
         return status(code) if code else request.last_user
 
     model.answer = refused_or_down
-    interpreter = interpreter_with(tmp_path, ECHO)
+    interpreter = small_interpreter(tmp_path, ECHO)
     run = run_live(tmp_path, interpreter, model.url, **SIZE)
     assert run.summary.on_resume == OnResume(ask=1, keep=1)
     model.answer = lambda request: request.last_user
@@ -158,7 +158,7 @@ def test_refused_requests_stay_and_rollouts_without_an_answer_are_asked_again(
 
 
 @SLOW
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.3.1", "0.4.0"])
 def test_v1_goes_through_the_saved_turns_once_more(
     verifiers: str, model: ScriptedModel, tmp_path: Path

@@ -18,7 +18,7 @@ from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.spending import Spending, read_charges, spend_of, sum_of
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
@@ -54,7 +54,7 @@ GROUPED = ECHO.replace(
 
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("echo"), ECHO)
+    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 BROKEN = Failure("environment", "KeyError", "'k'")
@@ -135,12 +135,12 @@ pytestmark = pytest.mark.network  # the shared venv may have to be made
 
 @pytest.fixture(scope="module")
 def raising(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("raising"), RAISING)
+    return small_interpreter(tmp_path_factory.mktemp("raising"), RAISING)
 
 
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("echo"), ECHO)
+    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_reward_that_always_raises_ends_the_run_after_its_first_wave(
 
 
 def test_a_group_that_fails_is_one_failure(model: ScriptedModel, tmp_path: Path) -> None:
-    interpreter = interpreter_with(tmp_path, GROUPED)
+    interpreter = small_interpreter(tmp_path, GROUPED)
     plan: dict[str, Any] = {"num_examples": 6, "rollouts_per_example": 4, "concurrency": 4}
     with pytest.raises(EnvironmentFailed, match="The first 12 rollouts"):
         run_live(tmp_path, interpreter, model.url, **plan)
@@ -220,7 +220,7 @@ def test_examples_that_fail_at_once_do_not_outrun_those_that_take_their_time(
         number = int(request.last_user.split()[1])
         return Reply(request.last_user, latency=0.0 if number % 2 else 0.5)
 
-    interpreter = interpreter_with(tmp_path, HALF)
+    interpreter = small_interpreter(tmp_path, HALF)
     model.answer = slow_when_even
     size: dict[str, Any] = {"num_examples": 24, "rollouts_per_example": 1, "env_args": {"size": 24}}
     result = run_live(tmp_path, interpreter, model.url, concurrency=4, **size)

@@ -17,7 +17,7 @@ from prime_cli.runs.listing import list_runs
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import KEY, run_live
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
@@ -59,7 +59,7 @@ def test_the_model_gets_the_key_and_the_environment_does_not(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     source = ECHO + "import os\nprint('environment:', dict(os.environ), flush=True)\n"
-    interpreter = interpreter_with(tmp_path, source)
+    interpreter = small_interpreter(tmp_path, source)
     result = run_live(tmp_path, interpreter, model.url, num_examples=1)
     assert model.calls[0].headers["authorization"] == f"Bearer {KEY}"
     files = [path for path in result.folder.path.iterdir() if path.is_file()]
@@ -73,7 +73,7 @@ def test_a_passed_secret_is_in_no_file_even_when_the_environment_prints_it(
     source = ECHO.replace('f"say {n}"', 'f"say {n} " + os.environ["MY_KEY"]').replace(
         "import verifiers", "import os\nprint(os.environ['MY_KEY'])\nimport verifiers"
     )
-    interpreter = interpreter_with(tmp_path, source)
+    interpreter = small_interpreter(tmp_path, source)
     passed = {"MY_KEY": "planted-secret-value"}
     result = run_live(tmp_path, interpreter, model.url, passed=passed)
     assert result.summary.reward.mean == 1.0
@@ -113,7 +113,7 @@ def test_an_environment_that_cannot_be_loaded_is_named_with_the_reason(
     source: str, args: dict[str, int], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(LoadFailed, match=message) as raised:
-        run_live(tmp_path, interpreter_with(tmp_path, source), "", env_args=args)
+        run_live(tmp_path, small_interpreter(tmp_path, source), "", env_args=args)
     assert list_runs(tmp_path)[0].status == "failed"
     if "subset" in message:
         assert "-a '{\"subset\": …}'" in (raised.value.hint or "")
@@ -127,7 +127,7 @@ def test_an_example_that_kills_the_worker_costs_that_example_alone(
     source = ECHO.replace(
         "        return float", "        if answer == 'say 1': os._exit(5)\n        return float"
     ).replace("import verifiers", "import os\nimport verifiers")
-    interpreter = interpreter_with(tmp_path, source)
+    interpreter = small_interpreter(tmp_path, source)
     progress = Silent()
     plan: dict[str, Any] = {"num_examples": 5, "rollouts_per_example": 1, "concurrency": 3}
     result = run_live(tmp_path, interpreter, model.url, progress=progress, **plan)
@@ -148,7 +148,7 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_what_was_finished(
     source = ECHO.replace(
         "        return float", "        if answer != 'say 0': os._exit(5)\n        return float"
     ).replace("import verifiers", "import os\nimport verifiers")
-    interpreter = interpreter_with(tmp_path, source)
+    interpreter = small_interpreter(tmp_path, source)
     with pytest.raises(WorkerDied, match=r"died \(exit code 5\)"):
         run_live(tmp_path, interpreter, model.url, num_examples=9, rollouts_per_example=1)
     (item,) = list_runs(tmp_path)
@@ -176,7 +176,7 @@ def wait_for_rows(folder: Path, count: int) -> Path:
 def test_an_interrupted_run_keeps_what_is_done_and_writes_its_results(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    interpreter_with(tmp_path, ECHO)
+    small_interpreter(tmp_path, ECHO)
     with ScriptedModel(latency=0.2) as model:
         process = started(tmp_path, model.url, num_examples=-1, concurrency=1)
         wait_for_rows(tmp_path, 2)
@@ -192,7 +192,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_writes_its_results(
 
 
 def test_killing_the_parent_loses_no_finished_rollout_and_leaves_no_worker(tmp_path: Path) -> None:
-    interpreter_with(tmp_path, ECHO)
+    small_interpreter(tmp_path, ECHO)
     with ScriptedModel(latency=0.1) as model:
         process = started(tmp_path, model.url, num_examples=-1, concurrency=2)
         journal = wait_for_rows(tmp_path, 3)

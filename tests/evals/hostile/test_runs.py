@@ -8,7 +8,7 @@ from prime_cli.evals.execution.run import EvalResult
 from prime_cli.runs.plan import Deadlines
 from tests.evals.hostile.driven import seed_of_today, sometimes_wrong
 from tests.evals.live import run_live
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.hostile_model import Hostile
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -20,7 +20,7 @@ def rewards(result: EvalResult) -> dict[str, list[float | None]]:
 
 
 def test_a_run_scores_as_against_a_calm_endpoint(tmp_path: Path) -> None:
-    interpreter = interpreter_with(tmp_path, ECHO)
+    interpreter = small_interpreter(tmp_path, ECHO)
     hostile = Hostile(seed_of_today(), calm=sometimes_wrong)
     with ScriptedModel(hostile) as model:
         # A rollout may meet two hangs; `prime eval run` tries a hanging call once more only.
@@ -47,7 +47,7 @@ def blocking(how: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["time.sleep(600)", "sum(itertools.repeat(0))"])
 def test_a_reward_function_that_blocks_costs_its_own_rollout_only(how: str, tmp_path: Path) -> None:
-    interpreter = interpreter_with(tmp_path, blocking(how))
+    interpreter = small_interpreter(tmp_path, blocking(how))
     with ScriptedModel() as model:
         result = run_live(
             tmp_path,

@@ -52,7 +52,7 @@ def check(driven: Driven, *, right: float) -> None:
     assert sum(driven.met.values()) == driven.calls
 
 
-@pytest.mark.sample(3, "kind")
+@pytest.mark.sample(2, "kind")
 @pytest.mark.parametrize("kind", TROUBLE)
 def test_trouble_of_one_kind_changes_no_score(kind: str, tmp_path: Path) -> None:
     hostile = Hostile(seed_of_today(), (kind,), calm=sometimes_wrong)
@@ -67,7 +67,7 @@ def test_all_kinds_at_once_change_no_score(rate: float, tmp_path: Path) -> None:
     check(drive(small(), hostile, settings, tmp_path / "worker.log"), right=1.0)
 
 
-@pytest.mark.sample(3, "kind")
+@pytest.mark.sample(2, "kind")
 @pytest.mark.parametrize("kind", TROUBLE)
 def test_trouble_that_lasts_is_the_infrastructures_and_never_a_score(
     kind: str, tmp_path: Path
@@ -94,7 +94,7 @@ def test_v1_scores_as_against_a_calm_endpoint(version: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.sample(3, "kind")
+@pytest.mark.sample(2, "kind")
 @pytest.mark.parametrize("kind", TROUBLE)
 def test_v1_blames_the_infrastructure_for_trouble_that_lasts(kind: str, tmp_path: Path) -> None:
     hostile = Hostile(1, (kind,), rate=1.0)

@@ -81,7 +81,7 @@ def test_an_environment_that_asks_something_else_gets_errors_and_no_wrong_turns(
         assert "differs from the recorded one at turn 1" in each.error.message
 
 
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", TOOLS)
 def test_turns_with_tools_are_replayed_in_every_family(verifiers: str, tmp_path: Path) -> None:
     sums = environment(tmp_path, "sums", verifiers)
@@ -98,7 +98,7 @@ def test_turns_with_tools_are_replayed_in_every_family(verifiers: str, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.4.0", "0.3.1"])
 @pytest.mark.parametrize("name", ["echo_tasks", "guess_tasks"])
 def test_v1_episodes_are_replayed(

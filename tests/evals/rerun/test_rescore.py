@@ -85,7 +85,7 @@ def rescore_live(
     return rescore_in(interpreter, source, changes, prepared, access, context)
 
 
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", FAMILIES)
 def test_changed_rewards_are_given_to_saved_completions_in_every_family(
     verifiers: str, model: ScriptedModel, tmp_path: Path
@@ -111,7 +111,7 @@ def test_changed_rewards_are_given_to_saved_completions_in_every_family(
         )
 
 
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", FAMILIES)
 def test_tool_calls_are_scored_again_as_they_were(verifiers: str, tmp_path: Path) -> None:
     sums = environment(tmp_path, "sums", verifiers)
@@ -219,7 +219,7 @@ def test_judges_are_called_as_always_though_they_have_the_name_of_the_model(
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, "verifiers")
+@pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.4.0", "0.3.1"])
 def test_v1_episodes_are_scored_by_going_through_them(
     verifiers: str, model: ScriptedModel, tmp_path: Path

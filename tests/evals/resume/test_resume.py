@@ -18,7 +18,7 @@ from prime_cli.runs.manifest import Manifest, load_manifest
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 from tests.runs.rows import row
 
@@ -35,7 +35,7 @@ RANKED = ECHO.replace("completion, answer,", "completions, answers,").replace(
 
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("echo"), ECHO)
+    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_shuffled_run_grows_in_the_order_that_it_began_with(
 
 
 def test_a_group_that_grows_runs_again_as_a_whole(model: ScriptedModel, tmp_path: Path) -> None:
-    interpreter = interpreter_with(tmp_path, RANKED)
+    interpreter = small_interpreter(tmp_path, RANKED)
     run = run_live(tmp_path, interpreter, model.url)
     model.requests.clear()
     run = run_live(tmp_path, interpreter, model.url, rollouts_per_example=3, resumed=run.folder)
@@ -151,7 +151,7 @@ def test_a_group_that_grows_runs_again_as_a_whole(model: ScriptedModel, tmp_path
 def test_a_data_set_that_is_another_one_is_refused_before_the_model_is_called(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    interpreter = interpreter_with(tmp_path, SHUFFLED)
+    interpreter = small_interpreter(tmp_path, SHUFFLED)
     run = run_live(tmp_path, interpreter, model.url, num_examples=8, rollouts_per_example=1)
     before = run.folder.manifest.read_bytes()
     results = run.folder.results.read_bytes()
@@ -168,10 +168,10 @@ def test_a_data_set_that_is_another_one_is_refused_before_the_model_is_called(
 def test_a_resume_that_cannot_load_leaves_the_run_as_it_was(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
-    interpreter = interpreter_with(tmp_path, ECHO)
+    interpreter = small_interpreter(tmp_path, ECHO)
     run = run_live(tmp_path, interpreter, model.url)
     before = json.loads(run.folder.manifest.read_bytes())
-    broken = interpreter_with(tmp_path / "broken", "raise KeyError('no data')")
+    broken = small_interpreter(tmp_path / "broken", "raise KeyError('no data')")
     with pytest.raises(LoadFailed):
         run_live(tmp_path, broken, model.url, num_examples=4, resumed=run.folder)
     assert json.loads(run.folder.manifest.read_bytes()) == before
@@ -202,7 +202,7 @@ def test_a_session_that_was_killed_has_an_end_and_its_tokens_count(
 
 
 def test_a_group_cut_in_two_by_a_kill_is_one_again(model: ScriptedModel, tmp_path: Path) -> None:
-    interpreter = interpreter_with(tmp_path, RANKED)
+    interpreter = small_interpreter(tmp_path, RANKED)
     run = run_live(tmp_path, interpreter, model.url)
     rows = rows_of(run.folder)
     cut(run.folder, 4)

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="there is no kill -9 here"),
 ]
 
-ROUNDS = 12
+ROUNDS = 6
 ROWS = [row(example, reward=example / 16, completion="c" * 1_500_000) for example in range(16)]
 """For a push in batches of 4 MiB, eight of them."""
 

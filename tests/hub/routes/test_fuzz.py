@@ -91,7 +91,7 @@ def lead_somewhere(case: "schemathesis.Case[Any]", there: dict[str, list[str]]) 
             case.path_parameters[name] = there[name][choice % len(there[name])]
 
 
-@pytest.mark.sample(16, "operation")
+@pytest.mark.sample(10, "operation")
 @pytest.mark.parametrize(
     "operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}"
 )

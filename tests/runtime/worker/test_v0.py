@@ -33,7 +33,7 @@ def run(version: str, model: ScriptedModel, module: str, log: Path, **fields: ob
     return run_worker(spec_for(model, module, **fields), log, python)
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", EVERY_FAMILY)
 def test_a_single_turn(version: str, model: ScriptedModel, log: Path) -> None:
     spec = {"n": 3, "r": 2, "sampling": {"temperature": 0.5, "max_tokens": 7}}
@@ -60,13 +60,13 @@ def test_a_single_turn(version: str, model: ScriptedModel, log: Path) -> None:
     assert "words are loaded" in log.read_text(encoding="utf-8")
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", old("0.1.3", "0.1.5.post0", "0.1.7.post0"))
 def test_several_turns_in_the_old_api(version: str, model: ScriptedModel, log: Path) -> None:
     check_three_turns(run(version, model, "talk_old", log, n=2), model)
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", [TODAY, *old("0.1.8.post2", "0.1.9.post3", "0.1.12", "0.3.1")])
 def test_several_turns_in_the_new_api(version: str, model: ScriptedModel, log: Path) -> None:
     check_three_turns(run(version, model, "talk_new", log, n=2), model)
@@ -79,7 +79,7 @@ def check_three_turns(said: Said, model: ScriptedModel) -> None:
     assert [call.headers["x-prime-example"] for call in model.calls].count("1") == 3
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", old("0.1.3", "0.1.5.post0", "0.1.7.post0", "0.1.8.post2"))
 def test_what_an_old_environment_keeps_under_error_is_its_own(
     version: str, model: ScriptedModel, log: Path
@@ -102,7 +102,7 @@ def calls_a_tool_once(request: Received) -> Reply:
     return Reply(None, tool_calls=(tool_call("add", {"a": 2, "b": 3}),))
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", EVERY_FAMILY)
 def test_a_tool(version: str, log: Path) -> None:
     with ScriptedModel(calls_a_tool_once) as model:
@@ -119,7 +119,7 @@ def longer_for_later_rollouts(request: Received) -> str:
     return "x" * (1 + int(request.headers["x-prime-rollout"]))
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", [TODAY, *old("0.1.8.post2", "0.1.9.post3", "0.1.12", "0.3.1")])
 def test_rewards_within_a_group(version: str, log: Path) -> None:
     with ScriptedModel(longer_for_later_rollouts) as model:
@@ -128,7 +128,7 @@ def test_rewards_within_a_group(version: str, log: Path) -> None:
     assert said.rewards == {(e, r): float(r == 2) for e in range(2) for r in range(3)}
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", [TODAY, *old("0.1.5.post0", "0.3.1")])
 def test_judges_with_the_default_client_come_the_same_way(
     version: str, model: ScriptedModel, log: Path
@@ -145,14 +145,14 @@ def test_judges_with_the_default_client_come_the_same_way(
     assert {h["authorization"] for h in judged} == {"Bearer run-token"}
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", old("0.1.5.post0", "0.1.9.post3", "0.1.14"))
 def test_an_answer_that_was_cut_off_is_said_to_be(version: str, log: Path) -> None:
     with ScriptedModel(Reply("word0 and so o", finish_reason="length")) as model:
         assert run(version, model, "words", log, n=1).row(0).is_truncated
 
 
-@pytest.mark.sample(2, "version")
+@pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", [TODAY, *old("0.1.5.post0", "0.1.9.post3", "0.1.12", "0.3.1")])
 def test_no_release_turns_an_error_into_a_score(version: str, log: Path) -> None:
     with ScriptedModel(Reply(status=400, error={"message": "no such model"})) as model:

@@ -6,8 +6,10 @@ that logs and swallows what its functions raise. The real releases have tests of
 
 import asyncio
 import importlib
+import inspect
 import logging
 
+_NAMES = ("prompt", "completion", "answer", "info", "state")
 log = logging.getLogger("verifiers.rubrics")
 
 
@@ -24,18 +26,32 @@ class Rubric:
         self.funcs = list(funcs)
         self.weights = weights or [1.0] * len(self.funcs)
 
-    async def score_rollout(self, state):
-        state["metrics"] = {f.__name__: await self._call(f, state) for f in self.funcs}
-        values = state["metrics"].values()
-        state["reward"] = sum(v * w for v, w in zip(values, self.weights, strict=True))
+    async def score(self, states):
+        for state in states:
+            state["metrics"] = {}
+        for function in self.funcs:
+            if "completions" in inspect.signature(function).parameters:
+                columns = {f"{name}s": [each.get(name) for each in states] for name in _NAMES}
+                scores = await self._call(function, columns, "group reward function")
+                scores = [0.0] * len(states) if scores is None else scores
+            else:
+                each = [{"state": state, **state} for state in states]
+                scores = [await self._call(function, one, "reward function") for one in each]
+            for state, score in zip(states, scores, strict=True):
+                state["metrics"][function.__name__] = float(score or 0.0)
+        for state in states:
+            values = state["metrics"].values()
+            state["reward"] = sum(v * w for v, w in zip(values, self.weights, strict=True))
 
-    async def _call(self, function, state):
+    async def _call(self, function, known, kind):
+        """What `function` returns for the parameters it names; None where it raises."""
+        names = inspect.signature(function).parameters
         try:
-            score = function(state)
-            return float(await score if asyncio.iscoroutine(score) else score)
+            found = function(**{name: known[name] for name in names if name in known})
+            return await found if asyncio.iscoroutine(found) else found
         except Exception as error:  # noqa: BLE001 - as verifiers does
-            log.error(f"Error calling reward function {function.__name__}: {error}")  # noqa: G004, TRY400
-            return 0.0
+            log.error(f"Error calling {kind} {function.__name__}: {error}")  # noqa: G004, TRY400
+            return None
 
 
 class Environment:
@@ -63,6 +79,22 @@ class Environment:
     ):
         rollouts = [self.rollout(i, client, model, sampling_args) for i in group_inputs]
         states = await asyncio.gather(*rollouts)
-        for state in states:
-            await self.rubric.score_rollout(state)
+        await self.rubric.score(states)
         return states
+
+
+class SingleTurnEnv(Environment):
+    """Questions and answers; what the model says is a dict, as in verifiers."""
+
+    def __init__(self, eval_dataset, rubric):
+        rows = [
+            {"prompt": [{"role": "user", "content": row["question"]}], "info": {}, **row}
+            for row in eval_dataset
+        ]
+        super().__init__(rows, rubric)
+
+    async def rollout(self, input, client, model, sampling_args):  # noqa: A002
+        state = await super().rollout(input, client, model, sampling_args)
+        said = state["completion"][0]
+        state["completion"] = [{"role": "assistant", "content": said.content}]
+        return state
