@@ -97,9 +97,11 @@ from pathlib import Path
 from prime_cli.core.progress import Silent
 from prime_cli.envs.install.workspace import Workspace, create_workspace
 
+sys.dont_write_bytecode = True  # half a .pyc would stay behind
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 folder = Path(sys.argv[1])
-create_workspace(Workspace(folder / "bin" / "python", folder, "new"), None, Silent())
+workspace = Workspace(folder / "bin" / "python", folder, "new", wanted=sys.executable)
+create_workspace(workspace, None, Silent())
 """
 
 
