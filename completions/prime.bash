@@ -510,7 +510,7 @@ _prime_offers() {
     'prime hub serve --uploads') offers='' ;;
     'prime hub serve --upstream') offers='' ;;
     'prime hub serve --downloads') offers='proxy redirect' ;;
-    'prime hub serve --pods-folder') offers='@folders' ;;
+    'prime hub serve --pod-images') offers='' ;;
     'prime hub serve --pods-host') offers='' ;;
     'prime hub serve --sky') offers='' ;;
     'prime hub serve --sky-infra') offers='' ;;
@@ -778,7 +778,7 @@ _prime_words() {
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pods-folder --pods-host --sky --sky-infra --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --data --database --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --output -o --quiet -q -h --help' ;;

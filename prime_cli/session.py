@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from prime_cli.envs.trust import TrustPolicy
     from prime_cli.evals.execution.context import RunContext
     from prime_cli.evals.planning.locate import LookupContext
-    from prime_cli.hub.compute.provider import Provider
     from prime_cli.models.prices import Budget
     from prime_cli.terminal.output import Output
 
@@ -178,10 +177,10 @@ class Session:
         from prime_cli.api.client import HubClient
         from prime_cli.api.transports import AppTransport
         from prime_cli.hub.app import create_app
-        from prime_cli.hub.compute.local.provider import LocalProvider
+        from prime_cli.hub.compute.registry import InstalledProviders
         from prime_cli.hub.settings import HubSettings
 
-        machines = (LocalProvider(data / "pods"), *self._sky(data))
+        machines = InstalledProviders(data, options=self._provider_options(), say=self.progress.say)
         settings = HubSettings(data=data, owner=owner, providers=machines)
         client = HubClient(
             EMBEDDED_URL,
@@ -192,15 +191,11 @@ class Session:
         self._closing.callback(client.close)
         return client
 
-    def _sky(self, data: "Path") -> "tuple[Provider, ...]":
-        """The machines of the user's SkyPilot, which has nothing to say without a network."""
+    def _provider_options(self) -> dict[str, dict[str, object]]:
+        """The user's SkyPilot, which has nothing to say without a network."""
         if self.config.sky.value is None or self.config.offline:
-            return ()
-        from prime_cli.hub.compute.sky.provider import open_sky
-
-        infra = self.config.sky_infra.value
-        say = self.progress.say
-        return (open_sky(self.config.sky.value, data / "sky", infra=infra, say=say),)
+            return {}
+        return {"sky": {"command": self.config.sky.value, "infra": self.config.sky_infra.value}}
 
     @property
     def _upstream(self) -> "HubClient | None":

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.core.errors import StorageFailed
 from prime_cli.core.secret_detection import INDEX_PREFIXES, without_secrets
 
 
@@ -113,3 +114,20 @@ def _kill_group(process: "subprocess.Popen[str]") -> None:
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def remove_tree(path: Path) -> None:
+    """Let nothing be left of a folder, however deep it is and whatever modes its own have.
+
+    Raises StorageFailed. `rm` walks without following links or going by names twice.
+    """
+    if not os.path.lexists(path):
+        return
+    remove = ["rm", "-rf", "--", str(path)]
+    done = run(remove)
+    if not done.ok and path.is_dir() and sys.platform != "win32" and os.geteuid() != 0:
+        # Folders that their owner closed to itself.
+        run(["chmod", "-R", "u+rwX", "--", path])
+        done = run(remove)
+    if not done.ok and os.path.lexists(path):
+        raise StorageFailed(f"{path} cannot be removed: {done.last_lines(1) or done.code}")

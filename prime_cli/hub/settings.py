@@ -1,6 +1,6 @@
 """Settings of a hub application."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,4 +58,4 @@ class HubSettings:
     downloads: Literal["proxy", "redirect"] = "proxy"
     secret_key: str | None = None
     upstream: Upstream | None = None
-    providers: tuple[Provider, ...] = ()
+    providers: Sequence[Provider] = ()

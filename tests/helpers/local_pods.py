@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,20 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prime_cli.core.errors import PrimeError
+import psutil
+
 from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.lock import (
-    Keeper,
-    is_kept,
-    keeper_of,
-    last_keeper,
-    sign_lock,
-    take_lock,
-)
-from prime_cli.hub.compute.local.processes import find_process, send
+from prime_cli.hub.compute.local.processes import end_processes, members
 from prime_cli.hub.compute.local.provider import LocalProvider
-from prime_cli.hub.compute.local.removal import end_processes, remove_pod
-from prime_cli.hub.compute.local.users import find_user
 from prime_cli.hub.compute.provider import PodSpec, PodStatus
 from prime_cli.wire.offers import GpuOffer
 from tests.helpers.ssh_keys import public_line
@@ -37,8 +27,8 @@ OFFER = GpuOffer(cloud_id="local", gpu_type="CPU_NODE", gpu_count=1, provider="l
 class Here:
     """A provider in a folder of a test, and a key that its pods are opened with."""
 
-    def __init__(self, folder: Path, key: Path, *, users: bool = False) -> None:
-        self.provider = LocalProvider(folder, users=users)
+    def __init__(self, folder: Path, key: Path) -> None:
+        self.provider = LocalProvider(folder)
         self.key = key
         self.tags: list[str] = []
 
@@ -67,29 +57,23 @@ class Here:
         seen = self.provider.inspect([tag]).get(tag)
         return None if seen is None or seen.status in ("PROVISIONING", "DELETING") else seen
 
-    def kill_keeper(self, tag: str) -> None:
+    def supervisor(self, tag: str) -> psutil.Process:
+        """The process that holds the pod."""
+        running = members(self.folder(tag))
+        (found,) = [each for each in running if "supervisor.py" in " ".join(each.cmdline())]
+        return found
+
+    def kill_supervisor(self, tag: str) -> None:
         """As the killer of processes does that a machine has when it is out of memory."""
-        keeper = find_process(keeper_of(self.folder(tag)) or 0)
-        assert keeper is not None
-        send(keeper, signal.SIGKILL)
-        wait_until(lambda: not is_kept(self.folder(tag)), what="nobody keeps the pod")
+        self.supervisor(tag).kill()
+        wait_until(lambda: not self.folder(tag).is_supervised, what="nobody supervises the pod")
 
     def reboot(self, *tags: str) -> None:
-        """Nothing of these pods runs any more, and what is written of them is of another boot."""
+        """Nothing of these pods runs any more."""
         for tag in tags:
-            if is_kept(self.folder(tag)):
-                self.kill_keeper(tag)
-            user = find_user(tag) if self.provider.users else None
-            end_processes(self.folder(tag), user=user)
-            keeper = last_keeper(self.folder(tag))
-            if keeper is not None:
-                self.sign(tag, replace(keeper, boot="another boot"))
-
-    def sign(self, tag: str, keeper: Keeper) -> None:
-        """Write who kept a pod that nobody keeps."""
-        lock = take_lock(self.folder(tag))
-        sign_lock(lock, keeper)
-        os.close(lock)
+            if self.folder(tag).is_supervised:
+                self.kill_supervisor(tag)
+            end_processes(self.folder(tag))
 
     def again(self, tag: str) -> PodStatus:
         """Start a pod again that can be, and wait until it is up."""
@@ -128,10 +112,7 @@ class Here:
 
     def close(self) -> None:
         for tag in {*self.tags, *self.provider.list_tags("")}:
-            try:
-                self.provider.end(tag)
-            except PrimeError:
-                remove_pod(self.folder(tag), tag if self.provider.users else None)
+            self.provider.end(tag)
 
 
 def wait_until(look: Callable[[], T | None], *, what: str) -> T:

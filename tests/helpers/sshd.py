@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from prime_cli.hub.compute.local.sshd import find_sftp_server, find_sshd, make_privilege_folder
-from prime_cli.hub.compute.local.system import is_root
+from prime_cli.hub.compute.sshd import find_sftp_server, find_sshd, make_privilege_folder
 from tests.helpers.ssh_keys import make_key, public_line
 
 _SECONDS = 60
@@ -67,8 +66,7 @@ class Sshd:
 
     def start(self) -> None:
         """Listen; returns once it does."""
-        if is_root():
-            make_privilege_folder()
+        make_privilege_folder()
         self.home.mkdir(parents=True, exist_ok=True)
         if not (self.folder / self.host_key_name).is_file():
             make_key(self.folder, self.host_key_name)

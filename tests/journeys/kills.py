@@ -15,13 +15,18 @@ from tests.journeys.somebody import Somebody, pods_left, processes_of
 MAKE = ("pods", "create", "--gpu-type", "CPU_NODE", "--for", "1h", "--yes", "--wait")
 
 
+def what_is_left(pods: Path) -> list[str]:
+    """Folders and processes of pods on this machine."""
+    return [*pods_left(pods), *processes_of(pods)]
+
+
 @dataclass
 class Killing:
-    """Rounds in one home; `seen` counts what a kill left."""
+    """Rounds in one home; `left` tells what is there of pods, `seen` counts what a kill left."""
 
     somebody: Somebody
     chance: random.Random
-    pods: Path
+    left: Callable[[], list[str]]
     seen: Counter[str] = field(default_factory=Counter)
     took: float = 0.0
 
@@ -61,7 +66,7 @@ class Killing:
         if self.chance.random() < 0.5:
             time.sleep(self.chance.uniform(0, self.took))
             return
-        while process.poll() is None and not pods_left(self.pods):
+        while process.poll() is None and not self.left():
             time.sleep(0.001)
         time.sleep(self.chance.uniform(0, 0.1))
 
@@ -72,7 +77,7 @@ class Killing:
             assert not whole
             self.require_nothing()
             return "no row"
-        left = pods_left(self.pods)
+        left = self.left()
         status = self._status(rows[0]["id"]) if left and not left[0].startswith(".") else "-"
         if status == "ACTIVE":
             # What was begun goes on by itself, and this command knows it as its own.
@@ -80,7 +85,7 @@ class Killing:
         assert status == "ACTIVE" or not whole
         self.somebody.prime("pods", "terminate", rows[0]["id"], "--yes").ok()
         self.require_nothing()
-        return f"row, {len(left)} folder, {status}"
+        return f"row, {len(left)} there, {status}"
 
     def _status(self, pod: str) -> str:
         """How a pod is once it does not change by itself any more."""
@@ -93,9 +98,8 @@ class Killing:
         return wait_until(settled, what=f"{pod} is up or is not")
 
     def require_nothing(self) -> None:
-        """No folder, no process, no row."""
-        wait_until(lambda: not pods_left(self.pods), what="folders are gone")
-        wait_until(lambda: not list(processes_of(self.pods)), what="processes are gone")
+        """No folder, no process, no container, no row."""
+        wait_until(lambda: not self.left(), what="pods are gone")
         assert self._listed() == []
 
     def _listed(self) -> list[dict[str, str]]:

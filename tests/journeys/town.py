@@ -1,29 +1,22 @@
-"""A served hub that gives pods on this machine to its users, each a system user of its own."""
+"""A served hub that gives pods on this machine to its users, each a container of Podman."""
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
-from prime_cli.hub.compute.local.provider import LocalProvider
+from tests.helpers.engines import IMAGE, podman
 from tests.helpers.serving import ServedHub, serve
-from tests.helpers.tools import ON_CI
 from tests.journeys.somebody import Somebody, require_ssh
 from tests.official.accounts import Accounts
 
 
 @dataclass
 class Town:
-    """The hub and where its pods are."""
+    """The hub and its people."""
 
     hub: ServedHub
     data: Path
-    pods: Path
     ada: Somebody
     bob: Somebody
 
@@ -40,38 +33,28 @@ class Town:
                 somebody.prime("pods", "terminate", pod["id"], "--yes").ok()
 
 
-def require_root() -> None:
-    """Skip, or fail on CI, where no system users can be made."""
-    if os.name != "posix" or os.geteuid() != 0:
-        (pytest.fail if ON_CI else pytest.skip)("system users are made by root alone")
-    require_ssh()
-
-
 @contextmanager
 def found_town(folder: Path) -> Iterator[Town]:
     """Serve the hub of a new town until the block ends; then its pods end too."""
-    require_root()
-    pods = Path(tempfile.mkdtemp(prefix="prime-town-"))
-    pods.chmod(0o711)
-    data = folder / "hub"
+    require_ssh()
+    engine, data = podman(), folder / "hub"
     try:
-        with serve_town(data, pods, folder) as hub:
+        with serve_town(data, folder) as hub:
             accounts = Accounts(data)
             people = (_settle(hub, accounts, folder, slug) for slug in ("ada", "bob"))
-            yield Town(hub, data, pods, *people)
+            yield Town(hub, data, *people)
     finally:
-        # Whatever became of the hub, system users are not left on the machine.
-        provider = LocalProvider(pods, users=True)
-        for tag in provider.list_tags(""):
-            provider.end(tag)
-        shutil.rmtree(pods, ignore_errors=True)
+        # Whatever became of the hub, containers are not left on the machine.
+        for tag in engine.tags():
+            engine.provider().end(tag)
 
 
 @contextmanager
-def serve_town(data: Path, pods: Path, folder: Path, *argv: str) -> Iterator[ServedHub]:
+def serve_town(data: Path, folder: Path, *argv: str) -> Iterator[ServedHub]:
     """The hub of a town, once more if it has been killed."""
-    words = ("--local-pods", "--pods-folder", str(pods), *argv)
-    with serve(data, *words, env={"PRIME_HOME": str(folder / "hub-home")}) as hub:
+    words = ("--local-pods", "--pod-images", IMAGE, *argv)
+    env = {"PRIME_HOME": str(folder / "hub-home"), "CONTAINER_HOST": podman().url}
+    with serve(data, *words, env=env) as hub:
         yield hub
 
 

@@ -13,7 +13,7 @@ from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.options import (
     HOST,
-    PODS_FOLDER,
+    POD_IMAGE,
     PODS_HOST,
     PORT,
     RATE_LIMIT,
@@ -122,18 +122,18 @@ def serve(
         typer.Option(
             "--local-pods",
             envvar="PRIME_HUB_LOCAL_PODS",
-            help="Give pods on this machine, each to a system user of its own; takes root.",
+            help="Give pods on this machine, each in a container of Podman or Docker.",
         ),
     ] = False,
-    pods_folder: Annotated[
-        Path,
+    pod_images: Annotated[
+        str,
         typer.Option(
-            "--pods-folder",
-            envvar="PRIME_HUB_PODS_FOLDER",
-            metavar="FOLDER",
-            help="Where those pods are, in a folder of root's.",
+            "--pod-images",
+            envvar="PRIME_HUB_POD_IMAGES",
+            metavar="IMAGES",
+            help="Images that the container engine has for those pods; the first is the default.",
         ),
-    ] = PODS_FOLDER,
+    ] = POD_IMAGE,
     pods_host: Annotated[
         str,
         typer.Option(
@@ -207,7 +207,7 @@ def serve(
         open_upstream=open_upstream,
         downloads=downloads,
         local_pods=local_pods,
-        pods_folder=pods_folder,
+        pod_images=tuple(pod_images.replace(",", " ").split()),
         pods_host=pods_host,
         sky=sky,
         sky_infra=tuple(sky_infra.replace(",", " ").split()),
@@ -230,8 +230,6 @@ def serve(
 def _announce(output: Output, started: "Started") -> None:
     """Data is what a client needs, and only the first start has it all; the rest is talk."""
     output.done(f"Serving {started.database} on {started.url}")
-    if started.pods_held is not None:
-        _tell_limits(output, started.pods_held)
     variables = {
         "PRIME_API_BASE_URL": started.url,
         "PRIME_FRONTEND_URL": started.url,
@@ -253,20 +251,3 @@ def _announce(output: Output, started: "Started") -> None:
         "PRIME_TRACES_OPT_OUT stops the official client from sending traces and this key "
         "to the public hub"
     )
-
-
-def _tell_limits(output: Output, held: frozenset[str]) -> None:
-    """What keeps a pod from taking all of the machine."""
-    names = {"cpu": "CPUs", "memory": "memory", "pids": "processes"}
-    kept = [words for name, words in names.items() if name in held]
-    loose = [words for words in names.values() if words not in kept]
-    output.say(f"Pods on this machine have limits of {_listed(kept)}, and none of room on disks")
-    if loose:
-        output.warn(
-            f"Nothing holds a pod here to a share of {_listed(loose)}",
-            hint="control groups (cgroup v2) that the hub may write would",
-        )
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

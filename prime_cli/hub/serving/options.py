@@ -9,9 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.local.provider import LocalProvider
-from prime_cli.hub.compute.provider import Provider
-from prime_cli.hub.compute.sky.provider import open_sky
+from prime_cli.hub.compute.engine.entry import ENGINE
+from prime_cli.hub.compute.registry import InstalledProviders
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
@@ -21,7 +20,7 @@ HOST = "127.0.0.1"
 PORT = 8480
 RATE_LIMIT = 100.0
 UPLOADS = 64
-PODS_FOLDER = Path("/var/lib/prime-pods")
+POD_IMAGE = "prime-pod"
 PODS_HOST = "127.0.0.1"
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
 _ALL_ADDRESSES = ("0.0.0.0", "::", "")  # noqa: S104
@@ -43,7 +42,8 @@ class ServeOptions:
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
     none; `uploads` is how many may be under way in one process. With `local_pods` the hub's machine
-    is one of its providers: pods are in `pods_folder`, and listen on its address `pods_host`. `sky`
+    is one of its providers: pods are containers of `pod_images` (the first is the default), and
+    their ports are published on its address `pods_host`. `sky`
     is a SkyPilot that is another, at the places `sky_infra`, or all where that is empty.
     `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
     option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
@@ -67,7 +67,7 @@ class ServeOptions:
     local_pods: bool = False
     sky: str | None = None
     sky_infra: tuple[str, ...] = ()
-    pods_folder: Path = PODS_FOLDER
+    pod_images: tuple[str, ...] = (POD_IMAGE,)
     pods_host: str = PODS_HOST
     upstream: str | None = None
     open_upstream: Callable[[str], Upstream] | None = None
@@ -118,17 +118,17 @@ class ServeOptions:
             # Not one of the options: those are shown by `ps`, and given to other processes.
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
-            providers=self._providers(),
+            providers=self.providers(),
         )
 
-    def _providers(self) -> tuple[Provider, ...]:
-        providers: list[Provider] = []
+    def providers(self) -> InstalledProviders:
+        """The providers of the application, with what the operator chose for each."""
+        options: dict[str, dict[str, object]] = {}
         if self.local_pods:
-            providers.append(LocalProvider(self.pods_folder, self.pods_host, users=True))
+            options[ENGINE] = {"images": self.pod_images, "host": self.pods_host}
         if self.sky is not None:
-            folder = self.data / "sky"
-            providers.append(open_sky(self.sky, folder, infra=self.sky_infra, embedded=False))
-        return tuple(providers)
+            options["sky"] = {"command": self.sky, "infra": self.sky_infra}
+        return InstalledProviders(self.data, is_embedded=False, options=options)
 
     def _upstream(self) -> Upstream | None:
         if self.upstream is None or self.open_upstream is None:

@@ -24,8 +24,7 @@ from granian.server.mp import MPServer
 from sqlalchemy import exists, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
-from prime_cli.hub.compute.local.limits import what_is_held
-from prime_cli.hub.compute.local.served import prepare_ground
+from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.db.tables import owners
@@ -236,34 +235,24 @@ def make_admin(hub: Hub, slug: str) -> str | None:
 
 @dataclass(frozen=True)
 class Started:
-    """A hub that is about to serve; `admin_key` is set only when its admin was just created.
-
-    `pods_held` names the limits of local pods (`cpu`, `memory`, `pids`); None without local pods.
-    """
+    """A hub that is about to serve; `admin_key` is set only when its admin was just created."""
 
     url: str
     database: str
     admin_key: str | None
-    pods_held: frozenset[str] | None = None
 
 
 def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
     """Serve until stopped; `announce` is called when every check has passed.
 
-    Raises UsageError for providers that are not safe together, and what `check_certificate`,
-    `read_networks`, `prepare_ground`, `find_python`, `reserve_port`, `open_hub` and `make_admin`
-    raise.
+    Raises what `check_certificate`, `read_networks`, the providers, `find_python`, `reserve_port`,
+    `open_hub` and `make_admin` raise.
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
-    if options.local_pods and options.sky is not None:
-        raise UsageError(
-            "SkyPilot's server accepts every request on loopback, so users of pods on this machine "
-            "could control it too",
-            hint="run `--sky` and `--local-pods` on separate machines",
-        )
     if options.local_pods:
-        prepare_ground(options.pods_folder, options.pods_host)
+        # An engine that does not answer, or has no image, is not found by the first user.
+        next(each for each in options.providers() if each.name == ENGINE).offers()
     if options.sky is not None:
         find_python(options.sky)
     with reserve_port(options.host, options.port) as port:
@@ -272,6 +261,5 @@ def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
         key = make_admin(hub, options.admin)
         # The workers open their own connections.
         hub.database.engine.dispose()
-        held = what_is_held() if options.local_pods else None
-        started = Started(options.url, hub.database.name, key, held)
+        started = Started(options.url, hub.database.name, key)
         serve(options, lambda: announce(started))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.local.provider import LocalProvider
+from prime_cli.hub.compute.engine.provider import EngineProvider
 from prime_cli.hub.serving.options import ServeOptions
 
 ROOT = Path(__file__).parents[3]
@@ -47,10 +47,14 @@ def test_key_of_the_seal_is_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "k" * 44 not in repr(options)
 
 
-def test_pods_on_the_hub_s_machine_are_given_when_the_operator_says_so(tmp_path: Path) -> None:
-    assert ServeOptions(tmp_path).settings().providers == ()
-    options = ServeOptions(tmp_path, local_pods=True, pods_folder=tmp_path, pods_host="::1")
-    assert options.settings().providers == (LocalProvider(tmp_path, "::1", users=True),)
+def test_pods_on_the_hub_s_machine_are_given_when_the_operator_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTAINER_HOST", "unix:///run/engine.sock")
+    assert list(ServeOptions(tmp_path).settings().providers) == []
+    options = ServeOptions(tmp_path, local_pods=True, pod_images=("a", "b"), pods_host="::1")
+    url, folder = "unix:///run/engine.sock", tmp_path / "engine"
+    assert list(options.settings().providers) == [EngineProvider(url, ("a", "b"), folder, "::1")]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`prime hub serve` as a user meets it: a process, a port, signals."""
 
 import json
-import os
 import socket
 from pathlib import Path
 
@@ -64,25 +63,13 @@ def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:
     assert "are not a certificate and its key" in done.err
 
 
-def test_a_place_where_pods_of_others_cannot_be_is_told_before_anything_is_served(
-    tmp_path: Path,
-) -> None:
-    argv = ("--port", "0", "--local-pods", "--pods-folder", str(tmp_path / "pods"))
-    done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
-    assert done.code == 2
-    why = "could not pass the folder" if os.geteuid() == 0 else "which takes root"
-    assert why in done.err or "`openssh-server`" in done.err
-    assert not (tmp_path / "hub").exists()
-
-
-def test_pods_of_others_are_not_served_beside_a_skypilot_that_they_could_command(
-    tmp_path: Path,
-) -> None:
-    argv = ("--port", "0", "--local-pods", "--sky", "sky")
-    done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv)
-    assert done.code == 2
-    assert "SkyPilot's server accepts every request on loopback" in done.err
-    assert not (tmp_path / "hub").exists()
+def test_an_engine_that_does_not_answer_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    argv = ("--port", "0", "--local-pods")
+    env = {"CONTAINER_HOST": f"unix://{tmp_path}/none.sock"}
+    done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv, env=env)
+    assert done.code == 5
+    assert f"No container engine answers at unix://{tmp_path}/none.sock" in done.err
+    assert not (tmp_path / "hub" / "hub.db").exists()
 
 
 def test_two_workers_answer_with_one_log_and_one_set_of_numbers(tmp_path: Path) -> None:

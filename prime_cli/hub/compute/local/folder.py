@@ -1,138 +1,68 @@
 """The folder of a pod: where its things are, what was ordered, and how it is.
 
-The folder is its hub's. What the pod's user may read is in `ssh`, what it may write in `home`:
-
-    order.json   what was asked for, written once          said      a pipe for sshd's words
-    state.json   how it is, written by the keeper          log       those words, bounded
-    lock         held by whoever makes or keeps the pod; says who that is, as JSON (lock.Keeper)
-    ending       is there once the pod is to end
-    ssh/         host key, authorized_keys, sshd_config, session (what logins run)
-    home/        where they arrive
+plan.json    what was ordered                          log       of its sshd and its supervisor
+state.json   how it is, written by its supervisor      ending    is there once it is to end
+lock         held by whoever makes or supervises it    home/     where logins arrive
+ssh/         host key, authorized_keys, sshd_config, session (what logins run)
 """
 
-import json
 import os
 import re
+import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from prime_cli.core.paths import write_atomically
+import msgspec
 
-PROVISIONING = "PROVISIONING"
-ACTIVE = "ACTIVE"
-STOPPED = "STOPPED"
-DELETING = "DELETING"
-ERROR = "ERROR"
-"""As `wire.pods` has them, which takes more than the standard library; a keeper has no more."""
+from prime_cli.core.paths import open_descriptor, write_atomically
+from prime_cli.hub.compute.logins import is_tag
 
-_TAG = re.compile(r"prime-[a-z0-9-]{1,26}", re.ASCII)
-"""Also the name of a system user, for which 32 letters are the most."""
-_UNFINISHED = re.compile(r"\.(?P<tag>prime-[a-z0-9-]{1,26})\.[0-9a-f]{16}", re.ASCII)
+T = TypeVar("T")
 
-
-def is_tag(text: str) -> bool:
-    """Whether a folder and a system user may be called that."""
-    return _TAG.fullmatch(text) is not None
+_UNFINISHED = re.compile(r"\.(?P<tag>prime-[a-z0-9-]+)\.[0-9a-f]{16}", re.ASCII)
 
 
 def tag_of_folder(name: str) -> str | None:
     """The tag that a folder in the folder of pods is of, also of one that was not finished."""
-    if is_tag(name):
-        return name
     unfinished = _UNFINISHED.fullmatch(name)
-    return unfinished["tag"] if unfinished else None
+    tag = unfinished["tag"] if unfinished else name
+    return tag if is_tag(tag) else None
 
 
-@dataclass(frozen=True)
-class AttachedDisk:
-    """A disk of a pod: the folder that it is, and the name of its link in the home."""
+class Plan(msgspec.Struct, frozen=True):
+    """What the supervisor is to make; `stop_at` is in seconds since the epoch."""
 
-    folder: str
-    link: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the keeper is to make; `stop_at` is in seconds since the epoch, `memory` in GB.
-
-    `user` is the system user to be made, or None where the pod belongs to whoever runs the hub.
-    """
-
-    tag: str
     pod_id: str
     stop_at: float
     host: str
-    sshd: str
-    sftp_server: str | None
-    user: str | None = None
-    gpus: tuple[str, ...] = ()
-    disks: tuple[AttachedDisk, ...] = ()
-    vcpus: int | None = None
-    memory: int | None = None
+    host_key: str
 
 
-@dataclass(frozen=True)
-class State:
-    """How a pod is; `status` is a `PodStatusEnum`, `progress` in percent.
+class State(msgspec.Struct, frozen=True):
+    """How a pod is; `status` is a `PodStatusEnum`.
 
-    STOPPED is what a keeper leaves that was told to go. `again` and `crashed` are when the pod was
-    last started again, for whatever reason and because its keeper had died, in seconds since the
-    epoch; 0 is never. `sshd` is the process that listens, by its number and its start.
+    `again` is when it was last started again, in seconds since the epoch; 0 is never. The process
+    that listens is `sshd_pid`, started at `sshd_start` by the clock of psutil.
     """
 
     status: str
-    progress: int = 0
     failure: str | None = None
     login: str = ""
     port: int = 0
-    host_key: str = ""
     sshd_pid: int = 0
-    sshd_start: str = ""
+    sshd_start: float = 0.0
     again: float = 0.0
-    crashed: float = 0.0
 
 
-@dataclass(frozen=True)
-class PodFolder:
+class PodFolder(msgspec.Struct, frozen=True):
     """The paths in the folder of a pod."""
 
     path: Path
 
     @property
-    def plan(self) -> Path:
-        return self.path / "order.json"
-
-    @property
-    def state(self) -> Path:
-        return self.path / "state.json"
-
-    @property
     def log(self) -> Path:
         return self.path / "log"
-
-    @property
-    def lock(self) -> Path:
-        return self.path / "lock"
-
-    @property
-    def ending(self) -> Path:
-        return self.path / "ending"
-
-    @property
-    def is_ending(self) -> bool:
-        """Whether somebody wants it ended, or has removed it."""
-        return self.ending.exists() or not self.lock.exists()
-
-    def mark_ending(self) -> None:
-        """Let nobody start it again; a full disk does not keep it from being ended."""
-        with suppress(OSError):
-            self.ending.touch(mode=0o600)
-
-    @property
-    def said(self) -> Path:
-        return self.path / "said"
 
     @property
     def home(self) -> Path:
@@ -142,50 +72,93 @@ class PodFolder:
     def ssh(self) -> Path:
         return self.path / "ssh"
 
-    def disks(self) -> list[Path]:
-        """The folders of its disks that are there."""
-        plan = self.read_plan()
-        found = [Path(disk.folder) for disk in plan.disks] if plan else []
-        return [path for path in found if path.is_dir()]
-
     def read_plan(self) -> Plan | None:
         """What was ordered; None where that is not there (any more)."""
-        found = read_json(self.plan)
-        if found is None:
-            return None
-        disks = tuple(AttachedDisk(**each) for each in found.pop("disks", ()))
-        return Plan(**{**found, "gpus": tuple(found.get("gpus", ()))}, disks=disks)
+        return _read(self.path / "plan.json", Plan)
 
     def write_plan(self, plan: Plan) -> None:
         """Raises StorageFailed."""
-        write_atomically(self.plan, json.dumps(asdict(plan)).encode())
+        write_atomically(self.path / "plan.json", msgspec.json.encode(plan))
 
     def read_state(self) -> State | None:
-        """What the keeper said last; None while it has said nothing."""
-        found = read_json(self.state)
-        return None if found is None else State(**found)
+        """What the supervisor said last; None where that cannot be read."""
+        return _read(self.path / "state.json", State)
 
-    def write_state(self, state: State) -> None:
-        """Raises StorageFailed, also where the folder is gone."""
-        temporary = self.state.with_name("state.new")
+    def change_state(self, **changes: Any) -> State:
+        """Write the state with these values in it, and return it.
+
+        Raises OSError, also where the folder is gone: it is not made again.
+        """
+        before = self.read_state() or State("PROVISIONING")
+        state = msgspec.structs.replace(before, **changes)
+        temporary = self.path / "state.new"
         with temporary.open("wb") as file:
-            file.write(json.dumps(asdict(state)).encode())
+            file.write(msgspec.json.encode(state))
             file.flush()
             # The machine may lose its power, and the pod is started again from this.
             os.fsync(file.fileno())
-        temporary.replace(self.state)
-
-    def change_state(self, **changes: Any) -> State:
-        """Write the state anew with other values in it, and return it."""
-        state = replace(self.read_state() or State(PROVISIONING), **changes)
-        self.write_state(state)
+        temporary.replace(self.path / "state.json")
         return state
 
+    def why_down(self, now: float) -> str | None:
+        """Why a pod without a supervisor is not started again; None where it is."""
+        state, plan = self.read_state(), self.read_plan()
+        if state is not None and state.status == "ERROR":
+            return state.failure or "It failed"
+        if self.is_ending:
+            return "It was being ended, and whoever did that is gone"
+        for name in ("plan.json", "state.json", "ssh/host_key", "ssh/session", "home"):
+            if not (self.path / name).exists():
+                return f"Its folder is not whole: `{name}` is not there"
+        return "Its time is over" if plan is None or plan.stop_at <= now else None
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file; None where there is none that is whole."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    @property
+    def is_ending(self) -> bool:
+        """Whether somebody wants it ended, or has removed it."""
+        return (self.path / "ending").exists() or not (self.path / "lock").exists()
+
+    def mark_ending(self) -> None:
+        """Let the supervisor end it, and nobody start it again; works with a full disk too."""
+        with suppress(OSError):
+            (self.path / "ending").touch(mode=0o600)
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether whoever makes or supervises the pod is alive: the lock ends with its process."""
+        descriptor = self.take_lock(is_shared=True)
+        if descriptor is not None:
+            os.close(descriptor)
+        return descriptor is None and (self.path / "lock").exists()
+
+    def take_lock(self, *, is_new: bool = False, is_shared: bool = False) -> int | None:
+        """The descriptor of the lock, to be given to a supervisor; None where somebody has it."""
+        if sys.platform == "win32":
+            return None
+        import fcntl
+
+        how = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+        with suppress(OSError):
+            flags = os.O_RDWR | (os.O_CREAT if is_new else 0)
+            descriptor = open_descriptor(self.path / "lock", flags)
+            try:
+                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                raise
+            return descriptor
         return None
-    return found if isinstance(found, dict) else None
+
+
+def last_lines(path: Path, count: int) -> str:
+    """The last `count` lines of a log; empty where it is not there."""
+    with suppress(OSError):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join(lines[-count:]) if count > 0 else ""
+    return ""
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    """The record in a file; None where there is none that is whole."""
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    return None

@@ -1,78 +1,267 @@
-"""The machine of the hub as a provider of pods and disks."""
+"""The machine of the hub in the box as a provider of pods and disks, for its one user."""
 
+import os
+import secrets
+import subprocess
+import sys
+import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider
+import msgspec
+
+from prime_cli.core.errors import Conflict, StorageFailed, UsageError
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.core.process import remove_tree
+from prime_cli.hub.compute.gpus import Gpus, find_gpus
+from prime_cli.hub.compute.local.folder import Plan, PodFolder, last_lines, tag_of_folder
+from prime_cli.hub.compute.local.processes import MARK
+from prime_cli.hub.compute.local.supervisor import remove_pod
+from prime_cli.hub.compute.logins import (
+    authorized_keys,
+    is_tag,
+    link_names,
+    make_host_key,
+    require_tag,
+    require_variables,
+    session_script,
+)
+from prime_cli.hub.compute.machine import CPU_NODE, this_machine
+from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider, SshAddress
+from prime_cli.hub.compute.registry import ProviderContext
+from prime_cli.hub.compute.sshd import find_sshd, require_login
 from prime_cli.wire.offers import DiskOffer, GpuOffer
+from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
 
-if TYPE_CHECKING:
-    from prime_cli.hub.compute.local.pods import LocalPods
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_BEGIN_SECONDS = 120.0
+_PAUSE = 0.02
+_DISKS = "disks"
+
+
+def open_provider(context: ProviderContext) -> Provider | None:
+    """The machine of an embedded hub; None on a served one, where `engine` keeps users apart."""
+    return LocalProvider(context.data / "pods") if context.is_embedded else None
 
 
 @dataclass(frozen=True)
 class LocalProvider:
     """Pods in `folder`, reached at `host`, an address or name of this machine.
 
-    Without `users` every pod runs as whoever runs the hub, and nothing separates them from that
-    person or from each other. With them, which takes root, each has a system user of its own; see
-    `local.served`. Making one loads and starts nothing.
+    Every pod runs as whoever runs the hub: nothing separates them from that person or from each
+    other, or holds them to a share of the machine. A supervisor has `end_seconds` to end its pod
+    before both are ended by who asked for it. Making one starts and reads nothing.
     """
 
     folder: Path
     host: str = "127.0.0.1"
-    users: bool = False
+    end_seconds: float = 15.0
 
     @property
     def name(self) -> str:
         return "local"
 
     def offers(self) -> Sequence[GpuOffer]:
-        return self._pods.offers()
+        """The machine itself. Raises UsageError where there is no sshd."""
+        require_login()
+        find_sshd()
+        gpus = find_gpus()
+        taken = bool(gpus.indices) and self._in_use()
+        return [this_machine(self.folder, gpus).offer(taken=taken)]
 
     def disk_offers(self) -> Sequence[DiskOffer]:
-        return self._pods.disk_offers()
+        return [this_machine(self.folder, Gpus()).disk_offer("a folder on this machine's disk")]
 
     def validate_spec(self, order: PodSpec) -> None:
-        self._pods.validate_spec(order)
+        require_login()
+        find_sshd()
+        this_machine(self.folder, Gpus()).validate(order)
+        if order.image:
+            raise UsageError(
+                f"A pod on this machine has its system, not the image `{order.image}`",
+                hint="omit `--image`",
+            )
+        require_variables(order.variables)
 
     def start(self, order: PodSpec) -> None:
-        self._pods.start(order)
+        self.validate_spec(order)
+        require_tag(order.tag)
+        make_folder(self.folder)
+        wants_gpus = order.offer.gpu_type != CPU_NODE
+        # Of two that begin at the same time, one has the GPUs.
+        with locked(self.folder / ".gpus") if wants_gpus else nullcontext():
+            if wants_gpus and not self._pod(order.tag).path.exists() and self._in_use():
+                raise Conflict("The GPUs of this machine are taken by another pod")
+            lock = self._make(order, find_gpus() if wants_gpus else Gpus())
+        if lock is not None:
+            self._supervise(self._pod(order.tag), lock)
 
     def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
-        return self._pods.inspect(tags)
+        seen = {tag: _status_of(self._pod(tag), self.host) for tag in tags if is_tag(tag)}
+        return {tag: each for tag, each in seen.items() if each is not None}
 
     def resume(self, tag: str) -> None:
-        self._pods.resume(tag)
+        require_tag(tag)
+        folder = self._pod(tag)
+        lock = folder.take_lock() if folder.why_down(time.time()) is None else None
+        plan = folder.read_plan()
+        if lock is None or plan is None:
+            return
+        # The hub's address may be another by now.
+        folder.write_plan(msgspec.structs.replace(plan, host=self.host))
+        folder.change_state(status=PROVISIONING)
+        self._supervise(folder, lock)
 
     def list_tags(self, prefix: str) -> Collection[str]:
-        return self._pods.list_tags(prefix)
+        tags = {tag_of_folder(path.name) for path in self._entries(self.folder)}
+        return sorted(tag for tag in tags if tag and tag.startswith(prefix))
 
     def end(self, tag: str) -> None:
-        self._pods.end(tag)
+        require_tag(tag)
+        for path in self._entries(self.folder):
+            if tag_of_folder(path.name) == tag:
+                self._end(PodFolder(path))
 
     def log(self, tag: str, lines: int) -> str:
-        return self._pods.log(tag, lines)
+        return last_lines(self._pod(tag).log, lines) if is_tag(tag) else ""
 
     def make_disk(self, tag: str, size: int) -> None:
-        self._pods.make_disk(tag, size)
+        require_tag(tag)
+        make_folder(self.folder / _DISKS / tag)
 
     def remove_disk(self, tag: str) -> None:
-        self._pods.remove_disk(tag)
+        require_tag(tag)
+        remove_tree(self.folder / _DISKS / tag)
 
     def list_disk_tags(self, prefix: str) -> Collection[str]:
-        return self._pods.list_disk_tags(prefix)
+        tags = [path.name for path in self._entries(self.folder / _DISKS) if is_tag(path.name)]
+        return sorted(tag for tag in tags if tag.startswith(prefix))
 
-    @cached_property
-    def _pods(self) -> "LocalPods":
-        from prime_cli.hub.compute.local.pods import LocalPods
+    def _pod(self, tag: str) -> PodFolder:
+        return PodFolder(self.folder.absolute() / tag)
 
-        return LocalPods(self.folder, self.host, users=self.users)
+    def _entries(self, folder: Path) -> list[Path]:
+        with storage_errors(folder), suppress(FileNotFoundError):
+            return sorted(folder.absolute().iterdir())
+        return []
+
+    def _in_use(self) -> bool:
+        """Whether a pod has what it was given: also one that is down, as it is started again."""
+        pods = [self._pod(tag) for tag in self.list_tags("")]
+        states = [pod.read_state() for pod in pods]
+        return any(
+            pod.is_supervised or (state is not None and state.status != ERROR)
+            for pod, state in zip(pods, states, strict=True)
+        )
+
+    def _make(self, order: PodSpec, gpus: Gpus) -> int | None:
+        """Make the folder of a pod, complete under another name and then in its place at once.
+
+        Returns the descriptor of its lock; None where the pod is there already. Raises
+        StorageFailed; nothing is left then.
+        """
+        place = self._pod(order.tag).path
+        folder = PodFolder(place.with_name(f".{order.tag}.{secrets.token_hex(8)}"))
+        lock: int | None = None
+        try:
+            if not place.exists():
+                with storage_errors(folder.path):
+                    folder.path.mkdir(mode=0o700)
+                    lock = folder.take_lock(is_new=True)
+                    self._write(folder, order, gpus)
+                    folder.path.rename(place)
+        except BaseException:
+            if lock is not None:
+                os.close(lock)
+            remove_tree(folder.path)
+            if place.exists():
+                return None
+            raise
+        return lock
+
+    def _write(self, folder: PodFolder, order: PodSpec, gpus: Gpus) -> None:
+        folder.ssh.mkdir(mode=0o700)
+        folder.home.mkdir(mode=0o700)
+        for tag, link in link_names(order.disks).items():
+            (folder.home / link).symlink_to(self.folder.absolute() / _DISKS / tag)
+        given = {"CUDA_VISIBLE_DEVICES": ",".join(gpus.indices)} if gpus.indices else {}
+        private, public = make_host_key()
+        for name, text in (
+            ("session", session_script({**given, **order.variables})),
+            ("authorized_keys", authorized_keys(order.authorized_keys)),
+            ("host_key", private.decode()),
+        ):
+            (folder.ssh / name).touch(mode=0o600)
+            (folder.ssh / name).write_bytes(text.encode())
+        folder.write_plan(Plan(order.pod_id, order.stop_at.timestamp(), self.host, public))
+        folder.change_state(status=PROVISIONING)
+
+    def _supervise(self, folder: PodFolder, lock: int) -> None:
+        """Start the supervisor, which is given the lock; it is on its own when this returns.
+
+        Raises StorageFailed; a pod that never had one is removed then.
+        """
+        argv = [sys.executable, "-I", "-X", "utf8", str(_SUPERVISOR), str(folder.path), str(lock)]
+        # Nothing of our environment: keys are in it.
+        environ = {"PATH": _SYSTEM_PATH, MARK: str(folder.path)}
+        try:
+            with storage_errors(folder.log):
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                descriptor = open_descriptor(folder.log, flags)
+            with os.fdopen(descriptor, "ab") as log:
+                subprocess.run(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    env=environ,
+                    pass_fds=[lock],
+                    timeout=_BEGIN_SECONDS,
+                    check=True,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            said = last_lines(folder.log, 20)
+            raise StorageFailed(
+                f"The supervisor of a pod cannot be started: {error}", detail=said or None
+            ) from error
+        finally:
+            os.close(lock)
+
+    def _end(self, folder: PodFolder) -> None:
+        """Let the supervisor do it; if it is none any more, or stuck, do it here."""
+        folder.mark_ending()
+        deadline = time.monotonic() + self.end_seconds
+        while folder.is_supervised and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        if os.path.lexists(folder.path):
+            remove_pod(folder)
 
 
-def _is_a_provider(local: LocalProvider) -> Provider:
-    """For mypy: what is asked of one is here."""
-    return local
+def _status_of(folder: PodFolder, host: str) -> PodStatus | None:
+    is_supervised, state = folder.is_supervised, folder.read_state()
+    if not folder.path.is_dir():
+        return None
+    again = datetime.fromtimestamp(state.again, UTC) if state and state.again else None
+    if not is_supervised:
+        why = folder.why_down(time.time())
+        if why is not None:
+            return PodStatus(ERROR, failure=why, started_again=again)
+        return PodStatus(PROVISIONING, 0, started_again=again, is_resumable=True)
+    if state is None or state.status != ACTIVE:
+        status = PROVISIONING if state is None else state.status
+        failure = None if state is None else state.failure
+        return PodStatus(status, failure=failure, started_again=again)
+    plan = folder.read_plan()
+    return PodStatus(
+        ACTIVE,
+        progress=100,
+        addresses=(SshAddress(state.login, plan.host if plan else host, state.port),),
+        host_keys=(plan.host_key,) if plan else (),
+        started_again=again,
+    )

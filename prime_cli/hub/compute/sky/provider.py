@@ -13,6 +13,7 @@ import msgspec
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider
+from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sky import tasks
 from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
@@ -248,16 +249,20 @@ class _Kept(msgspec.Struct):
     clusters: dict[str, str]
 
 
-def open_sky(
-    command: str,
-    folder: Path,
-    *,
-    infra: tuple[str, ...] = (),
-    embedded: bool = True,
-    say: Callable[[str], None] = _nobody_listens,
-) -> SkyProvider:
-    """The provider of the SkyPilot that `command` starts; nothing is looked for by this."""
-    return SkyProvider(Installation(command), folder, infra, embedded, say)
+def open_provider(context: ProviderContext) -> SkyProvider | None:
+    """The provider with the options `command` and `infra`; None without options.
+
+    Nothing is looked for by this.
+    """
+    if context.options is None:
+        return None
+    return SkyProvider(
+        Installation(str(context.options["command"])),
+        context.data / "sky",
+        tuple(context.options["infra"]),
+        context.is_embedded,
+        context.say,
+    )
 
 
 def _is_a_provider(sky: SkyProvider) -> Provider:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Conflict
-from prime_cli.hub.compute.local.gpus import find_gpus, published_type, read_gpus
-from prime_cli.hub.compute.local.machine import offer_of
+from prime_cli.hub.compute.gpus import find_gpus, published_type, read_gpus
+from prime_cli.hub.compute.machine import this_machine
 from prime_cli.hub.compute.provider import PodSpec
 from tests.helpers.local_pods import Here
 
@@ -54,14 +54,14 @@ def test_a_gpu_has_its_published_name_or_none(
 
 def test_equal_gpus_are_one_offer_with_all_of_them(tmp_path: Path) -> None:
     gpus = read_gpus("0, NVIDIA H100 80GB HBM3, 81559\n1, NVIDIA H100 80GB HBM3, 81559\n")
-    offer = offer_of(tmp_path, gpus, taken=False)
+    offer = this_machine(tmp_path, gpus).offer(taken=False)
     assert (offer.gpu_type, offer.gpu_count, offer.gpu_memory, offer.socket) == (
         "H100_80GB", 2, 80, "SXM5",
     )  # fmt: skip
     assert gpus.indices == ("0", "1")
     assert offer.prices.price == 0
     assert offer.stock_status == "Available"
-    assert offer_of(tmp_path, gpus, taken=True).stock_status == "Unavailable"
+    assert this_machine(tmp_path, gpus).offer(taken=True).stock_status == "Unavailable"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_equal_gpus_are_one_offer_with_all_of_them(tmp_path: Path) -> None:
 )
 def test_gpus_without_a_published_name_are_named_and_not_offered(text: str, tmp_path: Path) -> None:
     gpus = read_gpus(text)
-    offer = offer_of(tmp_path, gpus, taken=False)
+    offer = this_machine(tmp_path, gpus).offer(taken=False)
     assert (offer.gpu_type, offer.gpu_count, offer.gpu_memory) == ("CPU_NODE", 1, 0)
     assert text.split(", ")[1] in str(offer.vcpu.additional_info)
 

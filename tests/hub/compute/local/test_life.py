@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -11,14 +10,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
 from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.launching import launch
-from prime_cli.hub.compute.local.lock import keeper_of, take_lock
-from prime_cli.hub.compute.local.pods import LocalPods
-from prime_cli.hub.compute.local.processes import members, processes
+from prime_cli.hub.compute.local.processes import members
+from prime_cli.hub.compute.local.provider import LocalProvider
 from tests.helpers.local_pods import Here, wait_until
 
 BEGIN = """
@@ -42,7 +40,7 @@ def _nothing_is_left(here: Here, tag: str, port: int) -> None:
     assert here.provider.list_tags("") == []
     assert here.provider.inspect([tag]) == {}
     assert list(here.provider.folder.iterdir()) == []
-    assert members(here.folder(tag)) == {}
+    wait_until(lambda: not members(here.folder(tag)), what="no process")
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
@@ -71,8 +69,10 @@ def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) 
 def test_a_pod_whose_log_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
     folder = PodFolder(tmp_path)
     folder.log.mkdir()
+    lock = folder.take_lock(is_new=True)
+    assert lock is not None
     with pytest.raises(StorageFailed, match=re.escape(str(folder.log))):
-        launch(folder, 0)
+        LocalProvider(tmp_path)._supervise(folder, lock)
 
 
 def test_to_begin_again_changes_nothing(here: Here) -> None:
@@ -89,9 +89,9 @@ def test_what_was_put_into_the_background_ends_with_the_pod(here: Here) -> None:
     detached = "setsid nohup sh -c '(sleep 4321 & echo $!) & wait' > pid 2>&1 < /dev/null & sleep 1"
     assert here.ssh(tag, f"{detached}; env -i setsid sleep 4322 > /dev/null 2>&1 &").returncode == 0
     pid = int((here.folder(tag).home / "pid").read_text(encoding="utf-8"))
-    assert pid in processes()
+    assert psutil.pid_exists(pid)
     here.provider.end(tag)
-    assert pid not in processes()
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_session_without_a_command_ends_with_the_pod(here: Here) -> None:
@@ -103,18 +103,18 @@ def test_a_session_without_a_command_ends_with_the_pod(here: Here) -> None:
         assert session.wait(timeout=60) == 255
 
 
-def test_the_keeper_ends_its_pod_at_the_deadline_with_nobody_looking(here: Here) -> None:
+def test_the_supervisor_ends_its_pod_at_the_deadline_with_nobody_looking(here: Here) -> None:
     order = here.order(stop_at=datetime.now(UTC) + timedelta(seconds=2))
     here.provider.start(order)
     here.gone(order.tag)
     wait_until(lambda: not members(here.folder(order.tag)), what="no process")
 
 
-def test_a_pod_whose_keeper_was_killed_can_be_ended(here: Here) -> None:
+def test_a_pod_whose_supervisor_was_killed_can_be_ended(here: Here) -> None:
     tag = here.up()
     port = _port(here, tag)
     here.ssh(tag, "nohup setsid sleep 4323 > /dev/null 2>&1 < /dev/null &")
-    _kill_keeper(here.folder(tag))
+    here.kill_supervisor(tag)
     assert here.provider.inspect([tag])[tag].is_resumable
     assert here.provider.list_tags("") == [tag]
     assert members(here.folder(tag)), "sshd and sleep are still there"
@@ -122,22 +122,19 @@ def test_a_pod_whose_keeper_was_killed_can_be_ended(here: Here) -> None:
     _nothing_is_left(here, tag, port)
 
 
-def test_a_keeper_that_does_not_answer_is_ended_all_the_same(here: Here) -> None:
+def test_a_supervisor_that_does_not_answer_is_ended_all_the_same(here: Here) -> None:
     tag = here.up()
     port = _port(here, tag)
-    keeper = keeper_of(here.folder(tag))
-    assert keeper is not None
-    os.kill(keeper, signal.SIGSTOP)
-    LocalPods(here.provider.folder, end_seconds=0.2).end(tag)
+    stuck = here.supervisor(tag)
+    stuck.suspend()
+    LocalProvider(here.provider.folder, end_seconds=0.2).end(tag)
     _nothing_is_left(here, tag, port)
-    wait_until(lambda: keeper not in processes(), what="no keeper")
+    wait_until(lambda: not stuck.is_running(), what="no supervisor")
 
 
 def test_a_pod_whose_sshd_was_killed_is_an_error_and_leaves_no_process(here: Here) -> None:
     tag = here.up()
-    keeper = keeper_of(here.folder(tag))
-    sshd = next(each for each in members(here.folder(tag)).values() if each.parent == keeper)
-    os.kill(sshd.pid, signal.SIGKILL)
+    here.supervisor(tag).children()[0].kill()
     wait_until(lambda: here.provider.inspect([tag])[tag].status == "ERROR", what="an error")
     seen = here.provider.inspect([tag])[tag]
     assert "sshd" in str(seen.failure)
@@ -149,18 +146,22 @@ def test_what_a_start_left_that_was_killed_half_way_is_found_and_ended(here: Her
     tag = here.order().tag
     half = PodFolder(here.provider.folder / f".{tag}.0123456789abcdef")
     half.path.mkdir(parents=True)
-    os.close(take_lock(half))
+    lock = half.take_lock(is_new=True)
+    assert lock is not None
+    os.close(lock)
     assert here.provider.list_tags("prime-") == [tag]
     assert here.provider.inspect([tag]) == {}
     here.provider.end(tag)
     assert list(here.provider.folder.iterdir()) == []
 
 
-def test_a_start_that_was_killed_before_its_keeper_began_is_an_error(here: Here) -> None:
+def test_a_start_that_was_killed_before_its_supervisor_began_is_an_error(here: Here) -> None:
     tag = here.order().tag
     laid = here.folder(tag)
     laid.path.mkdir(parents=True)
-    os.close(take_lock(laid))
+    lock = laid.take_lock(is_new=True)
+    assert lock is not None
+    os.close(lock)
     assert here.provider.inspect([tag])[tag].status == "ERROR"
     here.provider.end(tag)
     assert here.provider.list_tags("") == []
@@ -211,7 +212,7 @@ def test_many_pods_begin_at_the_same_time_each_on_a_port_of_its_own(here: Here) 
     assert len({_port(here, order.tag) for order in orders}) == len(orders)
 
 
-@pytest.mark.parametrize("tag", ["../up", "prime-", "prime-A", "disks", "prime-" + "a" * 27, ""])
+@pytest.mark.parametrize("tag", ["../up", "prime-", "prime-A", "disks", "prime-" + "a" * 41, ""])
 def test_what_is_no_tag_is_neither_made_nor_looked_at_nor_ended(here: Here, tag: str) -> None:
     with pytest.raises(UsageError):
         here.provider.start(here.order(tag=tag))
@@ -236,10 +237,3 @@ def test_wishes_that_this_machine_cannot_meet_are_refused_by_name(here: Here) ->
     assert "disk" in refusal(disk_size=10**7)
     assert "`HOME`" in refusal(variables={"HOME": "/"})
     assert not here.provider.folder.exists()
-
-
-def _kill_keeper(folder: PodFolder) -> None:
-    keeper = keeper_of(folder)
-    assert keeper is not None
-    os.kill(keeper, signal.SIGKILL)
-    wait_until(lambda: keeper not in processes(), what="the keeper is dead")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.local.variables import require_sound
+from prime_cli.hub.compute.logins import require_variables
 from prime_cli.hub.compute.provider import Mount
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.tools import needs
@@ -53,8 +53,8 @@ def test_nothing_of_the_hub_comes_into_a_pod(here: Here, monkeypatch: pytest.Mon
     monkeypatch.setenv("PRIME_API_KEY", "pit_swordfish")
     tag = here.up()
     assert "swordfish" not in here.ssh(tag, "env").stdout
-    keeper = here.ssh(tag, "cat /proc/*/environ 2> /dev/null | tr '\\0' '\\n' | grep -c PRIME_POD")
-    assert int(keeper.stdout) > 0
+    marked = here.ssh(tag, "cat /proc/*/environ 2> /dev/null | tr '\\0' '\\n' | grep -c PRIME_POD")
+    assert int(marked.stdout) > 0
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_nothing_of_the_hub_comes_into_a_pod(here: Here, monkeypatch: pytest.Mon
 )
 def test_a_variable_that_a_pod_cannot_have_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(UsageError, match=re.escape(f"`{name}`")):
-        require_sound({"GOOD": "1", name: "x"})
+        require_variables({"GOOD": "1", name: "x"})
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800", "x" * 200_000])
 def test_a_value_that_no_process_can_have_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="`A`"):
-        require_sound({"A": value})
+        require_variables({"A": value})
 
 
 def test_a_command_ends_with_its_own_exit_code_and_reads_its_input(here: Here) -> None:

@@ -121,7 +121,7 @@ def test_a_failed_pod_that_is_swept_keeps_its_reason(yard: Yard, is_looked_at: b
 
 def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(yard: Yard) -> None:
     pod = yard.rent()
-    yard.machines.fail(yard.tag(pod), "Its keeper died twice")
+    yard.machines.fail(yard.tag(pod), "Its sshd ended")
     for caller in (THE_HUB, OPERATOR):
         assert sweep(yard.house.hub, caller, dry_run=False).leaks == []
     assert yard.pod(pod["id"])["status"] == "ERROR"

@@ -1,0 +1,1 @@
+"""Pods in containers of Podman or Docker, by the Engine API."""

@@ -1,0 +1,220 @@
+"""A client of a container engine, Podman or Docker, by version 1.41 of the Engine API or later.
+
+It knows labels, images, limits and files, and nothing of pods.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import aiohttp
+import msgspec
+from aiodocker import Docker
+from aiodocker.exceptions import DockerError
+
+from prime_cli.core.errors import EnvironmentFailed, Unreachable
+
+_GONE, _CONFLICT = 404, 409
+_UNREACHABLE = 900
+"""Not of HTTP: what aiodocker calls a connection that failed."""
+_SECONDS = aiohttp.ClientTimeout(total=120.0, sock_connect=5.0)
+
+
+class Port(msgspec.Struct, rename="pascal", frozen=True):
+    """A port of a container, and where it is reached."""
+
+    private_port: int
+    ip: str = msgspec.field(default="", name="IP")
+    public_port: int = 0
+
+
+class Container(msgspec.Struct, rename="pascal", frozen=True):
+    """A container as lists have it; `created` is in seconds since the epoch."""
+
+    state: str
+    created: int
+    labels: dict[str, str] = {}
+    ports: list[Port] | None = None
+
+
+class Info(msgspec.Struct, frozen=True):
+    """What the engine says of its machine; `memory` is in bytes, `root` the folder it works in."""
+
+    vcpus: int = msgspec.field(name="NCPU")
+    memory: int = msgspec.field(name="MemTotal")
+    runtimes: dict[str, Any] = msgspec.field(name="Runtimes", default_factory=dict)
+    root: str = msgspec.field(name="DockerRootDir", default="/")
+
+
+class Limits(msgspec.Struct, rename="pascal", frozen=True):
+    """What holds a container: memory with swap in bytes, CPUs in billionths, processes."""
+
+    memory: int
+    nano_cpus: int
+    pids_limit: int
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """A container to start, which the engine removes when its `command` ends.
+
+    `files` is a tar archive that is unpacked at `/` before the start; `volumes` are named ones by
+    the folder that they appear in; `port` of the container is published on the address `host`.
+    """
+
+    name: str
+    image: str
+    command: Sequence[str]
+    limits: Limits
+    labels: Mapping[str, str] = field(default_factory=dict)
+    files: bytes = field(default=b"", repr=False)
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    port: int | None = None
+    host: str = "127.0.0.1"
+    gpus: tuple[str, ...] = ()
+
+    def config(self) -> dict[str, Any]:
+        """The body of `POST /containers/create`."""
+        port = f"{self.port}/tcp"
+        published = {port: [{"HostIp": self.host, "HostPort": ""}]} if self.port else {}
+        return {
+            "Image": self.image,
+            "Entrypoint": list(self.command[:1]),
+            "Cmd": list(self.command[1:]),
+            "Hostname": self.name,
+            "Labels": dict(self.labels),
+            "ExposedPorts": {port: {}} if self.port else {},
+            "HostConfig": {
+                "AutoRemove": True,
+                "Memory": self.limits.memory,
+                # The same with swap: none of that.
+                "MemorySwap": self.limits.memory,
+                "NanoCpus": self.limits.nano_cpus,
+                "PidsLimit": self.limits.pids_limit,
+                "SecurityOpt": ["no-new-privileges"],
+                "PortBindings": published,
+                "Mounts": [
+                    {"Type": "volume", "Source": name, "Target": folder}
+                    for folder, name in self.volumes.items()
+                ],
+                "DeviceRequests": [_device_request(self.gpus)] if self.gpus else [],
+            },
+        }
+
+
+class Engine:
+    """An open connection to an engine; each method raises EnvironmentFailed with its words."""
+
+    def __init__(self, docker: Docker) -> None:
+        self._docker = docker
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, url: str) -> AsyncIterator[Self]:
+        """Raises Unreachable where no engine answers at `url`."""
+        try:
+            async with Docker(url=url, timeout=_SECONDS) as docker:
+                yield cls(docker)
+        except DockerError as error:
+            if error.status == _UNREACHABLE:
+                raise Unreachable(f"No container engine answers at {url}") from error
+            raise EnvironmentFailed(f"The container engine refused: {error.message}") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise Unreachable(f"No container engine answers at {url}: {error}") from error
+
+    async def info(self) -> Info:
+        """What the engine may give."""
+        return msgspec.convert(dict(await self._docker.system.info()), Info)
+
+    async def has_image(self, name: str) -> bool:
+        """Whether the engine has it already; nothing is fetched."""
+        return await _unless_gone(self._docker.images.inspect(name)) is not None
+
+    async def start(self, spec: ContainerSpec) -> bool:
+        """Start a container; False where one of its name is there already.
+
+        Raises EnvironmentFailed where the engine holds it to less than `limits`. A container that
+        did not start is removed.
+        """
+        try:
+            made = await self._docker.containers.create(spec.config(), name=spec.name)
+        except DockerError as error:
+            if error.status == _CONFLICT or "already in use" in str(error.message):
+                return False
+            raise
+        try:
+            if spec.files:
+                await made.put_archive("/", spec.files)
+            await made.start()
+            await self._require_limits(spec)
+        except BaseException:
+            await self.remove(spec.name)
+            raise
+        return True
+
+    async def remove(self, name: str) -> None:
+        """Kill a container and remove it, if it is there."""
+        try:
+            await self._docker.containers.container(name).delete(force=True, v=True)
+        except DockerError as error:
+            if error.status not in (_GONE, _CONFLICT):
+                raise
+
+    async def containers(self, label: str) -> list[Container]:
+        """Those that have the label, whatever their state."""
+        found = await self._docker.containers.list(all=True, filters=json.dumps({"label": [label]}))
+        names = ("State", "Created", "Labels", "Ports")
+        rows = [{name: each[name] for name in names} for each in found]
+        return msgspec.convert(rows, list[Container])
+
+    async def log(self, name: str, lines: int) -> str:
+        """The last lines of what a container printed; empty where it is gone."""
+        container = self._docker.containers.container(name)
+        with suppress(DockerError):
+            return "".join(await container.log(stdout=True, stderr=True, tail=lines))
+        return ""
+
+    async def make_volume(self, name: str, labels: Mapping[str, str]) -> None:
+        """Make a named volume, unless it is there."""
+        await self._docker.volumes.create({"Name": name, "Labels": dict(labels)})
+
+    async def remove_volume(self, name: str) -> None:
+        """Remove a volume, if it is there."""
+        volume = await _unless_gone(self._docker.volumes.get(name))
+        if volume is not None:
+            await _unless_gone(volume.delete())
+
+    async def volumes(self, label: str) -> list[str]:
+        """The names of volumes that have the label."""
+        answer = await self._docker.volumes.list(filters={"label": [label]})
+        return [str(each["Name"]) for each in answer["Volumes"] or ()]
+
+    async def _require_limits(self, spec: ContainerSpec) -> None:
+        """What the engine could not do it leaves out of what it says, some with no other word."""
+        shown = await self._docker.containers.container(spec.name).show()
+        config = shown["HostConfig"]
+        held = msgspec.convert(config, Limits)
+        for what, wanted, found in (
+            ("memory", spec.limits.memory, held.memory),
+            ("CPUs", spec.limits.nano_cpus, held.nano_cpus),
+            ("processes", spec.limits.pids_limit, held.pids_limit),
+        ):
+            if found != wanted:
+                raise EnvironmentFailed(f"The container engine cannot limit {what} on its machine")
+        if spec.gpus and not config.get("DeviceRequests"):
+            raise EnvironmentFailed("The container engine gave no GPUs to the container")
+
+
+def _device_request(gpus: Sequence[str]) -> dict[str, Any]:
+    return {"Driver": "nvidia", "DeviceIDs": list(gpus), "Capabilities": [["gpu"]]}
+
+
+async def _unless_gone(answer: Any) -> Any:
+    try:
+        return await answer
+    except DockerError as error:
+        if error.status == _GONE:
+            return None
+        raise

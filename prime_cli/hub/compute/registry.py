@@ -1,0 +1,87 @@
+"""Providers of machines by name: each is an entry point of the group `prime.providers`.
+
+Its value is a function that takes a ProviderContext and returns a Provider, or None where it is not
+switched on for this hub. Another provider is another package; docs/pods.md has one.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, overload
+
+from prime_cli.hub.compute.provider import Provider
+
+GROUP = "prime.providers"
+
+_log = logging.getLogger(__name__)
+
+
+def _say_nothing(_sentence: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class ProviderContext:
+    """What a provider is opened with.
+
+    It keeps its files in a folder of its own in `data`. An embedded hub has one user, whose machine
+    it runs on; another one serves users who must be kept apart. `options` are what the hub was told
+    for this provider, None where nothing was; `say` tells that one user what starts by itself.
+    """
+
+    data: Path
+    is_embedded: bool
+    options: Mapping[str, Any] | None = None
+    say: Callable[[str], None] = _say_nothing
+
+
+@dataclass(frozen=True)
+class InstalledProviders(Sequence[Provider]):
+    """The providers of a hub, which are looked for and opened when somebody asks for one.
+
+    `options` has those of each provider by its name.
+    """
+
+    data: Path
+    is_embedded: bool = True
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    say: Callable[[str], None] = _say_nothing
+
+    def __bool__(self) -> bool:
+        """Whether there are any: an embedded hub always has its own machine."""
+        return self.is_embedded or len(self) > 0
+
+    def __len__(self) -> int:
+        return len(self._opened)
+
+    def __iter__(self) -> Iterator[Provider]:
+        return iter(self._opened)
+
+    @overload
+    def __getitem__(self, index: int) -> Provider: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Provider]: ...
+    def __getitem__(self, index: int | slice) -> Provider | Sequence[Provider]:
+        return self._opened[index]
+
+    @cached_property
+    def _opened(self) -> tuple[Provider, ...]:
+        found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+        opened = map(self._open, found)
+        return tuple(provider for provider in opened if provider is not None)
+
+    def _open(self, point: EntryPoint) -> Provider | None:
+        """One package that is broken is not in the way of the others."""
+        options = self.options.get(point.name)
+        context = ProviderContext(self.data, self.is_embedded, options, self.say)
+        try:
+            opened: Provider | None = point.load()(context)
+        except Exception:
+            if point.value.startswith("prime_cli."):
+                raise
+            _log.exception("The provider `%s` of `%s` cannot be opened", point.name, point.value)
+            return None
+        return opened

@@ -1,0 +1,125 @@
+"""Debian's Podman for tests: a service with a store of its own, and an image from Debian packages.
+
+No registry is asked. Both are made once for a process of pytest and removed at its end.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.file_locks import locked
+from prime_cli.hub.compute.engine.provider import EngineProvider
+from tests.helpers.tools import ON_CI, require
+
+IMAGE = "localhost/prime-pod"
+_SECONDS = 300
+# runc, as Debian's crun refuses machines with both versions of control groups; ulimits that a
+# container's root may have too.
+_CONFIG = """\
+[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+
+
+@dataclass(frozen=True)
+class Podman:
+    """A service at `url`, with its files in `folder`."""
+
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.folder}/podman.sock"
+
+    def provider(self, *, images: tuple[str, ...] = (IMAGE,)) -> EngineProvider:
+        return EngineProvider(self.url, images, self.folder / "provider")
+
+    def tags(self) -> list[str]:
+        """Of every pod that is there, whoever made it."""
+        return list(self.provider().list_tags(""))
+
+    def run(self, *argv: str) -> str:
+        """A command of Podman on the same store; what it prints."""
+        store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
+        done = subprocess.run(
+            ["podman", *store, *argv],
+            env={**os.environ, "CONTAINERS_CONF": str(self.folder / "containers.conf")},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_SECONDS,
+            check=True,
+        )
+        return done.stdout
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Serve the API; returns once it answers."""
+        self.folder.joinpath("containers.conf").write_text(_CONFIG, encoding="utf-8")
+        store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
+        with self.folder.joinpath("service.log").open("wb") as log:
+            process = subprocess.Popen(
+                ["podman", *store, "system", "service", "--time=0", self.url],
+                env={**os.environ, "CONTAINERS_CONF": str(self.folder / "containers.conf")},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + _SECONDS
+        while not self.folder.joinpath("podman.sock").is_socket():
+            assert process.poll() is None, self.folder.joinpath("service.log").read_text("utf-8")
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return process
+
+
+@cache
+def podman() -> Podman:
+    """The service of this process. Skips, or fails on CI, where there is no Podman for root."""
+    if os.name != "posix" or os.geteuid() != 0:
+        (pytest.fail if ON_CI else pytest.skip)("the engine of these tests is root's")
+    for program in ("podman", "runc", "mmdebstrap", "ssh"):
+        require(program)
+    # Kept short: a socket's path has at most 108 bytes.
+    made = Podman(Path(tempfile.mkdtemp(prefix="prime-engine-")))
+    process = made.start()
+    atexit.register(_remove, made, process)
+    made.run("import", str(_packages()), IMAGE)
+    return made
+
+
+def _packages() -> Path:
+    """A system of Debian with an OpenSSH server, as a tar archive; made once for this machine."""
+    folder = Path(tempfile.gettempdir()) / f"prime-test-image-{os.geteuid()}"
+    image = folder / "debian.tar"
+    with locked(folder / "lock", seconds=_SECONDS):
+        if not image.exists():
+            argv = ["mmdebstrap", "--variant=minbase", "--include=openssh-server", "bookworm"]
+            subprocess.run(
+                [*argv, str(folder / "making.tar")],
+                capture_output=True,
+                timeout=_SECONDS,
+                check=True,
+            )
+            (folder / "making.tar").rename(image)
+    return image
+
+
+def _remove(made: Podman, process: "subprocess.Popen[bytes]") -> None:
+    made.run("rm", "--all", "--force")
+    process.terminate()
+    process.wait()
+    # The store is a mount of its own.
+    overlay = made.folder / "store" / "overlay"
+    subprocess.run(["umount", "-l", str(overlay)], capture_output=True, check=False)
+    shutil.rmtree(made.folder, ignore_errors=True)

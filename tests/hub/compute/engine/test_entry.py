@@ -1,0 +1,49 @@
+"""Which engine is found, and what is said where there is none."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.engine.entry import find_engine, open_provider
+from prime_cli.hub.compute.registry import ProviderContext
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CONTAINER_HOST", "DOCKER_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_variable_names_the_engine_and_podman_s_comes_first() -> None:
+    both = {"DOCKER_HOST": "tcp://a:2375", "CONTAINER_HOST": "unix:///b.sock"}
+    assert find_engine(both) == "unix:///b.sock"
+    assert find_engine({"DOCKER_HOST": "tcp://a:2375"}) == "tcp://a:2375"
+
+
+def test_a_user_s_own_engine_comes_before_the_machine_s(folder: Path) -> None:
+    environ = {"XDG_RUNTIME_DIR": str(folder)}
+    assert find_engine(environ) != f"unix://{folder}/podman/podman.sock"
+    (folder / "podman").mkdir()
+    # Bound by its short name: a socket's path has at most 108 bytes.
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("podman/podman.sock")
+        assert find_engine(environ) == f"unix://{folder}/podman/podman.sock"
+
+
+def test_a_hub_that_was_not_told_to_give_pods_has_none(folder: Path) -> None:
+    assert open_provider(ProviderContext(folder, is_embedded=False)) is None
+
+
+def test_without_an_engine_the_sentence_names_both(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    if find_engine() is not None:
+        pytest.skip("the machine has an engine of its own")
+    options = {"images": ("a",), "host": "127.0.0.1"}
+    with pytest.raises(UsageError, match="Podman or Docker"):
+        open_provider(ProviderContext(folder, is_embedded=False, options=options))

@@ -1,0 +1,94 @@
+"""Providers of machines are entry points: those of prime, and those of other packages."""
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prime_cli.hub.compute.local.provider import LocalProvider
+from prime_cli.hub.compute.registry import InstalledProviders
+from tests.helpers.cli import Prime
+
+MODULE = """
+import msgspec
+
+from tests.helpers.machines import A100, Machines
+
+MACHINES = Machines("acme", [msgspec.structs.replace(A100, provider="acme")], at_once=True)
+
+
+def open_provider(context):
+    if not context.is_embedded:
+        return None
+    return MACHINES
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a package with the provider `acme` on the path, as an installer does."""
+
+    def installed(module: str = MODULE) -> None:
+        site = tmp_path / "site"
+        about = site / "acme_pods-1.0.dist-info"
+        about.mkdir(parents=True)
+        (site / "acme_pods.py").write_text(module, encoding="utf-8")
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-pods\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(
+            "[prime.providers]\nacme = acme_pods:open_provider\n"
+        )
+        monkeypatch.syspath_prepend(str(site))
+        monkeypatch.delitem(sys.modules, "acme_pods", raising=False)
+
+    return installed
+
+
+def names(providers: InstalledProviders) -> list[str]:
+    return [each.name for each in providers]
+
+
+def test_the_hub_in_the_box_has_the_machine_that_it_is_on(tmp_path: Path) -> None:
+    (provider,) = InstalledProviders(tmp_path)
+    assert provider == LocalProvider(tmp_path / "pods")
+
+
+def test_a_served_hub_has_what_it_was_told_of_and_never_the_machine_as_it_is(
+    tmp_path: Path,
+) -> None:
+    assert names(InstalledProviders(tmp_path, is_embedded=False)) == []
+    options = {"sky": {"command": "sky", "infra": ()}}
+    assert names(InstalledProviders(tmp_path, is_embedded=False, options=options)) == ["sky"]
+
+
+def test_a_package_brings_a_provider(tmp_path: Path, install: Install) -> None:
+    install()
+    assert names(InstalledProviders(tmp_path)) == ["acme", "local"]
+    assert names(InstalledProviders(tmp_path, is_embedded=False)) == []
+
+
+def test_a_package_that_is_broken_is_not_in_the_way(
+    tmp_path: Path, install: Install, caplog: pytest.LogCaptureFixture
+) -> None:
+    install("raise RuntimeError('broken')")
+    with caplog.at_level(logging.ERROR):
+        assert names(InstalledProviders(tmp_path)) == ["local"]
+    assert "`acme` of `acme_pods:open_provider` cannot be opened" in caplog.text
+
+
+def test_whether_there_are_any_is_known_without_a_look(tmp_path: Path, install: Install) -> None:
+    install("raise SystemExit('somebody looked')")
+    assert InstalledProviders(tmp_path)
+
+
+def test_a_pod_is_rented_from_a_package_that_was_installed(prime: Prime, install: Install) -> None:
+    install()
+    argv = ("--provider", "acme", "--gpu-type", "A100_80GB", "--for", "1h", "--name", "rented")
+    prime("pods", "create", *argv, "--yes", "--wait")
+    (pod,) = prime("pods", "list", "--output", "json").json["pods"]
+    assert (pod["name"], pod["status"]) == ("rented", "ACTIVE")
+    assert prime("pods", "status", pod["id"], "--output", "json").json["provider"] == "acme"
+    prime("pods", "terminate", "rented", "--yes")
+    assert prime("pods", "list", "--output", "json").json["pods"] == []
