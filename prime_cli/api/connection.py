@@ -309,7 +309,7 @@ def _failures(url: httpx.URL) -> Iterator[None]:
     except httpx.TransportError as error:
         raise Unreachable(
             f"{host_of(url)} cannot be reached: {error}",
-            hint="check the network and the URL (`prime config show`); the hub in the box "
+            hint="check the network and the URL (`prime config show`); the built-in hub "
             "needs neither: `--context local`",
         ) from error
     except httpx.DecodingError as error:

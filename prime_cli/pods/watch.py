@@ -159,7 +159,7 @@ def wait_until_up(
     """The pod once it is ACTIVE and all is installed; `seen` is given each state on the way.
 
     Raises PodFailed with the reason and the end of the log, PartialResult when it is not up in
-    time (it goes on, and is billed), Unreachable after five times without an answer of the hub.
+    time (it keeps running and is billed), Unreachable after five times without an answer of the hub.
     """
     until = clock() + seconds
     last = pod
@@ -175,9 +175,9 @@ def wait_until_up(
             if clock() >= until:
                 break
     raise PartialResult(
-        f"`{pod.title}` is {last.shown_status} after {format_duration(seconds)}; it goes on, "
-        "and is billed",
-        hint=f"see how it is with `prime pods status {pod.id}`, end it with "
+        f"`{pod.title}` is {last.shown_status} after {format_duration(seconds)}; it keeps "
+        "running and is billed",
+        hint=f"check it with `prime pods status {pod.id}`, terminate it with "
         f"`prime pods terminate {pod.id}`",
     )
 

@@ -134,15 +134,15 @@ class RestartPolicy:
 _LINES = 20
 _NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
 _NETWORK_HINT = (
-    "the sandbox has no network: if it downloads data, run it once with `--allow-net`, "
-    "what it keeps is there the next time"
+    "the sandbox has no network: if it downloads data, run it once with `--allow-net`; "
+    "the data is kept for later runs"
 )
 _GATEWAY_HINT = (
-    "`--only-gateway` leaves it no network: if it downloads data, run it once without, as with "
-    "`-m builtin/oracle -n 1`, what it keeps is there the next time"
+    "`--only-gateway` leaves it no network: if it downloads data, run it once without "
+    "the flag, for example with `-m builtin/oracle -n 1`"
 )
 _HARNESS_HINT = (
-    "its packages are fetched once, by uv: run it once with a network, or choose another harness, "
+    "uv downloads its packages once: run it once with a network, or choose another harness, "
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
 _DATA_HINT = "if the environment shuffles without a seed, set one with `-a` and start a new run"
