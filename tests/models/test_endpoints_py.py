@@ -76,7 +76,7 @@ if __name__ == "__main__":
         ('ENDPOINTS = {"a": {"url": open("x").read()}}', "is not a plain value"),
         ('ENDPOINTS = {"a": {"url": unknown}}', "`unknown` is not a plain value"),
         ('ENDPOINTS = {"a": {1: "b"}}', "a string is required"),
-        ("A = A\nENDPOINTS = A", "names itself"),
+        ("A = A\nENDPOINTS = A", "recursive"),
         ("ENDPOINTS = {}\nENDPOINTS.update(load())", "modified by code"),
         ("ENDPOINTS = {}\nfor x in y:\n    ENDPOINTS[x] = {}", "modified by code"),
         ('ENDPOINTS = {"a": {"key": os.getenv(5)}}', "a variable's name"),

@@ -119,7 +119,7 @@ def test_a_run_keeps_the_prices_that_were_used_and_the_tables_digests(tmp_path: 
     ("text", "said"),
     [
         ("[[price]\n", "not TOML"),
-        ("price = 5", "not a list"),
+        ("price = 5", "must be a list"),
         ("[[price]]\ninput = 1\noutput = 2", "no `model`"),
         ('[[price]]\nmodel = "m"\ninput = 1', "`output`"),
         ('[[price]]\nmodel = "m"\ninput = "1"\noutput = 2', "`input`"),

@@ -114,7 +114,7 @@ def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> N
     offers = [A100, SPOT]
     assert choose_named(offers, OfferQuery(), named=offer_id(SPOT), cloud=False) == SPOT
     assert choose_named(offers, OfferQuery(), named=A100.cloud_id, cloud=True) == A100
-    with pytest.raises(NotFound, match="no offer `ffffff`"):
+    with pytest.raises(NotFound, match="No offer `ffffff`"):
         choose_named(offers, OfferQuery(), named="ffffff", cloud=False)
     with pytest.raises(UsageError, match="does not match the other flags"):
         choose_named(offers, OfferQuery(max_price=1), named=offer_id(A100), cloud=False)
@@ -131,7 +131,7 @@ def test_the_cheapest_that_fits_is_taken_and_said() -> None:
     choice = choose_cheapest([A100, CHEAP, SPOT], OfferQuery(gpu_type="a100"))
     assert choice.offer == CHEAP
     assert choice.why == (
-        f"Took {offer_id(CHEAP)}, A100_80GB x1 of paper in US (US-KS-2) at $1.10/h: "
+        f"Selected {offer_id(CHEAP)}, A100_80GB x1 of paper in US (US-KS-2) at $1.10/h: "
         "the cheapest of 2 offers that fit"
     )
 
@@ -146,7 +146,7 @@ def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None
 @pytest.mark.parametrize(
     ("wanted", "message", "hint"),
     [
-        (OfferQuery(gpu_type="h10"), "no `h10`", "did you mean `H100_80GB`"),
+        (OfferQuery(gpu_type="h10"), "No `h10`", "did you mean `H100_80GB`"),
         (OfferQuery(gpu_type="a100", gpu_count=3), "`--gpu-count`", "machines with 1 of them"),
         (
             OfferQuery(gpu_type="a100", max_price=1),

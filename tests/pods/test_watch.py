@@ -169,7 +169,7 @@ def test_how_far_it_is_is_told_in_percent() -> None:
 
 def test_a_pod_that_fails_says_why_with_the_end_of_its_log(wait: Wait) -> None:
     wait.steps = [lambda: wait.yard.machines.fail(wait.tag, "The cloud has no machine left")]
-    with pytest.raises(PodFailed, match="did not come up") as caught:
+    with pytest.raises(PodFailed, match="failed to start") as caught:
         wait()
     assert "The cloud has no machine left" in caught.value.message
     assert caught.value.detail == "booting\nready"
@@ -179,12 +179,12 @@ def test_a_pod_that_fails_says_why_with_the_end_of_its_log(wait: Wait) -> None:
 
 def test_a_pod_that_somebody_ends_is_not_waited_for(wait: Wait) -> None:
     wait.steps = [lambda: wait.hub.pods.terminate(wait.pod.id)]
-    with pytest.raises(PodFailed, match=r"ended|did not come up"):
+    with pytest.raises(PodFailed, match=r"ended|failed to start"):
         wait()
 
 
 def test_time_that_runs_out_leaves_the_pod_and_says_that_it_is_billed(wait: Wait) -> None:
-    with pytest.raises(PartialResult, match="is PROVISIONING after 1m; it goes on") as caught:
+    with pytest.raises(PartialResult, match="is PROVISIONING after 1m; it keeps running") as caught:
         wait(60)
     assert caught.value.exit_code == 3
     assert "billed" in caught.value.message

@@ -75,7 +75,7 @@ def test_a_changed_message_is_told_with_its_turn() -> None:
     changed = {**RESULT, "content": "4"}
     assert refused(ASKED, CALLS, changed) == (
         "The conversation of example 0, rollout 1 differs from the recorded one at turn 2: "
-        "message 3 (tool) is another one"
+        "message 3 (tool) differs"
     )
     assert "at turn 1: message 1 (user)" in refused({"role": "user", "content": "add 2 and 2"})
 
