@@ -81,7 +81,7 @@ _TyperUsageError: Any = typer.BadParameter.__base__
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 _WIDEST_NAME = 30
 """As in Typer: the help of what is longer begins on the next line."""
-_MOST_UNDER_ONE_HEADING = 24
+_MOST_UNDER_ONE_HEADING = 20
 """Options of a command that are listed together; more of them are grouped."""
 
 

@@ -159,7 +159,7 @@ def wait_until_up(
     """The pod once it is ACTIVE and all is installed; `seen` is given each state on the way.
 
     Raises PodFailed with the reason and the end of the log, PartialResult when it is not up in
-    time (it keeps running and is billed), Unreachable after five times without an answer of the hub.
+    time (it keeps running and is billed), Unreachable after five failed requests to the hub.
     """
     until = clock() + seconds
     last = pod

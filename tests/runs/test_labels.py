@@ -23,7 +23,7 @@ def test_a_run_that_goes_on_keeps_its_labels_and_gets_more() -> None:
     ("tags", "note"), [(("x" * 65,), None), (("a\nb",), None), ((), "x" * 2001)]
 )
 def test_what_nobody_could_read_is_refused(tags: tuple[str, ...], note: str | None) -> None:
-    with pytest.raises(UsageError, match="takes"):
+    with pytest.raises(UsageError, match="at most"):
         check_labels(tags, note)
 
 

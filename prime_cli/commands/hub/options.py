@@ -36,6 +36,7 @@ class HubData:
             metavar="URL",
             show_default="a file in DIR",
             variable="PRIME_HUB_DATABASE",
+            panel="Storage",
         ),
     ] = None
 
@@ -77,6 +78,7 @@ class HubStore(HubData):
             metavar="PLACE",
             show_default="a folder in DIR",
             variable="PRIME_HUB_STORAGE",
+            panel="Storage",
         ),
     ] = None
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import typer
 
-from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
+from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
 from prime_cli.commands.pods import create_options as options
 from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
 from prime_cli.commands.pods.prompts import ask_offer, ask_open
@@ -42,6 +42,7 @@ class _Named:
     cloud: str | None
 
 
+@panel_order(*options.PANELS)
 @hub_options(YES)
 def create(
     ctx: typer.Context,

@@ -18,6 +18,7 @@ TeamOpt = Annotated[
     typer.Option(
         "--team-id",
         "--team",
+        rich_help_panel="Team",
         metavar="TEAM",
         help="The team that owns it, or `personal`.",
         show_default="the current team",
