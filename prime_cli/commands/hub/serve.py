@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.hub.options import HubStore
-from prime_cli.commands.options import QUIET, common_options, open_session
+from prime_cli.commands.options import QUIET, common_options, open_session, panel_order
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import install_command
 from prime_cli.envs.upstream import open_upstream
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
+_STORAGE, _NETWORK, _LIMITS, _PODS = _PANELS = ("Storage", "Network", "Limits", "Pods")
+"""Headings of the help, in their order."""
+
+
+@panel_order(*_PANELS)
 @common_options(QUIET)
 def serve(
     ctx: typer.Context,
@@ -60,21 +65,38 @@ def serve(
     tls_cert: Annotated[
         Path | None,
         typer.Option(
-            "--tls-cert", envvar="PRIME_HUB_TLS_CERT", metavar="FILE", help="A certificate (PEM)."
+            "--tls-cert",
+            rich_help_panel=_NETWORK,
+            envvar="PRIME_HUB_TLS_CERT",
+            metavar="FILE",
+            help="A certificate (PEM).",
         ),
     ] = None,
     tls_key: Annotated[
         Path | None,
-        typer.Option("--tls-key", envvar="PRIME_HUB_TLS_KEY", metavar="FILE", help="Its key."),
+        typer.Option(
+            "--tls-key",
+            rich_help_panel=_NETWORK,
+            envvar="PRIME_HUB_TLS_KEY",
+            metavar="FILE",
+            help="Its private key (PEM).",
+        ),
     ] = None,
     workers: Annotated[
         int,
-        typer.Option("--workers", envvar="PRIME_HUB_WORKERS", min=1, help="Number of processes."),
+        typer.Option(
+            "--workers",
+            rich_help_panel=_LIMITS,
+            envvar="PRIME_HUB_WORKERS",
+            min=1,
+            help="Number of processes.",
+        ),
     ] = 1,
     trusted_proxies: Annotated[
         str,
         typer.Option(
             "--trusted-proxies",
+            rich_help_panel=_NETWORK,
             envvar="PRIME_HUB_TRUSTED_PROXIES",
             metavar="NETWORKS",
             help="Proxies whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.",
@@ -84,6 +106,7 @@ def serve(
         float,
         typer.Option(
             "--rate-limit",
+            rich_help_panel=_LIMITS,
             envvar="PRIME_HUB_RATE_LIMIT",
             min=0,
             metavar="N",
@@ -94,6 +117,7 @@ def serve(
         int,
         typer.Option(
             "--uploads",
+            rich_help_panel=_LIMITS,
             envvar="PRIME_HUB_UPLOADS",
             min=1,
             metavar="N",
@@ -104,6 +128,7 @@ def serve(
         str,
         typer.Option(
             "--upstream",
+            rich_help_panel=_NETWORK,
             envvar="PRIME_HUB_UPSTREAM",
             metavar="URL|none",
             help="Another hub to fetch missing environments from, without a key.",
@@ -113,6 +138,7 @@ def serve(
         Downloads,
         typer.Option(
             "--downloads",
+            rich_help_panel=_STORAGE,
             envvar="PRIME_HUB_DOWNLOADS",
             help="Send files of a bucket through the hub, or redirect clients to the bucket.",
         ),
@@ -121,6 +147,7 @@ def serve(
         bool,
         typer.Option(
             "--local-pods",
+            rich_help_panel=_PODS,
             envvar="PRIME_HUB_LOCAL_PODS",
             help="Give pods on this machine, each in a container of Podman or Docker.",
         ),
@@ -138,6 +165,7 @@ def serve(
         str,
         typer.Option(
             "--pods-host",
+            rich_help_panel=_PODS,
             envvar="PRIME_HUB_PODS_HOST",
             metavar="HOST",
             help="The address of this machine where those pods are reached.",
@@ -147,25 +175,29 @@ def serve(
         str | None,
         typer.Option(
             "--sky",
+            rich_help_panel=_PODS,
             envvar="PRIME_HUB_SKY",
             metavar="COMMAND",
-            help="Give machines of this SkyPilot, in your name, to all who have an account.",
+            help="Rent machines with this SkyPilot, in your name, for all users.",
         ),
     ] = None,
     sky_infra: Annotated[
         str,
         typer.Option(
             "--sky-infra",
+            rich_help_panel=_PODS,
             envvar="PRIME_HUB_SKY_INFRA",
             metavar="CLOUDS",
-            help="Where, as aws,gcp/us-central1.",
+            help="Where it may rent, such as aws,gcp/us-central1.",
             show_default="everywhere it can",
         ),
     ] = "",
     log_format: Annotated[
         LogFormat,
         typer.Option(
-            "--log-format", envvar="PRIME_HUB_LOG_FORMAT", help="The access log, on stderr."
+            "--log-format",
+            envvar="PRIME_HUB_LOG_FORMAT",
+            help="Format of the access log on stderr.",
         ),
     ] = LogFormat.JSON,
 ) -> None:

@@ -7,6 +7,9 @@ import typer
 MACHINE, POD, TEAM, WAITING = PANELS = ("Machine", "Pod", "Team", "Waiting")
 """Headings of the help of `prime pods create`, in their order."""
 
+MACHINE, POD, TEAM, WAITING = PANELS = ("Machine", "Pod", "Team", "Waiting")
+"""Headings of the help of `prime pods create`, in their order."""
+
 GpuTypeOpt = Annotated[
     str | None,
     typer.Option(
