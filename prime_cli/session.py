@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
     from prime_cli.envs.trust import TrustPolicy
-    from prime_cli.evals.execution.context import RunContext
+    from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import LookupContext
     from prime_cli.models.prices import Budget
     from prime_cli.terminal.output import Output
@@ -122,7 +122,7 @@ class Session:
         import os
         from pathlib import Path
 
-        from prime_cli.evals.execution.context import RunContext
+        from prime_cli.evals.execution.setup import RunContext
 
         return RunContext(
             Path.cwd(),

@@ -11,10 +11,8 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
 from prime_cli.runs.access_requests import Connection, WithheldVariable
-from prime_cli.runs.labels import Labels
-from prime_cli.runs.plan import EvalPlan
-from prime_cli.runs.retries import AskedAgain
-from prime_cli.runs.rows import SCHEMA, SpentBy
+from prime_cli.runs.plan import EvalPlan, Labels
+from prime_cli.runs.rows import SCHEMA, AskedAgain, SpentBy
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.summary import Counts, Reward

@@ -15,8 +15,7 @@ from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.index.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.journal import read_journal
 from prime_cli.runs.manifest import RUNNING, STOPPED, Manifest, load_manifest
-from prime_cli.runs.retries import AskedAgain
-from prime_cli.runs.rows import Row
+from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.spending import Spending, read_charges
 from prime_cli.runs.summary import EnvironmentFacts, Summary, score
 from prime_cli.runs.tally import Tally

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from prime_cli.runs.access_requests import WithheldVariable
-from prime_cli.runs.labels import Labels
-from prime_cli.runs.retries import AskedAgain, OnResume
+from prime_cli.runs.plan import Labels
+from prime_cli.runs.rows import AskedAgain, OnResume
 from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.protocol import AgentInfo

@@ -10,8 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from prime_cli.runs.retries import REASONS, AskedAgain, Step, next_step, reason_of
-from prime_cli.runs.rows import Failure, Row, numeric
+from prime_cli.runs.rows import (
+    REASONS,
+    AskedAgain,
+    Failure,
+    Row,
+    Step,
+    next_step,
+    numeric,
+    reason_of,
+)
 
 RolloutKey = tuple[int, int]
 """(example_id, rollout)."""

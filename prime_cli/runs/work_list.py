@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from prime_cli.runs import retries
-from prime_cli.runs.retries import OnResume, Step
+from prime_cli.runs import rows
+from prime_cli.runs.rows import OnResume, Step
 from prime_cli.runs.tally import Attempt, RolloutKey, Tally
 
 GROUP = "group"
 """The unit of environments that score the rollouts of an example together."""
 
-_ASKED = frozenset({retries.INFRA, retries.REQUESTED})
+_ASKED = frozenset({rows.INFRA, rows.REQUESTED})
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class WorkList:
     @property
     def to_score(self) -> frozenset[RolloutKey]:
         """Those that are scored as they were saved."""
-        return frozenset(pair for pair, why in self.again.items() if why == retries.SCORED)
+        return frozenset(pair for pair, why in self.again.items() if why == rows.SCORED)
 
 
 def owed_again(
@@ -57,11 +57,11 @@ def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
         case None:
             return None
         case Step.ASK:
-            return retries.INFRA
+            return rows.INFRA
         case Step.SCORE | Step.KEEP if retry_errors:
-            return retries.REQUESTED
+            return rows.REQUESTED
         case Step.SCORE:
-            return retries.SCORED
+            return rows.SCORED
         case Step.KEEP:
             return None
 
@@ -75,8 +75,8 @@ def _owed_group(
     if _is_whole(group, rollouts) and not given & _ASKED:
         if not given or any(last.step is Step.KEEP for last in group):
             return {}
-        return dict.fromkeys(reasons, retries.SCORED)
-    return {pair: why if why in _ASKED else retries.GROUP for pair, why in reasons.items()}
+        return dict.fromkeys(reasons, rows.SCORED)
+    return {pair: why if why in _ASKED else rows.GROUP for pair, why in reasons.items()}
 
 
 def _groups(tally: Tally) -> Iterator[list[Attempt]]:
@@ -93,7 +93,7 @@ def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
     """What a resume does with the errors in `tally`."""
     again = owed_again(tally, unit, rollouts)
     errored = [last.pair for last in tally.attempts() if not last.scored]
-    score = sum(again.get(pair) == retries.SCORED for pair in errored)
+    score = sum(again.get(pair) == rows.SCORED for pair in errored)
     ask = sum(pair in again for pair in errored) - score
     return OnResume(ask, score, len(errored) - ask - score)
 

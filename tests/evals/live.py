@@ -16,11 +16,9 @@ import msgspec
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import access_to
-from prime_cli.evals.planning.locate import ResolvedEnvironment
-from prime_cli.evals.planning.plan import EvalDefaults
+from prime_cli.evals.execution.setup import RunContext, access_to
+from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import Budget, Price

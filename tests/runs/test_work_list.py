@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.runs.retries import OnResume, Step
-from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.rows import Failure, OnResume, Row, Step
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.work_list import (
     GROUP,

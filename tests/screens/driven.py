@@ -35,9 +35,9 @@ QUESTIONS = {
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
     ),
-    ("commands/eval/prepare_run.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
+    ("commands/eval/run.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
     ("commands/eval/hub.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
-    ("commands/eval/prepare_run.py", "Run "): _RUN,
+    ("commands/eval/run.py", "Run "): _RUN,
     ("commands/gc.py", "End "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
     ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
     ("commands/hub/users.py", "Remove the user `"): (

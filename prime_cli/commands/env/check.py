@@ -117,7 +117,7 @@ def upload_check(session: Session, *, required: bool) -> WheelExaminer:
     """
     from prime_cli.evals.env_check.check import CheckOptions, check_subject
     from prime_cli.evals.env_check.findings import require_passed
-    from prime_cli.evals.execution.context import RunContext
+    from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import environment_of_wheel
 
     def examine(wheel: Path, project: Project) -> CheckReport:

@@ -11,7 +11,7 @@ import typer
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
 from prime_cli.commands.options import hub_options, open_session, option_of
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
-from prime_cli.evals.gate.reports import append_summary, summary_file, write_junit
+from prime_cli.evals.gate.reports import append_summary, write_junit
 from prime_cli.evals.gate.thresholds import (
     GateResult,
     ThresholdResult,
@@ -23,7 +23,7 @@ from prime_cli.evals.gate.thresholds import (
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
-from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import AskedAgain
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Counts, Reward, Summary
 from prime_cli.runs.verdict import check_ended, check_error_rate
@@ -50,8 +50,9 @@ def prepare_gates(session: Session, limits: GateOptions, reports: ReportOptions)
     Raises UsageError for limits that cannot be meant and where scipy is missing, NotFound for a
     baseline that is not there.
     """
-    check_limits(limits.fail_under, limits.max_drop, limits.baseline)
-    github = summary_file(reports.github_summary, os.environ)
+    if limits != GateOptions():
+        check_limits(limits.fail_under, limits.max_drop, limits.baseline)
+    github = reports.summary_file(os.environ)
     side = None
     if limits.baseline is not None:
         from prime_cli.evals.gate.thresholds import read_baseline

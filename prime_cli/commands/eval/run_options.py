@@ -1,10 +1,16 @@
 """The options of `prime eval run` beside those of the evaluation itself (`EvalRequest`)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
+from prime_cli.evals.planning.request import EvalRequest
+
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable in which GitHub Actions names a file for each step."""
 
 _GATES = "Gates and reports"
 _RESULTS = "Results"
@@ -22,6 +28,16 @@ class ResumeOptions:
         Option("Resume RUN, or the newest matching run.", ("--resume", "-R"), metavar="[RUN]"),
     ] = None
     new: Annotated[bool, Option("Start a new run; do not offer to resume.", panel="Resume")] = False
+
+    def check(self, request: EvalRequest) -> None:
+        """Raise UsageError for what excludes each other, and for what only a resume can do."""
+        if self.resume is not None and self.new:
+            raise UsageError("`--resume` and `--new` are mutually exclusive")
+        if self.resume is None and request.retry_errors:
+            raise UsageError(
+                "`--retry-errors` needs an existing run",
+                hint="name it: `prime eval run --resume RUN --retry-errors`",
+            )
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,20 @@ class ReportOptions:
             panel=_GATES,
         ),
     ] = None
+
+    def summary_file(self, environ: Mapping[str, str]) -> Path | None:
+        """Where to append; None when nothing is to be.
+
+        By default wherever GitHub names a file. Raises UsageError when one is wanted and none is
+        named.
+        """
+        named = environ.get(STEP_SUMMARY)
+        if self.github_summary and not named:
+            raise UsageError(
+                f"`--github-summary` needs the variable {STEP_SUMMARY}, which is not set",
+                hint="GitHub Actions sets it in every step",
+            )
+        return None if self.github_summary is False or not named else Path(named)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.commands.eval.leaderboard import show_leaderboard
-from prime_cli.commands.eval.prepare_run import check_resume
 from prime_cli.commands.eval.push import push_at_end
 from prime_cli.commands.eval.run_options import ResumeOptions
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
@@ -44,7 +43,7 @@ def run_suite(
     path = Path(request.environment)
     if not path.is_file():
         raise NotFound(f"There is no {path}", hint="pass a suite's TOML file")
-    check_resume(request, options)
+    options.check(request)
     suite = load_suite(path).overridden(request)
     folder, before = _folder(session, suite, lookup.cwd, options.resume)
     record = begin_record(suite, folder, before)

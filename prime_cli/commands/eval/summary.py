@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from prime_cli.models.prices import format_cost
-from prime_cli.runs.labels import Labels
+from prime_cli.runs.plan import Labels
 from prime_cli.runs.spending import served_words, spend_of
 from prime_cli.runs.summary import Reward, Summary
 from prime_cli.session import Session

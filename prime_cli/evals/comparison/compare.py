@@ -8,7 +8,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import require
 from prime_cli.evals.comparison.sides import Side, contents_differ, pair
-from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.rows import AskedAgain
 from prime_cli.statistics.pairs import Pairs
 
 HIGHER = "higher"

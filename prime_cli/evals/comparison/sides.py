@@ -11,8 +11,7 @@ import msgspec
 from prime_cli.core.errors import Conflict
 from prime_cli.core.refs import normalize_name
 from prime_cli.runs.manifest import Manifest
-from prime_cli.runs.retries import AskedAgain
-from prime_cli.runs.rows import Row
+from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.statistics.pairs import Pairs
 

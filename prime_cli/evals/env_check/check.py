@@ -22,8 +22,7 @@ from prime_cli.evals.env_check.inspection import (
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
-from prime_cli.evals.execution.context import RunContext
-from prime_cli.evals.execution.worker_setup import known_keys, passed_keys, shared_variables
+from prime_cli.evals.execution.setup import RunContext, known_keys, passed_keys, shared_variables
 from prime_cli.evals.planning.locate import (
     LookupContext,
     ResolvedEnvironment,

@@ -23,7 +23,7 @@ from prime_cli.evals.env_check.package import (
 )
 from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor
-from prime_cli.evals.execution.worker_setup import GATEWAY_KEYS
+from prime_cli.evals.execution.setup import GATEWAY_KEYS
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.wire.check_reports import Check

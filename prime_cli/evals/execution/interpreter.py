@@ -16,7 +16,7 @@ from prime_cli.envs.install.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.evals.execution.context import RunContext
+from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runs.manifest import InterpreterFacts
 from prime_cli.runs.plan import EvalPlan

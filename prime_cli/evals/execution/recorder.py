@@ -14,8 +14,7 @@ from prime_cli.models.gateway.calls import POLICY
 from prime_cli.models.prices import Charges, Spend, add_charges, format_cost
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.plan import ALL, EvalPlan
-from prime_cli.runs.retries import SCORED
-from prime_cli.runs.rows import LARGEST, Failure, Row
+from prime_cli.runs.rows import LARGEST, SCORED, Failure, Row
 from prime_cli.runs.spending import counts_of, sum_of, write_charges
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList

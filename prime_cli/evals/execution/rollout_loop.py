@@ -6,29 +6,30 @@ import msgspec
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.context import RunSetup
 from prime_cli.evals.execution.earlier_sessions import SavedAnswers
 from prime_cli.evals.execution.early_stop import (
     SMALLEST,
     EarlyStop,
     FirstWave,
+    Interrupt,
     first_wave_failure,
+    interruptible,
     stopping_early,
 )
 from prime_cli.evals.execution.progress import WaitingTask, calling_every_second
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
-from prime_cli.evals.execution.signals import Interrupt, interruptible
-from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
-from prime_cli.evals.execution.worker_setup import (
+from prime_cli.evals.execution.setup import (
+    RunSetup,
     make_spec,
     with_file,
     with_gateway,
     worker_variables,
 )
+from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.runs import retries
+from prime_cli.runs import rows
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.journal import Journal
 from prime_cli.runs.spending import without
@@ -280,7 +281,7 @@ class RolloutLoop:
         pair = event.example_id, event.rollout
         told = self._work.again.get(pair)
         if told is None and event.attempt > self._work.attempts.get(pair, 1):
-            return retries.GROUP if event.again == retries.GROUP else retries.INFRA
+            return rows.GROUP if event.again == rows.GROUP else rows.INFRA
         return told
 
     def _without_left_out(self, start: Start) -> Start:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prime_cli.core.paths import prime_home
-from prime_cli.evals.execution.context import RunContext, RunSetup, WorkerAccess
 from prime_cli.evals.execution.earlier_sessions import (
     EarlierSessions,
     read_earlier_sessions,
@@ -13,7 +12,13 @@ from prime_cli.evals.execution.earlier_sessions import (
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import RunRecord, facts_of
 from prime_cli.evals.execution.session import SessionRunner
-from prime_cli.evals.execution.worker_setup import grant_access, namespace_for
+from prime_cli.evals.execution.setup import (
+    RunContext,
+    RunSetup,
+    WorkerAccess,
+    grant_access,
+    namespace_for,
+)
 from prime_cli.evals.planning.cost import budget_of, require_room
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.candidates import is_complete, resumable_manifest

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunSetup
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, SavedAnswers
 from prime_cli.evals.execution.progress import announce_agents
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
+from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.execution.worker_failures import RestartPolicy
 from prime_cli.evals.planning.cost import partial_at_cap
 from prime_cli.runs.journal import Journal

@@ -12,7 +12,7 @@ from itertools import groupby, islice
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, LoadFailed, PrimeError, WorkerDied
 from prime_cli.runs.plan import EvalPlan
-from prime_cli.runs.retries import SCORED, WORKER_DIED
+from prime_cli.runs.rows import SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList, next_attempts, owed_again, settled

@@ -8,14 +8,13 @@ step is Markdown, appended to the file that GitHub names.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.evals.comparison.compare import Comparison
 from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult
@@ -144,23 +143,8 @@ def _quoted(text: str) -> str:
     return quoteattr(_FORBIDDEN.sub("\ufffd", text))
 
 
-VARIABLE = "GITHUB_STEP_SUMMARY"
 _MOST_FLIPS = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$@<>&])")
-
-
-def summary_file(wanted: bool | None, environ: Mapping[str, str]) -> Path | None:  # noqa: FBT001 a flag's three states
-    """Where to append; None when nothing is to be.
-
-    By default wherever GitHub names a file; raises UsageError when one is wanted and none named.
-    """
-    named = environ.get(VARIABLE)
-    if wanted and not named:
-        raise UsageError(
-            f"`--github-summary` needs the variable {VARIABLE}, which is not set",
-            hint="GitHub Actions sets it in every step",
-        )
-    return None if wanted is False or not named else Path(named)
 
 
 def append_summary(path: Path, summary: Summary, judgement: GateResult) -> None:

@@ -1,42 +1,32 @@
 """Finds the environment that a command names: the wheel of a folder, a file or a hub."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
-from prime_cli.envs.lockfile.file import locked_ref
-from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project.folder import choose_local
-from prime_cli.envs.trust import TrustPolicy
-
-if TYPE_CHECKING:
-    from prime_cli.api.client import HubClient
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.paths import prime_home
-from prime_cli.core.refs import normalize_name
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.install.dependencies import fetch_dependencies
 from prime_cli.envs.install.installed import parse_requirements
 from prime_cli.envs.local_store import WheelStore
+from prime_cli.envs.lockfile.file import locked_ref
+from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project.build import build_into_store
-from prime_cli.envs.project.folder import Project, load_project
-from prime_cli.evals.planning.plan import (
-    EvalDefaults,
-    defaults_from,
-    defaults_in,
-    defaults_in_wheel,
-)
+from prime_cli.envs.project.folder import Project, choose_local, load_project
+from prime_cli.envs.project.pyproject import FILENAME
+from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runs.plan import PlannedEnvironment
 from prime_cli.runtime.packages import WheelPackage, import_name, read_package
 from prime_cli.wire.locks import Lock
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 
 @dataclass(frozen=True)
@@ -94,6 +84,66 @@ def at_version_of(
         normalize_name(located.name) == normalize_name(before.name)
     )
     return before if same else located
+
+
+_LARGEST = 1_000_000
+"""Bytes of a pyproject.toml that are read out of a wheel."""
+
+
+@dataclass(frozen=True)
+class EvalDefaults:
+    """What `[tool.verifiers.eval]` says; `num_examples` -1 means all of them."""
+
+    num_examples: int | None = None
+    rollouts_per_example: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+def defaults_from(table: Mapping[str, Any]) -> EvalDefaults:
+    """EvalDefaults of a `[tool.verifiers.eval]` table; values of the wrong type are ignored."""
+    return EvalDefaults(
+        num_examples=_whole(table.get("num_examples")),
+        rollouts_per_example=_whole(table.get("rollouts_per_example")),
+        max_tokens=_whole(table.get("max_tokens")),
+        temperature=_number(table.get("temperature")),
+    )
+
+
+def defaults_in(pyproject: str) -> EvalDefaults:
+    """The defaults in the text of a pyproject.toml; none when it is not TOML."""
+    return defaults_from(_eval_table(pyproject))
+
+
+def defaults_in_wheel(wheel: Path, module: str) -> EvalDefaults:
+    """The defaults in the pyproject.toml that a wheel carries, as verifiers 0.1.14 looks for it.
+
+    That is in the package's own folder, else in the root of site-packages.
+    """
+    with open_wheel(wheel) as opened:
+        for name in (f"{module}/{FILENAME}", FILENAME):
+            info = opened.members.get(name)
+            if info is not None and info.file_size <= _LARGEST:
+                return defaults_in((opened.read(name) or b"").decode("utf-8", errors="replace"))
+    return EvalDefaults()
+
+
+def _eval_table(text: str) -> Mapping[str, Any]:
+    try:
+        found: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+    for key in ("tool", "verifiers", "eval"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True)

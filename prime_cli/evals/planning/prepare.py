@@ -1,13 +1,21 @@
-"""From a request to everything that a run needs; what can fail in no time is asked first."""
+"""From a request to a plan, and to everything that it names.
+
+Flags win over what the environment declares, that over the defaults of vf-eval. What can fail in no
+time is asked first.
+"""
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.cost import require_prices
 from prime_cli.evals.planning.locate import (
+    EvalDefaults,
     LookupContext,
     ResolvedEnvironment,
     at_version_of,
@@ -15,21 +23,100 @@ from prime_cli.evals.planning.locate import (
     obtain_environment,
 )
 from prime_cli.evals.planning.parsers import with_always_allowed
-from prime_cli.evals.planning.plan import make_plan
 from prime_cli.evals.planning.replay import open_recording, sized_to_recording
-from prime_cli.evals.planning.request import EvalRequest, model_flags_of
+from prime_cli.evals.planning.request import EvalRequest, model_flags_of, plan_fields
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.labels import UNLABELLED, Labels, check_labels, revision_of
 from prime_cli.runs.manifest import ModelFlags
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
-from prime_cli.runs.retries import AskedAgain
+from prime_cli.runs.plan import (
+    ALL,
+    UNLABELLED,
+    EvalPlan,
+    Labels,
+    PlannedEnvironment,
+    check_labels,
+    revision_of,
+)
+from prime_cli.runs.rows import AskedAgain
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
+
+NUM_EXAMPLES = 5
+ROLLOUTS_PER_EXAMPLE = 3
+
+
+def make_plan(
+    request: EvalRequest,
+    environment: PlannedEnvironment,
+    defaults: EvalDefaults,
+    *,
+    model: str,
+    endpoint: str,
+    header_names: tuple[str, ...] = (),
+) -> EvalPlan:
+    """Decide: flags win over what the environment declares, that over vf-eval's defaults.
+
+    Raises UsageError for numbers that cannot be meant.
+    """
+    decided = {
+        "num_examples": _first(defaults.num_examples, NUM_EXAMPLES),
+        "rollouts_per_example": _first(defaults.rollouts_per_example, ROLLOUTS_PER_EXAMPLE),
+    } | plan_fields(request)
+    plan = EvalPlan(
+        environment=environment,
+        model=model,
+        endpoint=endpoint,
+        sampling=_sampling(request, defaults),
+        headers=header_names,
+        deadlines=request.deadlines,
+        **decided,
+    )
+    _check(plan)
+    return plan
+
+
+def _first(*values: int | None) -> int:
+    return next(value for value in values if value is not None)
+
+
+def _sampling(request: EvalRequest, defaults: EvalDefaults) -> dict[str, Any]:
+    """`-S` wins over `-t` and `-T`, as in vf-eval; unset values are left to the endpoint."""
+    sampling: dict[str, Any] = {}
+    tokens = request.max_tokens if request.max_tokens is not None else defaults.max_tokens
+    heat = request.temperature if request.temperature is not None else defaults.temperature
+    if tokens is not None:
+        sampling["max_tokens"] = tokens
+    if heat is not None:
+        sampling["temperature"] = heat
+    return sampling | (request.sampling or {})
+
+
+def _check(plan: EvalPlan) -> None:
+    if plan.num_examples != ALL and plan.num_examples < 1:
+        raise UsageError(f"`-n {plan.num_examples}` is not a number of examples (-1 means all)")
+    if plan.rollouts_per_example < 1:
+        raise UsageError(f"`-r {plan.rollouts_per_example}` is not a number of rollouts")
+    if plan.concurrency < 1:
+        # vf-eval reads -1 as "no limit"; a number keeps memory and endpoint within bounds.
+        raise UsageError(f"`-c {plan.concurrency}` is not a number of rollouts at a time")
+    if plan.allow_net and not plan.sandbox:
+        raise UsageError(
+            "`--allow-net` needs `--sandbox`",
+            hint="add `--sandbox`, or omit it",
+        )
+    if plan.allow_net and plan.only_gateway:
+        raise UsageError("`--allow-net` and `--only-gateway` are mutually exclusive")
+    if plan.max_cost is not None and not 0 < plan.max_cost < math.inf:
+        raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
+    if plan.token_budget is not None and plan.token_budget < 1:
+        raise UsageError(f"`--token-budget {plan.token_budget}` is not a number of tokens")
+    if not 0 <= plan.max_error_rate <= 1:
+        raise UsageError(f"`--max-error-rate {plan.max_error_rate}` is not between 0 and 1")
+
 
 WriteKept = Callable[[RunFolder, Tally, Scrubber], None]
 """Puts into the folder of a new run, and its tally, what it has from the earlier one."""

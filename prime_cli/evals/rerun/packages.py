@@ -6,10 +6,10 @@ from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.execution.context import RunContext, WorkerAccess
 from prime_cli.evals.execution.earlier_sessions import saved_lock
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import facts_of
+from prime_cli.evals.execution.setup import RunContext, WorkerAccess
 from prime_cli.evals.planning.locate import (
     EnvironmentLocation,
     LookupContext,

@@ -7,9 +7,8 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import grant_access
+from prime_cli.evals.execution.setup import RunContext, grant_access
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, RunOrigin, prepare_with
 from prime_cli.evals.planning.request import EvalRequest

@@ -9,9 +9,8 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunContext, WorkerAccess
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import grant_access
+from prime_cli.evals.execution.setup import RunContext, WorkerAccess, grant_access
 from prime_cli.evals.planning.locate import (
     LookupContext,
     ResolvedEnvironment,

@@ -9,8 +9,7 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import Manifest
-from prime_cli.runs.retries import AskedAgain
-from prime_cli.runs.rows import Row
+from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.saved_run import SavedRun
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ import msgspec
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.earlier_sessions import saved_line
 from prime_cli.runs.journal import Journal
-from prime_cli.runs.retries import is_scorable
+from prime_cli.runs.rows import is_scorable
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP

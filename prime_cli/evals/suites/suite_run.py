@@ -12,9 +12,9 @@ import msgspec
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.context import RunContext
+from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
-from prime_cli.evals.execution.signals import SignalRouter
+from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.resume.candidates import resumable_manifest

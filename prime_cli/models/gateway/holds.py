@@ -10,7 +10,7 @@ from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
 from prime_cli.models.gateway.ledger import COUNTED, PriceOf
-from prime_cli.models.gateway.routing import Send
+from prime_cli.models.gateway.upstream import Send
 from prime_cli.models.prices import Budget
 
 _FORBIDDEN_IN_A_ROW = 3

@@ -6,8 +6,16 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, CallIdentity, Handler, Reply
-from prime_cli.models.gateway.payloads import Answer, read_answer
+from prime_cli.models.gateway.calls import (
+    POLICY,
+    Answer,
+    Call,
+    CallFailed,
+    CallIdentity,
+    Handler,
+    Reply,
+    read_answer,
+)
 from prime_cli.models.gateway.streams import LATE, count_stream
 from prime_cli.models.prices import (
     FREE,

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
+from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply, read_error_code
 from prime_cli.models.gateway.ledger import NONSENSE
 from prime_cli.models.gateway.limits.headers import asked_wait
-from prime_cli.models.gateway.payloads import read_error_code
 from prime_cli.models.gateway.streams import LATE
 
 RATE_LIMITED, OVERLOADED, CONNECTION = "rate limited", "overloaded", "connection"

@@ -19,19 +19,26 @@ from aiohttp import web
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
-from prime_cli.models.gateway.calls import Call, CallFailed, Reply, WaitStatus, chain, read_identity
+from prime_cli.models.gateway.calls import (
+    Call,
+    CallFailed,
+    Reply,
+    WaitStatus,
+    chain,
+    error_body,
+    read_head,
+    read_identity,
+)
 from prime_cli.models.gateway.holds import CallHold, KeyRefusals
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
 from prime_cli.models.gateway.oracle import GoldAnswers
-from prime_cli.models.gateway.payloads import error_body, read_head
 from prime_cli.models.gateway.replay import Recording, ReplayStep
 from prime_cli.models.gateway.response_cache import ResponseCache
 from prime_cli.models.gateway.retries import Retries
-from prime_cli.models.gateway.routing import Router, allow_only_model_calls
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.streams import ask_for_usage
-from prime_cli.models.gateway.upstream import Upstream
+from prime_cli.models.gateway.upstream import Router, Upstream, allow_only_model_calls
 from prime_cli.models.registry import Registry
 
 _LARGEST_REQUEST = 512 * 1024 * 1024

@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply
-from prime_cli.models.gateway.payloads import (
+from prime_cli.models.gateway.calls import (
     Answer,
+    Call,
+    CallFailed,
+    Handler,
+    Reply,
     RequestHead,
     StreamOptions,
     error_body,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.runs.labels import Labels
+from prime_cli.runs.plan import Labels
 from tests.helpers.cli import Prime
 from tests.runs.rows import row
 from tests.runs.saving import save_run

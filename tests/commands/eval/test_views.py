@@ -4,7 +4,7 @@ from typing import Any
 
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
-from prime_cli.runs.labels import Labels, Revision
+from prime_cli.runs.plan import Labels, Revision
 from prime_cli.runs.spending import ServedModel, Spending
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 

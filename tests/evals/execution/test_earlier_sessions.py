@@ -10,8 +10,7 @@ import pytest
 
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
-from prime_cli.runs.retries import AskedAgain, OnResume
-from prime_cli.runs.rows import Row
+from prime_cli.runs.rows import AskedAgain, OnResume, Row
 from prime_cli.runs.saved_run import open_run
 from tests.evals.live import run_live
 from tests.evals.rerun.live import ENVIRONMENTS

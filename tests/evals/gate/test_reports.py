@@ -5,9 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import UsageError
 from prime_cli.evals.comparison.sides import side_of
-from prime_cli.evals.gate.reports import append_summary, summary_file, summary_markdown, write_junit
+from prime_cli.evals.gate.reports import append_summary, summary_markdown, write_junit
 from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult, Thresholds, judge
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import open_run
@@ -78,15 +77,6 @@ def test_whatever_an_environment_raises_is_valid_xml(start: str, tmp_path: Path,
     shown = root[0][0][0].text or ""
     assert "\x00" not in shown
     assert "example 0" in shown
-
-
-def test_it_is_on_where_github_names_a_file() -> None:
-    named = {"GITHUB_STEP_SUMMARY": "/tmp/summary"}
-    assert summary_file(None, named) == summary_file(True, named) == Path("/tmp/summary")
-    assert summary_file(False, named) is None
-    assert summary_file(None, {}) is None
-    with pytest.raises(UsageError, match="GITHUB_STEP_SUMMARY"):
-        summary_file(True, {})
 
 
 def test_figures_gates_and_flips_are_told(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lockfile.file import FILENAME, LockedEnvironment, make_lock, write_lock
 from prime_cli.evals.execution.interpreter import workspace_interpreter
 from prime_cli.evals.planning.locate import (
+    EvalDefaults,
     LookupContext,
     ResolvedEnvironment,
     locate,
     obtain_environment,
 )
-from prime_cli.evals.planning.plan import EvalDefaults
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
 from tests.runs.saving import PLAN

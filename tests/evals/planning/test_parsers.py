@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.execution.worker_setup import make_spec
+from prime_cli.evals.execution.setup import make_spec
 from prime_cli.evals.planning.parsers import given_variables, parse_span, with_always_allowed
 from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
 from tests.evals.live import PLAN, interpreter_in

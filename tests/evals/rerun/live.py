@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_setup import access_to
+from prime_cli.evals.execution.setup import RunContext, access_to
 from prime_cli.evals.planning.replay import recording_of
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runs.folder import RunFolder

@@ -9,16 +9,14 @@ import pytest
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.execution.worker_setup import access_to
+from prime_cli.evals.execution.setup import RunContext, access_to
 from prime_cli.evals.rerun.rescore import RescoreOptions, rescore_in, scoring_plan
 from prime_cli.evals.rerun.source import RerunSource, find_source
 from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
-from prime_cli.runs.retries import is_scorable
-from prime_cli.runs.rows import Failure
+from prime_cli.runs.rows import Failure, is_scorable
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import prepared_run, run_live

@@ -8,8 +8,8 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.planning.locate import at_version_of
-from prime_cli.evals.planning.plan import EvalDefaults, make_plan
+from prime_cli.evals.planning.locate import EvalDefaults, at_version_of
+from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import (
     interrupted_run,

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.gateway.calls import CallIdentity
+from prime_cli.models.gateway.calls import CallIdentity, ReasoningTokens, UsageObject
 from prime_cli.models.gateway.ledger import Ledger
-from prime_cli.models.gateway.payloads import ReasoningTokens, UsageObject
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage, add_charges
 
 PRICE = Price(input=0.4, output=1.6, cached=0.1)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import Call, CallIdentity, Reply
-from prime_cli.models.gateway.payloads import RequestHead
+from prime_cli.models.gateway.calls import Call, CallIdentity, Reply, RequestHead
 from prime_cli.models.gateway.response_cache import (
     SCHEMA,
     CachedResponse,

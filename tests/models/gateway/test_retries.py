@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from prime_cli.models.gateway.calls import Call, CallFailed, CallIdentity, Reply
-from prime_cli.models.gateway.payloads import RequestHead
+from prime_cli.models.gateway.calls import Call, CallFailed, CallIdentity, Reply, RequestHead
 from prime_cli.models.gateway.retries import Retries, RetryPolicy
 
 CALL = Call("POST", "chat/completions", "", {}, b"{}", CallIdentity(), RequestHead())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.payloads import Answer
+from prime_cli.models.gateway.calls import Answer
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.streams import count_stream, hide_usage
 from prime_cli.models.prices import Usage

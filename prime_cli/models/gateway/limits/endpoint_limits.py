@@ -13,8 +13,8 @@ from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, Reply
 from prime_cli.models.gateway.limits.headers import asked_wait, spent_until
 from prime_cli.models.gateway.limits.limiter import Limiter
 from prime_cli.models.gateway.limits.shared_state import open_state
-from prime_cli.models.gateway.routing import Send
 from prime_cli.models.gateway.streams import in_time, keep_coming
+from prime_cli.models.gateway.upstream import Send
 
 OBJECTIONS = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, 529))
 """What an endpoint says that has too many calls; 529 is Anthropic's "overloaded"."""

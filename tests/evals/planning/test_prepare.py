@@ -1,10 +1,13 @@
+"""Flags win over what the environment declares, that over the defaults."""
+
 from typing import Any
 
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.planning.locate import EvalDefaults, defaults_from
 from prime_cli.evals.planning.parsers import parse_names, parse_object
-from prime_cli.evals.planning.plan import EvalDefaults, defaults_from, make_plan
+from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 

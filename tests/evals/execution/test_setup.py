@@ -1,3 +1,5 @@
+"""What a run and its worker are given: variables, a sandbox, and nothing else."""
+
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,16 +11,17 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.context import RunContext
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.worker_failures import failure_of
-from prime_cli.evals.execution.worker_setup import (
+from prime_cli.evals.execution.setup import (
+    RunContext,
     access_to,
     passed_keys,
     sandbox_for,
     worker_variables,
 )
-from prime_cli.evals.planning.plan import EvalDefaults, make_plan
+from prime_cli.evals.execution.worker_failures import failure_of
+from prime_cli.evals.planning.locate import EvalDefaults
+from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.labels import Labels, Revision, check_labels, revision_of
+from prime_cli.runs.plan import Labels, Revision, check_labels, revision_of
 from tests.helpers.tools import require
 
 

@@ -3,8 +3,7 @@
 from prime_cli.evals.comparison.compare import CompareOptions, compare_all
 from prime_cli.evals.comparison.sides import Example, Side
 from prime_cli.pages.evaluation import render_evaluation
-from prime_cli.runs.retries import AskedAgain
-from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.rows import AskedAgain, Failure, Row
 from prime_cli.runs.tally import Tally
 from prime_cli.wire.evaluations import EvaluationDetail
 from tests.runs.rows import row

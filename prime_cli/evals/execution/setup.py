@@ -1,7 +1,8 @@
-"""What a worker is given: its spec, its environment variables and its sandbox."""
+"""Where a run happens, and what it and its worker are given there."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -9,18 +10,23 @@ from prime_cli.core.errors import InternalError, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.context import RunContext, WorkerAccess
+from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.request import worker_fields
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.oracle import PROBES
+from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.price_book import PriceBook
+from prime_cli.models.prices import Budget
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
 from prime_cli.runs.access_requests import STAND_IN
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Isolation
@@ -28,6 +34,79 @@ from prime_cli.runtime.protocol import Spec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
+
+    `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
+    counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
+    main thread; `turn` is held by the one of them that chooses its interpreter. `given` are
+    variables for the environment alone: of an `--env-file`, or with a value on the command line.
+    """
+
+    cwd: Path
+    environ: Mapping[str, str]
+    progress: Progress
+    offline: bool = False
+    budget: Budget | None = None
+    switchboard: SignalRouter | None = None
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What the environment may be given: this process's variables, and `given`, which win."""
+        return {**self.environ, **self.given}
+
+
+@dataclass(frozen=True)
+class WorkerAccess:
+    """What the processes of an environment may reach.
+
+    `passed` are variables that were allowed by name; `variables` are all that they are given,
+    `passed` among them, and what is withheld.
+    """
+
+    passed: Mapping[str, str]
+    variables: Variables
+    sandbox: Sandbox | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSetup:
+    """A prepared run in its folder, with all that is settled before the first process starts.
+
+    `prices` are those that the gateway goes by. `namespace` is what keeps a worker without a
+    sandbox to the gateway.
+    """
+
+    prepared: PreparedRun
+    context: RunContext
+    folder: RunFolder
+    interpreter: Interpreter
+    access: WorkerAccess
+    gateway: GatewaySettings
+    prices: PriceBook
+    scrub: Scrubber
+    namespace: NetworkNamespace | None = None
+
+    @property
+    def plan(self) -> EvalPlan:
+        """What is run."""
+        return self.prepared.plan
+
+    @property
+    def run_id(self) -> str:
+        """The run's own id."""
+        return self.folder.run_id
+
+    @property
+    def saved(self) -> Path | None:
+        """The file of the completions that are scored again; None where the model is asked."""
+        origin = self.prepared.origin
+        return self.folder.saved if origin is not None and origin.is_direct else None
 
 
 def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
