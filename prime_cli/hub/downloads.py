@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.headers import Part, Unsatisfiable, attachment, parse_range
-from prime_cli.hub.services.files import PublishedFile
+from prime_cli.hub.services.environments import PublishedFile
 from prime_cli.hub.storage import Storage
 
 # Each costs a hop to a thread and back, some 0.1 ms.

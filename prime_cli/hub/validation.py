@@ -6,6 +6,8 @@ declared, with IntegrityError or UnsafeContent.
 
 import re
 import zipfile
+from collections.abc import Iterator
+from datetime import datetime
 from typing import BinaryIO, NamedTuple
 
 from packaging.utils import InvalidWheelFilename, canonicalize_version, parse_wheel_filename
@@ -18,7 +20,10 @@ from prime_cli.archive.wheels import Wheel
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.refs import normalize_name
+from prime_cli.wire.check_reports import SCHEMA, CheckReport, verdict_of
+from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import ArtifactRequest
+from prime_cli.wire.locks import Signature, Signatures
 
 _CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
 _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
@@ -120,3 +125,50 @@ def check_sources_content(file: BinaryIO, *, limits: ArchiveLimits) -> None:
     paths = {member.path for member in inspect_archive(file, limits=limits)}
     if "pyproject.toml" not in paths:
         raise IntegrityError("The source archive has no pyproject.toml")
+
+
+# --- Check reports ---
+
+
+def check_report(report: CheckReport) -> None:
+    """Raise UsageError for a report that contradicts itself."""
+    if report.schema != SCHEMA:
+        raise UsageError(f"The report has schema {report.schema}, and this hub knows {SCHEMA}")
+    if len({check.id for check in report.checks}) < len(report.checks):
+        raise UsageError("The report contains the same check twice")
+    if report.verdict != verdict_of(report.checks):
+        raise UsageError(f"The report's verdict `{report.verdict}` does not match its checks")
+    if not all(text.isprintable() for text in _texts(report)):
+        raise UsageError("The report contains control characters")
+    try:
+        datetime.fromisoformat(report.date)
+    except ValueError as error:
+        raise UsageError("The report's date is not ISO 8601") from error
+
+
+def _texts(report: CheckReport) -> Iterator[str]:
+    yield from (report.environment, report.prime, report.python or "", report.verifiers or "")
+    for check in report.checks:
+        yield check.sentence
+        yield check.step or ""
+
+
+# --- Signatures ---
+
+_SSH = ("-----BEGIN SSH SIGNATURE-----\n", "-----END SSH SIGNATURE-----\n")
+
+
+def check_signatures(given: Signatures) -> None:
+    """Raise UsageError for what is not a signature of its kind."""
+    for each in given.signatures:
+        _check_signature(each)
+
+
+def _check_signature(signature: Signature) -> None:
+    body = signature.body
+    if signature.kind == "ssh":
+        begin, end = _SSH
+        if not (body.isascii() and body.startswith(begin) and body.endswith(end)):
+            raise UsageError("A signature of kind `ssh` must be the output of `ssh-keygen -Y sign`")
+    elif not isinstance(decode(body.encode(), object), dict):
+        raise UsageError("A signature of kind `pep740` must be the JSON of an attestation")

@@ -75,7 +75,7 @@ def add(
     hub = place.open()
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.key_management import issue_key
+    from prime_cli.hub.services.users import issue_key
 
     made = issue_key(
         hub,
@@ -127,7 +127,7 @@ def list_(
     hub = place.open()
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.key_management import list_keys
+    from prime_cli.hub.services.users import list_keys
 
     found = list_keys(hub, Caller.operator(), user)
     rows = [
@@ -177,7 +177,7 @@ def remove(
     hub = place.open()
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.key_management import revoke_all, revoke_key
+    from prime_cli.hub.services.users import revoke_all, revoke_key
 
     if user is not None:
         count = revoke_all(hub, Caller.operator(), user)

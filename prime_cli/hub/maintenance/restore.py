@@ -26,7 +26,7 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import SCHEMA, artifacts, environments, owners
 from prime_cli.hub.maintenance.backup import FORMAT, MANIFEST, Manifest, tables_in_order
 from prime_cli.hub.search_index import reindex_all
-from prime_cli.hub.services.serial import raise_serial
+from prime_cli.hub.services.audit import raise_serial
 from prime_cli.wire.codec import decode
 
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})")

@@ -1,7 +1,7 @@
 """Cheap checks whether the catalog has changed.
 
 The serial says whether anything has, the stamp of a subject whether anything about it has; who
-writes them is `services.serial`. Both are read after a request has come, so that what was committed
+writes them is `services.audit`. Both are read after a request has come, so that what was committed
 before, by whatever process, is seen.
 """
 
@@ -17,7 +17,7 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.response_cache.requests import CacheSubject
 from prime_cli.hub.response_cache.responses import Stamp
-from prime_cli.hub.services.owners import UPSTREAM
+from prime_cli.hub.services.access import UPSTREAM
 
 Row = tuple[int, int, str, int]
 """Serials of all together and of the owner, the owner's type, the environment's serial."""

@@ -5,9 +5,9 @@ from starlette.requests import Request
 from prime_cli import __version__
 from prime_cli.hub.dispatch import call, caller_of, hub_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import key_management, users
 from prime_cli.hub.services import teams as service
-from prime_cli.hub.services.compute import ssh_keys
+from prime_cli.hub.services import users
+from prime_cli.hub.services.compute import access
 from prime_cli.wire.accounts import (
     Account,
     AccountQuery,
@@ -82,14 +82,14 @@ async def capabilities(request: Request) -> Capabilities:
     "/user/keys", "List the caller's API keys; without the scope `admin`, only the key in use"
 )
 async def list_keys(request: Request) -> KeyList:
-    return KeyList(await call(request, key_management.list_keys, caller_of(request).slug))
+    return KeyList(await call(request, users.list_keys, caller_of(request).slug))
 
 
 @router.post("/user/keys", "Create an API key; its secret is returned only once")
 async def create_key(request: Request, body: KeyRequest) -> KeyReply:
     made = await call(
         request,
-        key_management.issue_key,
+        users.issue_key,
         caller_of(request).slug,
         name=body.name,
         scope=body.scope,
@@ -104,7 +104,7 @@ async def create_key(request: Request, body: KeyRequest) -> KeyReply:
     "Revoke an API key and all keys created with it; `current` is the key in use",
 )
 async def revoke_key(request: Request) -> KeysRevoked:
-    revoked = await call(request, key_management.revoke_key, request.path_params["key_id"])
+    revoked = await call(request, users.revoke_key, request.path_params["key_id"])
     return KeysRevoked(revoked=len(revoked))
 
 
@@ -115,20 +115,20 @@ _SSH_KEY = "/ssh_keys/{key_id}"
 
 @router.get("/ssh_keys", "List the caller's SSH keys", enveloped=False)
 async def list_ssh_keys(request: Request, query: PageQuery) -> SshKeyPage:
-    return await call(request, ssh_keys.list_keys, query)
+    return await call(request, access.list_keys, query)
 
 
 @router.post("/ssh_keys", "Add an SSH key for the caller's pods", enveloped=False)
 async def add_ssh_key(request: Request, body: KeyUpload) -> SshKey:
-    return await call(request, ssh_keys.add_key, body)
+    return await call(request, access.add_key, body)
 
 
 @router.patch(_SSH_KEY, "Set the primary SSH key", enveloped=False)
 async def change_ssh_key(request: Request, body: KeyChange) -> KeyChanged:
-    return await call(request, ssh_keys.change_key, request.path_params["key_id"], body)
+    return await call(request, access.change_key, request.path_params["key_id"], body)
 
 
 @router.delete(_SSH_KEY, "Remove an SSH key; running pods keep accepting it", enveloped=False)
 async def remove_ssh_key(request: Request) -> dict[str, str]:
-    await call(request, ssh_keys.remove_key, request.path_params["key_id"])
+    await call(request, access.remove_key, request.path_params["key_id"])
     return {"message": "SSH key removed"}

@@ -8,7 +8,6 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import (
     environment_creation,
     environments,
-    files,
     versions,
 )
 from prime_cli.hub.services.environment_list import list_environments
@@ -61,7 +60,7 @@ async def delete_version(request: Request) -> FinalizeReply:
 
 @router.get(_VERSION + "/inspect", "Browse the source files of a version")
 async def inspect(request: Request, query: InspectQuery) -> Inspection:
-    return await call(request, files.inspect_sources, await ref_to_read(request), query)
+    return await call(request, environments.inspect_sources, await ref_to_read(request), query)
 
 
 @router.get(_ONE + "/status", "Show the publication status of an environment")

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.evaluations import creation, history, lifecycle, queries
+from prime_cli.hub.services.evaluations import lifecycle, queries, sample_queries
 from prime_cli.wire.evaluations import (
     BulkDeletion,
     BulkDeletionResult,
@@ -33,7 +33,7 @@ _LOGS = "/hosted-evaluations/{id}/logs"
 @router.post("/evaluations", "Create an evaluation", needs_key=True, status=201)
 async def create(request: Request, body: EvaluationRequest) -> EvaluationTicket:
     key = request.headers.get("idempotency-key")
-    return await call(request, creation.create_evaluation, body, key=key)
+    return await call(request, lifecycle.create_evaluation, body, key=key)
 
 
 @router.get("/evaluations", "List evaluations of the caller and the caller's teams", needs_key=True)
@@ -82,4 +82,4 @@ async def put_logs(request: Request, body: EvaluationLogs) -> EvaluationLogs:
     enveloped=True,
 )
 async def list_history(request: Request, query: HistoryQuery) -> EvaluationHistory:
-    return await call(request, history.list_history, ref_of(request), query)
+    return await call(request, sample_queries.list_history, ref_of(request), query)

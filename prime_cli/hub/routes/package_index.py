@@ -14,7 +14,7 @@ from prime_cli.hub.middleware import original_path
 from prime_cli.hub.routes.requests import read_through, ref_of
 from prime_cli.hub.routes.responses import with_challenge
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import files, package_index
+from prime_cli.hub.services import environments, package_index
 from prime_cli.hub.urls import FILES, path_of
 from prime_cli.wire.codec import encode
 
@@ -137,7 +137,7 @@ async def download(request: Request) -> Response:
     params = request.path_params
     found = call(
         request,
-        files.find_file,
+        environments.find_file,
         ref_of(request),
         sha256=params["sha256"],
         filename=params["filename"],
@@ -148,4 +148,4 @@ async def download(request: Request) -> Response:
 # Where release 0.3.9 of the official client looks, outside of the API's prefix.
 @router.page("/environmentshub/{owner}/{name}/@{version}/download")
 async def download_sources(request: Request) -> Response:
-    return await send_file(request, await call(request, files.find_sources, ref_of(request)))
+    return await send_file(request, await call(request, environments.find_sources, ref_of(request)))

@@ -11,10 +11,10 @@ from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.requests import ref_to_read
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environments, files, versions
+from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.environment_list import list_environments
-from prime_cli.hub.services.evaluations import history, queries, sample_queries
-from prime_cli.hub.services.version_documents import get_document
+from prime_cli.hub.services.evaluations import queries, sample_queries
+from prime_cli.hub.services.versions import get_document
 from prime_cli.pages.environments import render_environment, render_environments
 from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport
@@ -50,10 +50,10 @@ async def environment(request: Request) -> Response:
         ref = (await ref_to_read(request)).at(LATEST)
         detail = await call(request, environments.get_detail, ref)
         listed = await call(request, versions.list_versions, ref)
-        sources = await call(request, files.inspect_sources, ref, InspectQuery())
+        sources = await call(request, environments.inspect_sources, ref, InspectQuery())
         readme = await _readme(request, ref)
         report = await _report(request, ref)
-        past = await call(request, history.list_history, ref, HistoryQuery(limit=20))
+        past = await call(request, sample_queries.list_history, ref, HistoryQuery(limit=20))
     except PrimeError as error:
         return answer_page_error(error)
     page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
@@ -75,7 +75,7 @@ async def evaluation(request: Request) -> Response:
 
 async def _readme(request: Request, ref: EnvRef) -> str:
     try:
-        found = await call(request, files.inspect_sources, ref, InspectQuery(_README))
+        found = await call(request, environments.inspect_sources, ref, InspectQuery(_README))
     except NotFound:
         return ""
     return found.content or ""

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from prime_cli.core.errors import IntegrityError
 from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environment_creation, publishing, uploads
+from prime_cli.hub.services import environment_creation, publishing
 from prime_cli.hub.urls import UPLOAD
 from prime_cli.wire.environments import (
     ArtifactRequest,
@@ -52,11 +52,11 @@ async def finalize_version(request: Request) -> FinalizeReply:
 @router.page(UPLOAD, "PUT")
 async def upload(request: Request) -> Response:
     hub = hub_of(request)
-    incoming = await run(hub, uploads.begin_upload, hub, request.path_params["token"])
+    incoming = await run(hub, publishing.begin_upload, hub, request.path_params["token"])
     try:
         async for chunk in request.stream():
             await run(hub, incoming.write, chunk)
-        await run(hub, uploads.end_upload, hub, incoming)
+        await run(hub, publishing.end_upload, hub, incoming)
     except ClientDisconnect as error:
         raise IntegrityError("The upload ended early") from error
     finally:

@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environment_secrets, owner_secrets
+from prime_cli.hub.services import secrets
 from prime_cli.wire.secrets import (
     Done,
     NewSecret,
@@ -27,27 +27,27 @@ _ONE = "/secrets/{secret_id}"
 
 @router.get("/secrets", "List the secrets of the caller or a team", enveloped=False)
 async def list_secrets(request: Request, query: SecretQuery) -> SecretPage:
-    return await call(request, owner_secrets.list_secrets, query)
+    return await call(request, secrets.list_secrets, query)
 
 
 @router.post("/secrets", "Create a secret")
 async def create_secret(request: Request, body: NewSecret) -> Secret:
-    return await call(request, owner_secrets.create_secret, body)
+    return await call(request, secrets.create_secret, body)
 
 
 @router.get(_ONE, "Show a secret, without its value")
 async def get_secret(request: Request) -> Secret:
-    return await call(request, owner_secrets.get_secret, request.path_params["secret_id"])
+    return await call(request, secrets.get_secret, request.path_params["secret_id"])
 
 
 @router.patch(_ONE, "Update a secret")
 async def update_secret(request: Request, body: SecretChange) -> Secret:
-    return await call(request, owner_secrets.update_secret, request.path_params["secret_id"], body)
+    return await call(request, secrets.update_secret, request.path_params["secret_id"], body)
 
 
 @router.delete(_ONE, "Delete a secret")
 async def delete_secret(request: Request) -> Done:
-    return await call(request, owner_secrets.delete_secret, request.path_params["secret_id"])
+    return await call(request, secrets.delete_secret, request.path_params["secret_id"])
 
 
 # --- Secrets of an environment ---
@@ -65,35 +65,35 @@ def _secret_in(request: Request) -> tuple[str, str]:
 @router.get(_SECRETS, "List the secrets of an environment")
 async def list_environment_secrets(request: Request) -> list[Secret]:
     env_id = request.path_params["id"]
-    return await call(request, environment_secrets.list_environment_secrets, env_id)
+    return await call(request, secrets.list_environment_secrets, env_id)
 
 
 @router.post(_SECRETS, "Create a secret of an environment")
 async def create_environment_secret(request: Request, body: NewSecret) -> Secret:
     env_id = request.path_params["id"]
-    return await call(request, environment_secrets.create_environment_secret, env_id, body)
+    return await call(request, secrets.create_environment_secret, env_id, body)
 
 
 @router.post(_LINK, "Link an existing secret to an environment")
 async def link_secret(request: Request) -> SecretLink:
-    return await call(request, environment_secrets.link_secret, *_secret_in(request))
+    return await call(request, secrets.link_secret, *_secret_in(request))
 
 
 @router.delete(_LINK, "Unlink a secret from an environment")
 async def unlink_secret(request: Request) -> Done:
-    return await call(request, environment_secrets.unlink_secret, *_secret_in(request))
+    return await call(request, secrets.unlink_secret, *_secret_in(request))
 
 
 @router.patch(_SECRET, "Update a secret of an environment")
 async def update_environment_secret(request: Request, body: SecretChange) -> Secret:
     ids = _secret_in(request)
-    return await call(request, environment_secrets.update_environment_secret, *ids, body)
+    return await call(request, secrets.update_environment_secret, *ids, body)
 
 
 @router.delete(_SECRET, "Delete a secret of an environment")
 async def delete_environment_secret(request: Request) -> Done:
     ids = _secret_in(request)
-    return await call(request, environment_secrets.delete_environment_secret, *ids)
+    return await call(request, secrets.delete_environment_secret, *ids)
 
 
 # --- Variables of an environment ---
@@ -104,22 +104,22 @@ _VARIABLE = _VARIABLES + "/{variable_id}"
 
 @router.get(_VARIABLES, "List the variables of an environment")
 async def list_variables(request: Request) -> list[Variable]:
-    return await call(request, environment_secrets.list_variables, request.path_params["id"])
+    return await call(request, secrets.list_variables, request.path_params["id"])
 
 
 @router.post(_VARIABLES, "Create a variable of an environment")
 async def create_variable(request: Request, body: NewVariable) -> Variable:
     env_id = request.path_params["id"]
-    return await call(request, environment_secrets.create_variable, env_id, body)
+    return await call(request, secrets.create_variable, env_id, body)
 
 
 @router.patch(_VARIABLE, "Update a variable of an environment")
 async def update_variable(request: Request, body: VariableChange) -> Variable:
     ids = request.path_params["id"], request.path_params["variable_id"]
-    return await call(request, environment_secrets.update_variable, *ids, body)
+    return await call(request, secrets.update_variable, *ids, body)
 
 
 @router.delete(_VARIABLE, "Delete a variable of an environment")
 async def delete_variable(request: Request) -> Done:
     ids = request.path_params["id"], request.path_params["variable_id"]
-    return await call(request, environment_secrets.delete_variable, *ids)
+    return await call(request, secrets.delete_variable, *ids)

@@ -1,11 +1,11 @@
-"""The audit log: who did what to what, written in the transaction that does it."""
+"""The audit log, and the serial number that every change of the catalogue raises."""
 
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, text, update
 
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import audit
+from prime_cli.hub.db.tables import audit, counters, environments, owners
 from prime_cli.hub.services.keys import require_alive
 from prime_cli.wire.accounts import AuditEntry
 from prime_cli.wire.codec import decode, encode
@@ -93,3 +93,40 @@ def _line_in_log(connection: Connection, key: str) -> set[str]:
         if row.key_id in line:
             line.add(decode(row.detail.encode(), dict[str, Any]).get("key", key))
     return line
+
+
+# --- A serial that increases with every change of the catalog or an index ---
+
+CATALOGUE = "catalogue"
+EVERYTHING = "everything"
+
+_RAISE = text(
+    "INSERT INTO counters (name, value) VALUES (:name, 1) "
+    "ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value"
+)
+_SET = text(
+    "INSERT INTO counters (name, value) VALUES (:name, :value) "
+    "ON CONFLICT (name) DO UPDATE SET value = :value"
+)
+
+
+def raise_serial(connection: Connection, environment_id: str | None = None) -> None:
+    """Say that something changed; part of the transaction that changes it.
+
+    With an `environment_id`, what changed is seen on pages about that environment and its owner
+    alone. The row must still be there.
+    """
+    value = connection.execute(_RAISE, {"name": CATALOGUE}).scalar_one()
+    if environment_id is None:
+        connection.execute(_SET, {"name": EVERYTHING, "value": value})
+        return
+    changed = environments.c.id == environment_id
+    connection.execute(update(environments).where(changed).values(serial=value))
+    owner = select(environments.c.owner_id).where(changed).scalar_subquery()
+    connection.execute(update(owners).where(owners.c.id == owner).values(serial=value))
+
+
+def read_serial(connection: Connection) -> int:
+    """The number now; 0 on a hub where nothing was ever published."""
+    value = connection.execute(select(counters.c.value).where(counters.c.name == CATALOGUE))
+    return int(value.scalar() or 0)

@@ -19,15 +19,16 @@ from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import (
     find_by_id,
     find_environment,
+    find_own_team,
+    find_team,
     find_visible,
+    owner_id,
     read_visibility,
     require_owner_slug,
     require_user,
 )
-from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.owners import find_own_team, find_team, owner_id
+from prime_cli.hub.services.audit import raise_serial, record
 from prime_cli.hub.services.package_index import refresh_index
-from prime_cli.hub.services.serial import raise_serial
 from prime_cli.hub.services.versions import find_version, metadata_of, update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode

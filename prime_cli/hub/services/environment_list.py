@@ -23,8 +23,17 @@ from prime_cli.hub.services.access import (
     select_environments,
     visible_to,
 )
-from prime_cli.hub.services.paging import Slice, cut, read_cursor, walk, write_cursor
-from prime_cli.hub.services.search import Clauses, complete, is_hit, newest_hits
+from prime_cli.hub.services.search import (
+    Clauses,
+    Slice,
+    complete,
+    cut,
+    is_hit,
+    newest_hits,
+    read_cursor,
+    walk,
+    write_cursor,
+)
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentItem,

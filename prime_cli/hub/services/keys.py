@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, insert, literal, se
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, StorageFailed, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import keys, members, owners
-from prime_cli.hub.services.owners import check_label
+from prime_cli.hub.services.access import check_label
 from prime_cli.hub.tokens import KEY_PREFIX, new_id, new_key, token_digest
 
 # --- Parents and descendants ---

@@ -8,9 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, ins
 from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import members, owners
-from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.environments import forget_mirrored
-from prime_cli.hub.services.owners import (
+from prime_cli.hub.services.access import (
     TEAM,
     check_label,
     check_slug,
@@ -19,6 +17,8 @@ from prime_cli.hub.services.owners import (
     find_team,
     require_free,
 )
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.environments import forget_mirrored
 from prime_cli.hub.services.users import (
     find_user,
     remove_owner,

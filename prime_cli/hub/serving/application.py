@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.compute.leaks import is_swept, refresh_all, sweep_all
+from prime_cli.hub.services.compute.reconcile import is_swept, refresh_all, sweep_all
 from prime_cli.hub.serving.access_log import Log
 from prime_cli.hub.serving.limits import BodyLimitMiddleware, RateLimitMiddleware, Rates
 from prime_cli.hub.serving.monitoring import (

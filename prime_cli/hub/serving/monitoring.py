@@ -15,8 +15,8 @@ from prime_cli.core.errors import NotLoggedIn, PrimeError, StorageFailed
 from prime_cli.hub.context import Hub
 from prime_cli.hub.dispatch import run
 from prime_cli.hub.middleware import read_keys
+from prime_cli.hub.services.audit import read_serial
 from prime_cli.hub.services.keys import find_caller
-from prime_cli.hub.services.serial import read_serial
 from prime_cli.hub.serving.limits import refuse, send_json
 from prime_cli.wire.codec import encode
 

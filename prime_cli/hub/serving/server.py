@@ -28,9 +28,9 @@ from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.db.tables import owners
+from prime_cli.hub.services.access import USER, check_slug, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import ADMIN, create_key
-from prime_cli.hub.services.owners import USER, check_slug, find_owner
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import read_networks
 from prime_cli.hub.tokens import new_id

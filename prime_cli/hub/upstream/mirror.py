@@ -13,20 +13,24 @@ from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import owners, versions
-from prime_cli.hub.services.access import PUBLIC, find_environment, find_visible
+from prime_cli.hub.services.access import (
+    PUBLIC,
+    UPSTREAM,
+    find_environment,
+    find_owner,
+    find_visible,
+)
 from prime_cli.hub.services.artifacts import mark_received
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environment_creation import create_environment
 from prime_cli.hub.services.environments import mirror_caller
-from prime_cli.hub.services.owners import UPSTREAM, find_owner
 from prime_cli.hub.services.publishing import (
     begin_version,
     begin_wheel,
     finalize_version,
     finalize_wheel,
 )
-from prime_cli.hub.services.version_documents import put_document
-from prime_cli.hub.services.versions import update_latest
+from prime_cli.hub.services.versions import put_document, update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.hub.upstream import Upstream
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentDetail, VersionItem

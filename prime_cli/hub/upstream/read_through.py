@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.access import find_visible
+from prime_cli.hub.services.access import UPSTREAM, find_owner, find_visible
 from prime_cli.hub.services.environments import mirror_caller
-from prime_cli.hub.services.owners import UPSTREAM, find_owner
 from prime_cli.hub.upstream import Upstream
 from prime_cli.hub.upstream.mirror import mirror
 from prime_cli.wire.environments import VersionItem

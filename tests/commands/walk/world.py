@@ -18,10 +18,9 @@ from prime_cli.envs.project.starters import mark_published
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.context import open_hub as open_data
-from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.logins import begin_login
 from prime_cli.hub.services.teams import create_team, set_member
-from prime_cli.hub.services.users import create_user
+from prime_cli.hub.services.users import create_user, issue_key
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
 from tests.commands.walk.disks_entries import rent_disk

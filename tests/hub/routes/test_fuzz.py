@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
 from prime_cli.hub.app import OPERATIONS, create_app
 from prime_cli.hub.context import open_hub
 from prime_cli.hub.routes.router import Operation
+from prime_cli.hub.services.access import owner_id
 from prime_cli.hub.services.keys import ADMIN, create_key
-from prime_cli.hub.services.owners import owner_id
 from prime_cli.hub.urls import API
 from tests.helpers.machines import Machines
 from tests.hub.pushing import Push, open_app, settings_for

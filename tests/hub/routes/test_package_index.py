@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from prime_cli.hub.context import open_hub
+from prime_cli.hub.services.access import owner_id
 from prime_cli.hub.services.keys import READ, WRITE, Scope, create_key
-from prime_cli.hub.services.owners import owner_id
 from tests.hub.pushing import HUB, Push, data, open_app, settings_for, sha256
 
 JSON = {"accept": "application/vnd.pypi.simple.v1+json"}

@@ -13,7 +13,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.upstream import UpstreamHub
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, open_hub
-from prime_cli.hub.services.owners import find_owner
+from prime_cli.hub.services.access import find_owner
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.upstream import read_through
 from prime_cli.hub.upstream.read_through import ReadThrough

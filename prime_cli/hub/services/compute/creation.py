@@ -12,9 +12,10 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, Us
 from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
-from prime_cli.hub.services.access import require_user
+from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.compute.access import ADMIN, is_live, select_pods
+from prime_cli.hub.services.compute.access import ADMIN, is_live, keys_for, select_pods
+from prime_cli.hub.services.compute.offers import require_providers, tag_of, tag_prefix
 from prime_cli.hub.services.compute.pod_request import (
     ChosenOffer,
     check_price,
@@ -28,10 +29,7 @@ from prime_cli.hub.services.compute.pod_request import (
 )
 from prime_cli.hub.services.compute.pod_views import request_column
 from prime_cli.hub.services.compute.pods import get_pod
-from prime_cli.hub.services.compute.providers import require_providers, tag_of, tag_prefix
-from prime_cli.hub.services.compute.refresh import close
-from prime_cli.hub.services.compute.ssh_keys import keys_for
-from prime_cli.hub.services.owners import find_own_team, owner_id
+from prime_cli.hub.services.compute.reconcile import close
 from prime_cli.wire.codec import encode
 from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 

@@ -12,9 +12,9 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.compute.provider import Mount, Provider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
+from prime_cli.hub.services.access import check_label
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
 from prime_cli.hub.services.compute.offers import gather
-from prime_cli.hub.services.owners import check_label
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
 from prime_cli.wire.offers import GpuOffer

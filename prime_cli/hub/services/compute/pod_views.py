@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, select
 from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import disks, pod_disks
-from prime_cli.hub.services.compute.providers import find_provider
+from prime_cli.hub.services.compute.offers import find_provider
 from prime_cli.wire import pods as wire
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import GpuOffer

@@ -16,6 +16,7 @@ from prime_cli.hub.services.compute.access import (
     select_pods,
     visible_to,
 )
+from prime_cli.hub.services.compute.offers import provider_named
 from prime_cli.hub.services.compute.pod_views import (
     describe_endable,
     describe_past,
@@ -23,8 +24,7 @@ from prime_cli.hub.services.compute.pod_views import (
     describe_state,
     find_attached,
 )
-from prime_cli.hub.services.compute.providers import provider_named
-from prime_cli.hub.services.compute.refresh import refresh
+from prime_cli.hub.services.compute.reconcile import refresh
 from prime_cli.wire.pods import (
     Endable,
     PastPage,

@@ -12,7 +12,8 @@ from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.access import THE_HUB
-from prime_cli.hub.services.compute.leaks import (
+from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.reconcile import (
     DISK,
     FAILED,
     LATE,
@@ -22,7 +23,6 @@ from prime_cli.hub.services.compute.leaks import (
     sweep,
     sweep_all,
 )
-from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.serving.application import PodWatcher
 from prime_cli.wire.pods import ACTIVE
 from tests.hub.house import OPERATOR, House, actions

@@ -3,7 +3,7 @@ from sqlalchemy import select
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.db.tables import owners
-from prime_cli.hub.services.compute.ssh_keys import keys_for
+from prime_cli.hub.services.compute.access import keys_for
 from tests.helpers.ssh_keys import line
 from tests.hub.house import House
 from tests.hub.routes.test_ssh_keys import add
